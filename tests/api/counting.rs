@@ -7,6 +7,8 @@ use common::domain::numbers::{Amount, Metric};
 use common::domain::scope::{Environment, Scope};
 use common::runtime::stream_batch::StreamBatchResponse;
 use common::store::numbers::Numbers;
+use common::store::segments::Segment;
+use common::store::submissions::Submissions;
 use futures_util::{StreamExt, stream};
 use local::stack::Options;
 use serde_json::{Value, json};
@@ -162,6 +164,46 @@ async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_b
     counter.count_all().await;
     assert_right(&campaign, "removed").await;
     assert!(amounts(&campaign, Metric::ActivePhones, "2050-199").await.is_empty());
+}
+
+/// The sort keys of the table of numbers.
+async fn stored(campaign: &TestCampaign) -> String {
+    let pages = campaign.service.dynamodb().scan().table_name("numbers").into_paginator().items().send();
+    let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
+    items.iter().map(|item| format!("{:?}\n", item["cell"])).collect()
+}
+
+#[tokio::test]
+async fn a_region_and_a_branch_leave_the_numbers_with_the_last_submission_that_names_them() {
+    let (campaign, mut counter) = set_up().await;
+    let scope = campaign.scope(Environment::Live);
+    let enter = async |number: u32| {
+        let mut entry = body(&phone(number), &campaign.code(u64::from(number)));
+        entry["region"] = json!("Mwanza");
+        entry["claimed"] = json!({ "branch": "kko", "items": [] });
+        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        id_of(&sending.json(&entry).send().await);
+    };
+    enter(0).await;
+    enter(1).await;
+    counter.count_all().await;
+    let before = stored(&campaign).await;
+    assert!(before.contains("Mwanza") && before.contains("kko"), "{before}");
+    let (env, client) = (&campaign.service.env, campaign.service.dynamodb());
+    let submissions = Submissions::from_env(env, &client).expect("the table");
+    let removed = submissions.remove_persons(&scope, Segment::whole()).await.expect("it answers");
+    assert_eq!(removed.done, 2);
+    for batch in counter.next_batches().await {
+        redeliver(&counter, &batch).await;
+    }
+    let after = stored(&campaign).await;
+    assert!(!after.contains("Mwanza") && !after.contains("kko"), "{after}");
+    assert_right(&campaign, "removed").await;
+    enter(2).await;
+    counter.count_all().await;
+    let one = ("Mwanza".to_owned(), Amount { records: 1, entries: 1 });
+    assert!(amounts(&campaign, Metric::Regions, "2050-06-15").await.contains(&one));
+    assert_right(&campaign, "counted anew").await;
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::counting::Counter;
 use service_tests::http::Reply;
 use service_tests::iam_guard::{Call, Record, front};
 use service_tests::partners::judged_by;
@@ -175,21 +176,7 @@ async fn by_hand(service: &Service) {
     let settler = Settler::of(service);
     settler.settle_due().await;
     assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
-    // A campaign that keeps phones and photos no longer.
-    let mut ended = campaign(service, receipts_alone).await;
-    ended.photo(&ended.test_key, &photo, None).await;
-    let typed = ended.typed(&ended.test_key, "TEST0VERIFIED", TIME).await;
-    let sent = ended.with_receipt(&ended.test_key, &phone(1), "", &typed).send().await;
-    settler.settle_due().await;
-    assert_eq!(ended.read(&ended.test_key, &id_of(&sent)).await.field("state"), "accepted");
-    let now = service.clock.now().as_millis();
-    ended.config.window.end = Some(Timestamp::from_millis(now - 2 * 24 * 60 * 60 * 1000));
-    ended.config.retention = Some(Retention { phones_days: Some(1), photos_days: Some(1) });
-    ended.apply().await;
-    forget_schedule(service).await;
-    for _ in 0..3 {
-        sweeper.handle(Tick::default()).await.expect("it sweeps");
-    }
+    ended(service, &sweeper).await;
     // Written by a later build.
     let newer = receipts.typed(key, "GOOD010009", TIME).await;
     let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
@@ -218,6 +205,31 @@ async fn by_hand(service: &Service) {
     // The partner answers again.
     assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
     assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
+}
+
+/// Exercises a campaign that keeps phones and photos no longer, and its numbers.
+async fn ended(service: &Service, sweeper: &SweepUnsettled) {
+    let mut ended = campaign(service, receipts_alone).await;
+    let key = ended.test_key.clone();
+    ended.photo(&key, &hardly_a_photo(), None).await;
+    let typed = ended.typed(&key, "TEST0VERIFIED", TIME).await;
+    let entry = json!({ "phone": phone(1), "consent": true, "receipt_id": typed, "region": "Mwanza" });
+    let sending = ended.with_key(&key, "POST", "/api/v1/submissions");
+    let sent = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
+    Settler::of(service).settle_due().await;
+    assert_eq!(ended.read(&key, &id_of(&sent)).await.field("state"), "accepted");
+    let mut counter = Counter::new(&service.env, &service.clock);
+    counter.count_all().await;
+    let now = service.clock.now().as_millis();
+    ended.config.window.end = Some(Timestamp::from_millis(now - 2 * 24 * 60 * 60 * 1000));
+    ended.config.retention = Some(Retention { phones_days: Some(1), photos_days: Some(1) });
+    ended.apply().await;
+    forget_schedule(service).await;
+    for _ in 0..3 {
+        sweeper.handle(Tick::default()).await.expect("it sweeps");
+    }
+    // Nothing is counted under the region any more.
+    counter.count_all().await;
 }
 
 /// Lets the next sweep look through the campaigns, although an earlier one did so within the hour.

@@ -61,6 +61,11 @@ impl Metric {
         Self::EntriesPerPhone,
     ];
 
+    /// Whether the dimension can be a consumer's own words, which must not outlast the submission.
+    pub fn is_free_text(self) -> bool {
+        matches!(self, Self::Regions | Self::Branches)
+    }
+
     /// The name in keys and JSON.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::Update;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
+use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
@@ -29,6 +30,8 @@ pub const EXPIRY: &str = "expires_at";
 
 /// A stream keeps its changes for a day, and those that failed can be counted again for some days more: 7 days.
 const MARK_RETENTION: Duration = Duration::from_hours(168);
+/// Cells that are deleted at once.
+const AT_ONCE: usize = 16;
 /// The sort key of a mark.
 const MARK: &str = "mark";
 
@@ -59,7 +62,8 @@ impl Numbers {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`.
+    /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`. Then deletes the regions
+    /// and branches that nothing is counted under any more.
     ///
     /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes mark 9; the second's
     /// condition fails and brings back mark 9, so it skips what is counted.
@@ -74,12 +78,19 @@ impl Numbers {
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
         let mark = self.move_mark(shard, before, &step.mark, now)?;
+        let lowered =
+            step.cells.iter().filter(|(cell, amount)| cell.metric.is_free_text() && amount.records < 0);
+        let lowered: Vec<Cell> = lowered.map(|(cell, _)| cell.clone()).collect();
         let add = |(cell, amount)| self.add(&cell, amount).build().map_err(StoreError::during(COUNTING));
         let cells = step.cells.into_iter().map(add);
         let updates = [Ok(mark)].into_iter().chain(cells).collect::<Result<Vec<_>, _>>()?;
         let items = updates.into_iter().map(transaction::update).collect();
         let reasons = match transaction::write(self.table.client(), items).await? {
-            TransactionResult::Committed => return Ok(CountResult::Counted),
+            TransactionResult::Committed => {
+                let deletions = lowered.into_iter().map(|cell| self.delete_if_empty(cell));
+                stream::iter(deletions).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>().await?;
+                return Ok(CountResult::Counted);
+            }
             TransactionResult::Cancelled(reasons) => reasons,
         };
         match reasons.into_iter().next() {
@@ -122,10 +133,25 @@ impl Numbers {
         update.build().map_err(StoreError::during(COUNTING))
     }
 
+    /// Deletes a cell if it is 0; false if not. That changes no number: the next change that counts there creates the cell
+    /// again.
+    async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {
+        const ACTION: &str = "deleting an empty number";
+        let delete = self
+            .table
+            .delete(partition(&cell.scope, cell.metric, &cell.day))
+            .key(SORT, text(sort(&cell)))
+            .condition_expression("records = :none AND entries = :none")
+            .expression_attribute_values(":none", number(0))
+            .build()
+            .map_err(StoreError::during(ACTION))?;
+        transaction::write_one(self.table.client(), transaction::delete(delete), ACTION).await
+    }
+
     fn add(&self, cell: &Cell, amount: Amount) -> UpdateBuilder {
         self.table
             .update(partition(&cell.scope, cell.metric, &cell.day))
-            .key(SORT, text(format!("{}#{}", cell.hour, cell.dimension)))
+            .key(SORT, text(sort(cell)))
             .update_expression(format!("SET {} ADD records :records, entries :entries", record_version::SET))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":records", number(amount.records))
@@ -187,6 +213,10 @@ impl Numbers {
             .map_err(StoreError::during(ACTION))?;
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
+}
+
+fn sort(cell: &Cell) -> String {
+    format!("{}#{}", cell.hour, cell.dimension)
 }
 
 fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
