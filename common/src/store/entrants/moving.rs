@@ -18,6 +18,8 @@ const ADDED_BY_CHANGES: [&str; 7] =
     ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
 /// The id that replaces a phone's while it is being erased.
 const ERASED_AS: &str = "erased_as";
+/// Days that one transaction moves: an expression has at most 4 KB, and each day takes some 15 bytes of it.
+const MAX_DAYS: usize = 100;
 
 impl Entrants {
     /// Moves records of the previous release, whose keys have the number, to keys with its digest, and returns how many.
@@ -28,11 +30,14 @@ impl Entrants {
         let mut pages = self.table.scan_clear_entrants().into_paginator().items().send();
         let mut moved = 0;
         while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
+            let mut item = item.map_err(StoreError::during(ACTION))?;
             FIRST.check(&item, ACTION)?;
             let key = required(read_text(&item, KEY), ACTION)?;
             let (scope, number) = required(Scope::split_key(key), ACTION)?;
             let Consumer { phone, id } = secret.consumer(&scope, required(number.parse().ok(), ACTION)?);
+            if !self.move_days(&mut item, &scope, &id).await? {
+                continue;
+            }
             let mut moving = item.clone();
             if item.contains_key(BLOCKED) {
                 moving.extend(blocklist::listing(&scope, &phone.masked()));
@@ -43,6 +48,38 @@ impl Entrants {
             moved += u64::from(matches!(written, TransactionResult::Committed));
         }
         Ok(moved)
+    }
+
+    /// Moves counts of days to an id until the rest fits into one transaction. False if the record has changed since it was
+    /// read; `item` is the record after the moves.
+    async fn move_days(&self, item: &mut Item, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
+        let days: Vec<String> = item.keys().filter(|name| name.starts_with(DAY)).cloned().collect();
+        for days in days.get(MAX_DAYS..).unwrap_or_default().chunks(MAX_DAYS) {
+            let moved: Item = item.extract_if(|name, _| days.contains(name)).collect();
+            let own = self.remove_unchanged(item, &moved)?;
+            let items = vec![own, transaction::update(self.merge(scope, id, &FIRST.mark(moved))?)];
+            let written = transaction::write(self.table.client(), items).await?;
+            if !matches!(written, TransactionResult::Committed) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes attributes from a record if they are still as they were read.
+    fn remove_unchanged(&self, item: &Item, removed: &Item) -> Result<TransactWriteItem, StoreError> {
+        const ACTION: &str = "removing counts of an entrant";
+        let (condition, names, values) = is_same(removed);
+        let removed: Vec<&str> = names.keys().map(String::as_str).collect();
+        let update = self
+            .table
+            .update(required(read_text(item, KEY), ACTION)?)
+            .update_expression(clause("REMOVE", &removed))
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
+            .build();
+        update.map(transaction::update).map_err(StoreError::during(ACTION))
     }
 
     /// Deletes a record if it is still as it was read.
@@ -144,6 +181,9 @@ impl Entrants {
         const ACTION: &str = "finishing an erasure";
         let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
         FIRST.check(&item, ACTION)?;
+        if !self.move_days(&mut item, scope, tombstone).await? {
+            return Ok(false);
+        }
         let before = item.clone();
         item.remove(BLOCKED_PHONE);
         let blocked = |name: &str| name.starts_with(BLOCKED);
@@ -162,15 +202,21 @@ impl Entrants {
 
 /// The condition that a record still has exactly these values, with its names and values.
 fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
+    let (mut condition, names, values) = is_same(item);
+    // A change that only adds attributes adds one of these.
+    for name in ADDED_BY_CHANGES.iter().filter(|name| !item.contains_key(**name)) {
+        condition += &format!(" AND attribute_not_exists({name})");
+    }
+    (condition, names, values)
+}
+
+/// The condition that these attributes still have their values, with its names and values.
+fn is_same(item: &Item) -> (String, HashMap<String, String>, Item) {
     let (mut conditions, mut names, mut values) = (Vec::new(), HashMap::new(), Item::new());
     for (index, (name, value)) in item.iter().enumerate() {
         conditions.push(format!("#{index} = :{index}"));
         names.insert(format!("#{index}"), name.clone());
         values.insert(format!(":{index}"), value.clone());
-    }
-    // A change that only adds attributes adds one of these.
-    for name in ADDED_BY_CHANGES.iter().filter(|name| !item.contains_key(**name)) {
-        conditions.push(format!("attribute_not_exists({name})"));
     }
     (conditions.join(" AND "), names, values)
 }

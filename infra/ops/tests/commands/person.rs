@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
 use common::aws::photos::{self, Photos};
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
@@ -280,4 +281,28 @@ async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     assert_eq!(found(&campaign).await, json!([]));
     let digest = entrant_id(&campaign.scope(Environment::Test), &phone);
     assert!(!records(&campaign.service).await.contains(digest.as_str()));
+}
+
+#[tokio::test]
+async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
+    const DAYS: u32 = 450;
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Live);
+    let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
+    let number = |number: u32| AttributeValue::N(number.to_string());
+    let put = campaign.service.dynamodb().put_item().table_name("entrants");
+    let put = put.item("entrant", AttributeValue::S(scope.key(digest.as_str())));
+    let put = put.item("submissions", number(DAYS)).item("entries", number(DAYS));
+    let put = (0..DAYS).fold(put, |put, day| put.item(format!("day:{day}"), number(1)));
+    put.send().await.expect("the table");
+    let tombstone = EntrantId::tombstone([7; 16]);
+    let entrants = &campaign.service.tables.entrants;
+    entrants.begin_erasure(&scope, &digest, &tombstone).await.expect("noted");
+    let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
+    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
+    assert!(!records(&campaign.service).await.contains(digest.as_str()));
+    for day in 0..DAYS {
+        let counts = entrants.get(&scope, &tombstone, &day.to_string()).await.expect("the table");
+        assert_eq!((counts.total, counts.today, counts.entries), (DAYS, 1, DAYS.into()), "{day}");
+    }
 }
