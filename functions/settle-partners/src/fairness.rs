@@ -4,9 +4,11 @@
 //! another's. A message therefore wakes a worker for the campaign that is next, and goes back to the queue if that is
 //! another one.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
+use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
 use common::telemetry;
 use tokio::time::timeout;
@@ -15,6 +17,8 @@ use crate::SettlePartners;
 
 /// After this, the submission in the message goes next.
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long an environment that found no other campaign does not look again: a look reads every partition of the index.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl SettlePartners {
     /// Another campaign's submission that goes before the one in the message. If the tables do not answer in time,
@@ -29,14 +33,21 @@ impl SettlePartners {
 
     /// Passes the turn before the step, so that workers that start meanwhile choose the campaign after this one.
     async fn pass_turn(&self, message: &SettleMessage) -> Result<Option<SettleMessage>, StoreError> {
-        if !self.worker.is_due(message).await {
+        let now = self.worker.now();
+        let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
+        if self.alone_at().is_some_and(is_recent) || !self.worker.is_due(message).await {
             return Ok(None);
         }
         let last = self.turns.last().await?;
         let other = self.worker.goes_before(message, last.as_ref()).await?;
         let next = other.as_ref().map_or(&message.scope, |other| &other.scope);
-        let passed = self.turns.pass(last.as_ref(), next, self.worker.now()).await?;
+        let passed = self.turns.pass(last.as_ref(), next, now).await?;
+        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner) = other.is_none().then_some(now);
         // Otherwise another worker has the other campaign's turn.
         Ok(other.filter(|_| passed))
+    }
+
+    fn alone_at(&self) -> Option<Timestamp> {
+        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,6 +2,7 @@
 
 mod fairness;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
@@ -13,6 +14,7 @@ use common::domain::campaign::Campaign;
 use common::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered};
 use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
@@ -26,6 +28,8 @@ pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
     turns: PartnerTurns,
+    /// When no other campaign was due, if that was the last look.
+    alone_at: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
 
@@ -38,6 +42,7 @@ impl EventHandler for SettlePartners {
             worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&context.env, &context.aws)?,
             turns: PartnerTurns::from_env(&context.env, &context.aws.dynamodb())?,
+            alone_at: Mutex::default(),
             secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
     }

@@ -89,6 +89,8 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
     // The queue has delivered one message before the other campaign's code arrives.
     settler.deliver_to(deliver_to, &messages[0]).await;
     let submitted = submit_code(&other, 1).await;
+    // An environment looks for other campaigns once a second.
+    service.clock.advance(Duration::from_secs(1));
     for message in &messages[1..3] {
         settler.deliver_to(deliver_to, message).await;
     }
