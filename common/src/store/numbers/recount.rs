@@ -41,7 +41,7 @@ impl Recount {
             });
             if !is_refusal {
                 self.last_change = self.last_change.max(changed);
-            } else if changed >= Some(since) {
+            } else if changed > Some(since) {
                 self.recently_refused.extend(cells.iter().map(|(cell, _)| cell.clone()));
             }
             self.cells.merge(cells);
@@ -49,7 +49,7 @@ impl Recount {
     }
 }
 
-/// Counts all submissions and entrants of a scope, which reads both tables completely. Refusals are recent from `since` on.
+/// Counts all submissions and entrants of a scope, which reads both tables completely. Refusals are recent after `since`.
 /// `progress` gets the number of records that each page read.
 ///
 /// # Errors
