@@ -305,7 +305,7 @@ mod tests {
         }
         let head = rows.last().expect("a row").head();
         let rows: Vec<_> = rows.into_iter().map(stored).collect();
-        let days: Vec<_> = [2, 0, 1].iter().flat_map(|day| rows[day * 100..][..100].to_vec()).collect();
+        let days: Vec<_> = [2, 1, 0].iter().flat_map(|day| rows[day * 100..][..100].to_vec()).collect();
         let check = checked(&days, Some(&head));
         assert_eq!(check.runs.len(), 3);
         assert_eq!(check.finish(false).map(|verified| verified.count), Ok(300));
