@@ -158,6 +158,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_table_throttles_with_several_errors_and_others_are_no_throttling() {
+        let failed =
+            |cause: Box<dyn StdError + Send + Sync>| StoreError::new("reading", cause).is_throttled();
+        assert!(failed(Throttled.into()));
+        assert!(failed(ProvisionedThroughputExceededException::builder().build().into()));
+        assert!(failed(RequestLimitExceeded::builder().build().into()));
+        assert!(failed(ThrottlingException::builder().build().into()));
+        assert!(!failed("a connection was lost".into()));
+    }
+
+    #[test]
     fn storage_that_slows_us_down_is_asked_again() {
         let answered = |code: &str| {
             let error = GetObjectError::generic(ErrorMetadata::builder().code(code).build());

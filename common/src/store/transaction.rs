@@ -219,3 +219,17 @@ pub(crate) fn check(check: ConditionCheck) -> TransactWriteItem {
 pub(crate) fn update(update: Update) -> TransactWriteItem {
     TransactWriteItem::builder().update(update).build()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_random_below_a_bound_that_doubles_up_to_the_longest() {
+        let [one, most] = [Duration::from_millis(10), Duration::from_millis(800)];
+        for (attempts, bound) in [(0, one), (1, one * 2), (6, one * 64), (7, most), (40, most)] {
+            let longest = (0..200).map(|_| jittered(one, attempts, most)).max().unwrap_or_default();
+            assert!(longest > bound / 2 && longest <= bound, "{longest:?} after {attempts}");
+        }
+    }
+}

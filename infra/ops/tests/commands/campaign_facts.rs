@@ -91,7 +91,7 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
     let apply = async |end: &str| {
         let file =
             format!("{}retention: {{ phones_days: 30, photos_days: 7 }}\n", CHAI.replace("end: null", end));
-        stack.fine(&["campaign", "apply", "--yes", &stack.file("kept.yaml", file)]).await;
+        stack.fine(&["campaign", "apply", "--yes", "--delete-now", &stack.file("kept.yaml", file)]).await;
     };
     apply("end: null").await;
     assert!(
