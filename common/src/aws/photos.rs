@@ -128,7 +128,7 @@ impl Photos {
         const ACTION: &str = "deleting the photos of a campaign";
         /// About a second's work.
         const MOST: i32 = 400;
-        const AT_ONCE: usize = 16;
+        const MAX_CONCURRENCY: usize = 16;
         let list = self.aws.s3().list_objects_v2().bucket(&self.bucket).prefix(prefix(scope)).max_keys(MOST);
         let listed = list.send().await.map_err(StoreError::during(ACTION))?;
         let deletions =
@@ -136,7 +136,7 @@ impl Photos {
                 let delete = self.aws.s3().delete_object().bucket(&self.bucket).key(key);
                 async move { delete.send().await.map_err(StoreError::during(ACTION)) }
             });
-        let deletions = stream::iter(deletions).buffer_unordered(AT_ONCE);
+        let deletions = stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY);
         deletions.try_fold(0, async |deleted, _| Ok(deleted + 1)).await
     }
 

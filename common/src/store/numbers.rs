@@ -31,7 +31,7 @@ pub const EXPIRY: &str = "expires_at";
 /// A stream keeps its changes for a day, and those that failed can be counted again for some days more: 7 days.
 const MARK_RETENTION: Duration = Duration::from_hours(168);
 /// Cells that are deleted at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 /// The sort key of a mark.
 const MARK: &str = "mark";
 
@@ -88,7 +88,7 @@ impl Numbers {
         let reasons = match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => {
                 let deletions = lowered.into_iter().map(|cell| self.delete_if_empty(cell));
-                stream::iter(deletions).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>().await?;
+                stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY).try_collect::<Vec<_>>().await?;
                 return Ok(CountResult::Counted);
             }
             TransactionResult::Cancelled(reasons) => reasons,

@@ -17,7 +17,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 
 /// Records of one scope that are changed at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -144,7 +144,7 @@ impl Table {
         let mut changed = 0;
         while let Some(page) = pages.next().await {
             let items = page.map_err(StoreError::during(action))?.items.unwrap_or_default();
-            let changes = stream::iter(items.into_iter().map(&change)).buffer_unordered(AT_ONCE);
+            let changes = stream::iter(items.into_iter().map(&change)).buffer_unordered(MAX_CONCURRENCY);
             changed += changes.try_fold(0, async |sum, one| Ok(sum + u64::from(one))).await?;
         }
         Ok(changed)

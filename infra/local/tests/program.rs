@@ -367,10 +367,10 @@ fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed(
     let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
     use_number(&running, &key, &code);
     let (found, text) = ops(ready, &["person", "find", "--phone", "0754918263"]);
-    assert!(found == ops_core::FINE && text.contains("chai-bora-2026"), "{text}");
+    assert!(found == ops_core::EXIT_OK && text.contains("chai-bora-2026"), "{text}");
     let erase = ["person", "erase", "--phone", "0754918263", "--why", "asked by letter", "--yes"];
     let (erased, text) = ops(ready, &erase);
-    assert_eq!(erased, ops_core::FINE, "{text}");
+    assert_eq!(erased, ops_core::EXIT_OK, "{text}");
     let (_, left) = ops(ready, &["person", "find", "--phone", "0754918263"]);
     assert!(left.starts_with("Nothing is held"), "{left}");
 

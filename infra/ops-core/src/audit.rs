@@ -33,7 +33,7 @@ use crate::write_guard::WriteGuard;
 /// Days that can be listed at once; each takes a query.
 const MAX_DAYS: usize = 3_660;
 /// Days that are queried concurrently.
-const CONCURRENCY: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
@@ -213,7 +213,7 @@ pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec
         return Err(Failure::new("days_invalid", message));
     }
     let log = tables.audit.log();
-    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(CONCURRENCY);
+    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(MAX_CONCURRENCY);
     let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
     let mut rows: Vec<_> = rows.into_iter().flatten().collect();
     // By number, since a wrong clock may have put a row under another day.

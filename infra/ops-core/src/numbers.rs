@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Partitions that are read at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// The action of a correction in the audit log.
 pub const CORRECT: &str = "numbers.correct";
@@ -59,7 +59,7 @@ pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, F
 async fn of_days(tables: &Tables, scope: &Scope, days: BTreeSet<String>) -> Result<Cells, StoreError> {
     let partitions = days.iter().flat_map(|day| Metric::BY_DAY.map(|metric| (metric, day)));
     let reads = partitions.map(|(metric, day)| Box::pin(tables.numbers.cells(scope, metric, day)));
-    let reads = stream::iter(reads).buffer_unordered(AT_ONCE);
+    let reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY);
     reads
         .try_fold(Cells::default(), async |mut all, cells| {
             all.merge(cells);
@@ -88,7 +88,7 @@ pub async fn phones_by_entries(
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     let days: Vec<String> = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
     let reads = days.iter().map(|day| Box::pin(tables.numbers.cells(scope, Metric::EntriesPerPhone, day)));
-    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
     let phones = |range: &str| {
         let cells = found.iter().flat_map(Cells::iter).filter(|(cell, _)| cell.dimension == range);
         cells.map(|(_, amount)| amount.records).sum()
@@ -185,7 +185,8 @@ pub async fn correct(
     let corrections = settled.map(|Difference { cell, counted, expected, .. }| {
         tables.numbers.correct(cell, *counted, expected.minus(*counted))
     });
-    let corrected: Vec<bool> = stream::iter(corrections).buffer_unordered(AT_ONCE).try_collect().await?;
+    let corrected: Vec<bool> =
+        stream::iter(corrections).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
     if corrected.contains(&false) {
         let message = "numbers changed while they were corrected, perhaps by another operator, and were left as they are; run \
                        `ops numbers verify` again";

@@ -32,7 +32,7 @@ const INDEX_LAG: Duration = Duration::from_secs(1);
 
 /// What is held on a phone in one campaign and environment.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PersonRecords {
     /// The campaign and environment.
     pub scope: Scope,
     /// The phone's counts, as of today.
@@ -44,7 +44,7 @@ pub struct Held {
     id: EntrantId,
 }
 
-impl Held {
+impl PersonRecords {
     /// Submissions that are not settled. They need the phone, so they postpone an erasure.
     pub fn unsettled(&self) -> impl Iterator<Item = &Submission> {
         let submissions = self.submissions.iter().map(|(submission, _)| submission);
@@ -62,7 +62,7 @@ impl Held {
 ///
 /// # Errors
 /// When a table or Secrets Manager does not answer, or a record cannot be read.
-pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<Held>, Failure> {
+pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>, Failure> {
     let mut found = Vec::new();
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
@@ -72,7 +72,7 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
             let submissions = submissions(tables, &scope, &id).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
                 let contacts = contacts(tables, &scope, &submissions).await?;
-                found.push(Held { scope, entrant, submissions, contacts, id });
+                found.push(PersonRecords { scope, entrant, submissions, contacts, id });
             }
         }
     }
@@ -113,7 +113,7 @@ async fn contacts(
 ///
 /// # Errors
 /// Names the first submission that is not settled, or the first prize that is being claimed.
-pub fn check_settled(held: &Held) -> Result<(), Failure> {
+pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     if let Some(open) = held.contacts.iter().find(|contact| contact.is_open()) {
         let message = format!(
             "{} of the draw {} of {} is being claimed, which needs the phone; run this again once it is handed over or the \
@@ -139,7 +139,7 @@ pub async fn erase(
     tables: &Tables,
     env: &Env,
     photos: &Photos,
-    held: &Held,
+    held: &PersonRecords,
     now: Timestamp,
 ) -> Result<(), Failure> {
     check_settled(held)?;
@@ -147,12 +147,12 @@ pub async fn erase(
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
     // An interrupted erasure may have left a winner or an opening of a submission that it had changed already.
     let earlier = submissions(tables, &held.scope, &tombstone).await?;
-    let mut found = Held { submissions: earlier, contacts: Vec::new(), ..held.clone() };
+    let mut found = PersonRecords { submissions: earlier, contacts: Vec::new(), ..held.clone() };
     for _ in 0..MAX_TRIES {
         // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
         let submissions = submissions(tables, &held.scope, &held.id).await?;
         let of_these = contacts(tables, &held.scope, &submissions).await?;
-        let held = Held { submissions, contacts: of_these, ..held.clone() };
+        let held = PersonRecords { submissions, contacts: of_these, ..held.clone() };
         check_settled(&held)?;
         // Before the submissions, which tell what to look for; and again after them, since until then a freeze or a run can
         // have read the person.
@@ -183,7 +183,7 @@ pub async fn hand_over<W: Write + Seek>(
     tables: &Tables,
     env: &Env,
     phone: &Phone,
-    held: &[Held],
+    held: &[PersonRecords],
     now: Timestamp,
     out: W,
 ) -> Result<W, Failure> {
@@ -209,7 +209,7 @@ pub async fn hand_over_unnamed(
     tables: &Tables,
     env: &Env,
     phone: &Phone,
-    held: &[Held],
+    held: &[PersonRecords],
     now: Timestamp,
 ) -> Result<File, Failure> {
     let file = tempfile::tempfile().map_err(|error| person_file::failed(&error))?;
@@ -226,7 +226,7 @@ pub async fn hand_over_unnamed(
 pub async fn erase_all(
     tables: &Tables,
     env: &Env,
-    held: &[Held],
+    held: &[PersonRecords],
     why: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -249,7 +249,7 @@ async fn record(
     name: &'static str,
     why: Option<&str>,
     tables: &Tables,
-    held: &[Held],
+    held: &[PersonRecords],
     now: Timestamp,
 ) -> Result<(), Failure> {
     for held in held {
@@ -264,7 +264,7 @@ async fn record(
 }
 
 /// Everything that is held.
-fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
+fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
     let number = phone.expose_e164();
     let campaigns = held.iter().map(|held| {
         let submissions = held.submissions.iter().map(|(submission, receipt)| {
@@ -308,7 +308,7 @@ fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
 async fn add_photos<W: Write + Seek>(
     tables: &Tables,
     env: &Env,
-    held: &[Held],
+    held: &[PersonRecords],
     file: &mut PersonFile<W>,
 ) -> Result<(), Failure> {
     let mut bucket: Option<Photos> = None;

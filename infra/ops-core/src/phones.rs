@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Concurrent calls to a table.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// Lines of a file that are processed together.
 const PART: usize = 1_000;
@@ -124,7 +124,7 @@ pub async fn set_all_blocked(
             return Ok(done);
         }
         let changes = part.iter().map(|phone| set_blocked(tables, slug, phone, blocked, decision));
-        let mut changes = stream::iter(changes).buffer_unordered(AT_ONCE);
+        let mut changes = stream::iter(changes).buffer_unordered(MAX_CONCURRENCY);
         while let Some(changed) = changes.try_next().await? {
             done.changed += u64::from(changed);
             done.unchanged += u64::from(!changed);
@@ -171,7 +171,7 @@ pub async fn find(
         let known = known.unwrap_or_default();
         Ok::<_, Failure>(is_found.then_some(PhoneInScope { scope, campaign, known, submissions }))
     });
-    let found: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).try_collect().await?;
+    let found: Vec<_> = stream::iter(lookups).buffered(MAX_CONCURRENCY).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
 }
 

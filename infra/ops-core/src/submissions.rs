@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Scopes to search concurrently.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 /// Submissions of a phone to list, at most: one page of the index.
 const MAX_PER_PHONE: u16 = 1_000;
 
@@ -61,7 +61,7 @@ async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, 
     });
     let submissions = tables.store.submissions();
     let looks = scopes.map(|scope| async move { submissions.get(&scope, id).await });
-    let mut found = stream::iter(looks).buffer_unordered(AT_ONCE);
+    let mut found = stream::iter(looks).buffer_unordered(MAX_CONCURRENCY);
     while let Some(submission) = found.try_next().await? {
         if submission.is_some() {
             return Ok(submission);
@@ -98,7 +98,7 @@ pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<V
     let submissions = tables.store.submissions();
     let found = submissions.recent(scope, &entrant, MAX_PER_PHONE).await?;
     let reads = found.into_iter().map(|found| submissions.get(scope, found.submission_id));
-    let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
 }
 

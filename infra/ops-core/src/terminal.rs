@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::format::{grouped, printable};
 
 /// Exit code of a command that succeeded.
-pub const FINE: u8 = 0;
+pub const EXIT_OK: u8 = 0;
 /// Exit code of a command that was refused or failed.
-pub const REFUSED: u8 = 1;
+pub const EXIT_FAILURE: u8 = 1;
 /// Exit code for a command line that cannot be parsed.
-pub const USAGE: u8 = 2;
+pub const EXIT_USAGE: u8 = 2;
 
 /// The streams that a command writes to.
 pub struct Terminal<'a> {
@@ -36,13 +36,13 @@ pub(crate) struct Report {
     pub(crate) text: String,
     /// Goes to standard error, without `--json` only.
     pub(crate) note: Option<String>,
-    /// [`FINE`], unless the exit code tells scripts about a finding.
+    /// [`EXIT_OK`], unless the exit code tells scripts about a finding.
     pub(crate) code: u8,
 }
 
 impl Report {
     pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
-        Self { json, text: text.into(), note: None, code: FINE }
+        Self { json, text: text.into(), note: None, code: EXIT_OK }
     }
 }
 
@@ -53,12 +53,12 @@ impl Terminal<'_> {
             Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), report.code),
             Ok(report) => (self.report(&report), report.code),
             Err(failure) if as_json => {
-                (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), REFUSED)
+                (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), EXIT_FAILURE)
             }
-            Err(failure) => (self.failure(&failure), REFUSED),
+            Err(failure) => (self.failure(&failure), EXIT_FAILURE),
         };
         // The output was closed, so the operator did not see the result.
-        if shown.is_ok() { code } else { REFUSED }
+        if shown.is_ok() { code } else { EXIT_FAILURE }
     }
 
     fn report(&mut self, report: &Report) -> io::Result<()> {
@@ -78,13 +78,13 @@ impl Terminal<'_> {
     pub(crate) fn usage(&mut self, error: &clap::Error, as_json: bool) -> u8 {
         let text = error.to_string();
         let (shown, code) = if !error.use_stderr() {
-            (write!(self.out, "{text}"), FINE)
+            (write!(self.out, "{text}"), EXIT_OK)
         } else if as_json {
-            (writeln!(self.err, "{}", json!({ "error": { "code": "usage", "message": text } })), USAGE)
+            (writeln!(self.err, "{}", json!({ "error": { "code": "usage", "message": text } })), EXIT_USAGE)
         } else {
-            (write!(self.err, "{text}"), USAGE)
+            (write!(self.err, "{text}"), EXIT_USAGE)
         };
-        if shown.is_ok() { code } else { REFUSED }
+        if shown.is_ok() { code } else { EXIT_FAILURE }
     }
 }
 

@@ -18,7 +18,7 @@ const FIRST: u32 = 5_000_000;
 /// Items in one BatchWriteItem: DynamoDB's limit.
 const BATCH: usize = 25;
 /// Concurrent batches.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENCY: usize = 4;
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
@@ -86,7 +86,7 @@ pub(crate) async fn put_all(client: &Client, table: &str, items: impl Iterator<I
         let left = sent.expect("the batch is written").unprocessed_items.unwrap_or_default();
         assert!(left.is_empty(), "the embedded database takes whole batches");
     };
-    stream::iter(puts).chunks(BATCH).for_each_concurrent(AT_ONCE, write).await;
+    stream::iter(puts).chunks(BATCH).for_each_concurrent(MAX_CONCURRENCY, write).await;
 }
 
 /// Phone, code, id, reference and Idempotency-Key of a copy.

@@ -10,7 +10,7 @@ use crate::store::segments::Segment;
 use crate::store::{StoreError, text, transaction};
 
 /// Submissions that are changed at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// The result of one page of submissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl Submissions {
         // An unreadable record is passed on as an error, so that it counts as left.
         let page = self.table.read_page(scan, segment, ACTION, |item| Ok(read(item))).await?;
         let removals = page.records.into_iter().map(|found| self.remove_person(found));
-        let removals: Vec<bool> = stream::iter(removals).buffer_unordered(AT_ONCE).try_collect().await?;
+        let removals: Vec<bool> =
+            stream::iter(removals).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
         let count = |wanted: bool| removals.iter().filter(|done| **done == wanted).map(|_| 1).sum();
         Ok(RetentionPage { done: count(true), left: count(false), segment: page.segment })
     }

@@ -41,7 +41,7 @@ const BEGINNING: Timestamp = Timestamp::from_millis(0);
 const LISTING: &str = "listing what is not settled";
 
 /// Concurrent reads of listed submissions.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// An unsettled submission in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Submissions {
                 found => found,
             }
         });
-        let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+        let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
         // The index may lag behind the table.
         Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
     }

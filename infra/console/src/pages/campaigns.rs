@@ -20,7 +20,7 @@ use crate::plot::number;
 use crate::state::Console;
 
 /// Campaigns whose sums are read at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/", get(page(list)))
@@ -32,7 +32,7 @@ async fn list(console: Console, (): ()) -> PageResult {
     // Those that are over come last.
     campaigns.sort_by_key(|campaign| (campaign.archived, campaign.status(now) == CampaignStatus::Ended));
     let sums = campaigns.iter().map(|campaign| live_sum(&tables, campaign));
-    let sums: Vec<Option<Amount>> = stream::iter(sums).buffered(AT_ONCE).try_collect().await?;
+    let sums: Vec<Option<Amount>> = stream::iter(sums).buffered(MAX_CONCURRENCY).try_collect().await?;
     let rows: Vec<_> = campaigns.iter().zip(sums).map(|(campaign, sum)| row(campaign, sum, now)).collect();
     let content = html! {
         @if rows.is_empty() {

@@ -12,7 +12,7 @@ use common::domain::phone::Phone;
 use futures_util::stream;
 use maud::{Markup, html};
 use ops_core::failure::Failure;
-use ops_core::people::{self, Held};
+use ops_core::people::{self, PersonRecords};
 
 use super::page;
 use crate::failure::PageResult;
@@ -67,8 +67,8 @@ async fn find(console: Console, form: Form) -> PageResult {
     }))
 }
 
-fn held_table(held: &[Held]) -> Markup {
-    let row = |held: &Held| {
+fn held_table(held: &[PersonRecords]) -> Markup {
+    let row = |held: &PersonRecords| {
         vec![
             html! { (held.scope.campaign) " " (environment(held.scope.environment)) },
             html! { (held.submissions.len()) },
@@ -81,7 +81,7 @@ fn held_table(held: &[Held]) -> Markup {
     table("What is held", &["Campaign", "Submissions", "Unsettled", "Photos", "Blocked"], &rows)
 }
 
-fn actions(phone: &Phone, held: &[Held]) -> Markup {
+fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
     let number = html! { input type="hidden" name="phone" value=(phone.expose_e164()); };
     let open: usize = held.iter().map(|held| held.unsettled().count()).sum();
     html! {

@@ -18,7 +18,7 @@ use common::random;
 use common::store::submission_writes::SubmissionWrite;
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
-use ops_core::{FINE, ServeConsole, Terminal};
+use ops_core::{EXIT_OK, ServeConsole, Terminal};
 
 use super::DemoError;
 
@@ -110,7 +110,7 @@ async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Res
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) });
     let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal, no_console)).await;
-    if code == FINE {
+    if code == EXIT_OK {
         return Ok(());
     }
     Err(DemoError::Refused(format!("ops draw {command}: {}", String::from_utf8_lossy(&err).trim())))

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void};
-use super::{AT_ONCE, PART, book};
+use super::{MAX_CONCURRENCY, PART, book};
 use crate::failure::Failure;
 use crate::format::{grouped, odds};
 use crate::problem::Problems;
@@ -260,7 +260,7 @@ async fn leave_out_known(
         let record = codes.get(scope, &key).await?.filter(|record| record.batch.is_some());
         Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
     });
-    let mut lookups = stream::iter(lookups).buffer_unordered(AT_ONCE);
+    let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
     while let Some(found) = lookups.next().await {
         let Some((code, is_void)) = found? else { continue };
         checked.list.leave_out(&code);

@@ -10,7 +10,7 @@ use common::store::codes::{CodeKey, CodeRecord, Codes};
 use futures_util::{StreamExt, stream};
 
 use super::check::Checked;
-use super::{AT_ONCE, PART, book};
+use super::{MAX_CONCURRENCY, PART, book};
 use crate::column::Column;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -151,7 +151,7 @@ async fn import_part(
     normals: impl Iterator<Item = String>,
 ) -> StoredPart {
     let imports = normals.map(|code| import_one(codes, scope, book, batch, code));
-    let mut results = stream::iter(imports).buffer_unordered(AT_ONCE);
+    let mut results = stream::iter(imports).buffer_unordered(MAX_CONCURRENCY);
     let mut part = StoredPart::default();
     while let Some(result) = results.next().await {
         match result {

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Concurrent calls to the table while a file is imported or voided.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENCY: usize = 32;
 
 /// Lines of a file that are processed together.
 const PART: usize = 10_000;

@@ -7,7 +7,7 @@ use common::store::codes::Codes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::find::{Found, find};
-use super::{AT_ONCE, PART, book};
+use super::{MAX_CONCURRENCY, PART, book};
 use crate::audit::Action;
 use crate::column::Column;
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ pub async fn void_file(
             return Ok(done);
         }
         let voids = part.into_iter().map(|code| void_one(tables.codes(), scope, &book, code, now));
-        let voids = stream::iter(voids).buffer_unordered(AT_ONCE);
+        let voids = stream::iter(voids).buffer_unordered(MAX_CONCURRENCY);
         done = voids.try_fold(done, async |sum, one| Ok(sum.and(one))).await?;
         progress(done.count());
     }
@@ -80,7 +80,7 @@ pub async fn check(tables: &Tables, scope: &Scope, codes: Column<'_, String>) ->
             let found = find(tables.codes(), scope, book, &code).await?;
             Ok::<_, Failure>((line, (!found.is_empty()).then(|| Voided::of(&found))))
         });
-        let mut lookups = stream::iter(lookups).buffer_unordered(AT_ONCE);
+        let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
         while let Some((line, one)) = lookups.try_next().await? {
             match one {
                 Some(one) => sum = sum.and(one),

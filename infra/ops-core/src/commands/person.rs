@@ -12,7 +12,7 @@ use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;
 use crate::format::table;
-use crate::people::{self, Held};
+use crate::people::{self, PersonRecords};
 use crate::terminal::{Report, Terminal};
 
 pub(crate) async fn run(
@@ -76,13 +76,13 @@ fn parse(person: &PersonArgs) -> Result<Phone, Failure> {
     })
 }
 
-fn found(phone: &Phone, held: &[Held]) -> Report {
+fn found(phone: &Phone, held: &[PersonRecords]) -> Report {
     Report::new(json!({ "phone": phone.masked(), "held": counts(held) }), summary(phone, held))
 }
 
 /// What is held, in numbers.
-fn counts(held: &[Held]) -> Value {
-    let count = |held: &Held| {
+fn counts(held: &[PersonRecords]) -> Value {
+    let count = |held: &PersonRecords| {
         json!({
             "campaign": held.scope.campaign,
             "environment": held.scope.environment,
@@ -96,11 +96,11 @@ fn counts(held: &[Held]) -> Value {
     held.iter().map(count).collect()
 }
 
-fn summary(phone: &Phone, held: &[Held]) -> String {
+fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
     if held.is_empty() {
         return format!("Nothing is held on {}.", phone.masked());
     }
-    let row = |held: &Held| {
+    let row = |held: &PersonRecords| {
         vec![
             held.scope.campaign.to_string(),
             held.scope.environment.to_string(),

@@ -123,7 +123,11 @@ pub async fn log(
 ) -> Result<Logged, Failure> {
     let Winner { scope, draw, contact, .. } = winner;
     let is_skip = matches!(event, ContactEvent::Skipped { .. });
+    let details =
+        json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
+    let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
     if is_skip && matches!(contact.state(), ContactState::Skipped { .. }) {
+        tables.audit.append(action, now).await?;
         let next = draw_next(tables, env, winner, now).await?;
         return Ok(Logged { contact: contact.clone(), next });
     }
@@ -134,9 +138,6 @@ pub async fn log(
             format!("nothing was logged for place {} of {}: {refused}", contact.place, contact.prize);
         Failure::new("step_refused", message)
     })?;
-    let details =
-        json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
-    let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
     tables.audit.append(action, now).await?;
     if !tables.draws.change_contact(scope, contact, &after).await? {
         let message = "another operator logged a step for this winner at the same time; nothing was logged. Look with \

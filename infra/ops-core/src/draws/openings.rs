@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 
 use super::files::{DrawFiles, Upload, temporary};
 use crate::failure::Failure;
-use crate::people::Held;
+use crate::people::PersonRecords;
 use crate::tables::Tables;
 
 /// As in the lifecycle of their bucket, which deletes them later.
@@ -118,7 +118,7 @@ pub(crate) async fn end_freeze(
 pub(crate) async fn erase_person(
     tables: &Tables,
     env: &Env,
-    held: &Held,
+    held: &PersonRecords,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let made_at = held.submissions.iter().map(|(submission, _)| submission.created_at).min();

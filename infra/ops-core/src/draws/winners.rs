@@ -22,7 +22,7 @@ use crate::tables::Tables;
 /// Tries to draw while other operators change the log too.
 const MAX_TRIES: u32 = 10;
 /// Rows that are looked up at a time.
-const LOOK_UPS: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// A draw with its result, and the openings of all rows that have a place in it.
 pub(crate) struct Winners<'a> {
@@ -150,7 +150,7 @@ impl<'a> Winners<'a> {
             let people = next.into_iter().map(async |(number, place)| {
                 Ok::<_, Failure>((number, place, self.person(place.row).await?))
             });
-            let people: Vec<_> = stream::iter(people).buffered(LOOK_UPS).try_collect().await?;
+            let people: Vec<_> = stream::iter(people).buffered(MAX_CONCURRENCY).try_collect().await?;
             for (number, place, person) in people {
                 if let Ok(Person { submission, .. }) = &person {
                     submissions.insert(submission.submission_id, submission.clone());

@@ -30,7 +30,7 @@ use crate::terminal::{Progress, Terminal};
 /// Segments of a table that are read side by side. More are throttled sooner, and each holds a page in memory.
 const SEGMENTS: i32 = 8;
 /// Phones of a page whose latest submissions are read at a time.
-const LOOK_UPS: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// What is exported, and how. The state file keeps it, so that only the same export is resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,13 +168,14 @@ async fn read_page(
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
             let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
-            let records = stream::iter(rows).buffered(LOOK_UPS).try_collect().await?;
+            let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }
         Content::Entrants => {
             let page = tables.entrants.page(scope, segment).await?;
             let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
-            let rows: Vec<Option<Vec<Value>>> = stream::iter(rows).buffered(LOOK_UPS).try_collect().await?;
+            let rows: Vec<Option<Vec<Value>>> =
+                stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
             let records = rows.into_iter().flatten().collect();
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }

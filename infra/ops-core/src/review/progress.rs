@@ -15,7 +15,7 @@ use crate::tables::Tables;
 const DAYS: i64 = 31;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Partitions that are read at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENCY: usize = 16;
 
 /// Decisions of all reviewers about the submissions of a month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub async fn progress(tables: &Tables, scope: &Scope, zone: Tz, now: Timestamp) 
     let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
     let days = (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
     let reads = days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
-    let cells: Vec<Cells> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let cells: Vec<Cells> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
     let (today, hour) = (now.day_in(zone), utc_hour(now));
     let mut progress = Progress::default();
     for (cell, amount) in cells.iter().flat_map(Cells::iter) {

@@ -171,7 +171,7 @@ async fn operators_are_told_apart_by_their_aws_identity_and_add_a_name() {
         let env = stack.env.clone().overridden_by(identity.into_iter().collect());
         let pause = ["campaign", "pause", "chai-bora-2026"];
         let args: Vec<&str> = pause.into_iter().chain(by.into_iter().flat_map(|by| ["--by", by])).collect();
-        assert_eq!(run(&args, env, &stack.clock).await.code, ops_core::FINE);
+        assert_eq!(run(&args, env, &stack.clock).await.code, ops_core::EXIT_OK);
         let row = last(&stack).await;
         assert_eq!(
             (&row["who"], &row["by"]),
@@ -211,7 +211,7 @@ async fn rows_of_operators_who_work_at_once_are_one_log() {
     let stack = Stack::with_chai().await;
     let issue = [&["key", "issue"], &SCOPE[..]].concat();
     let ended = join_all((0..8).map(|_| stack.run(&issue))).await;
-    assert!(ended.iter().all(|ended| ended.code == ops_core::FINE));
+    assert!(ended.iter().all(|ended| ended.code == ops_core::EXIT_OK));
     let verified = stack.json(&["audit", "verify"]).await;
     assert_eq!(verified["count"], 9);
     assert_eq!(verified["last_hash"], last(&stack).await["hash"]);

@@ -32,7 +32,7 @@ async fn a_change_is_shown_and_written_once_somebody_agrees() {
     let file = changed(&stack, "Shinda", "Pata");
     let shown = "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::EXIT_FAILURE, ""));
     assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to continue\n"));
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
@@ -207,7 +207,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     let due = "phones are past their retention then, and are deleted within the hour\n";
     assert_eq!(said, format!("  retention.phones_days: 90 -> 30\n      {due}"));
     let typed = stack.answering(&["campaign", "apply", &lower], "chai-bora-2026\n").await;
-    assert_eq!(typed.code, ops_core::FINE, "{}", typed.err);
+    assert_eq!(typed.code, ops_core::EXIT_OK, "{}", typed.err);
     stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
     stack.fine(&["campaign", "apply", "--yes", "--delete-now", &file("2025-11-30", 90)]).await;
     assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "ended");

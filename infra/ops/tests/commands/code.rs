@@ -417,7 +417,7 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
             let is_there = stack.path("codes.csv").exists();
             assert!(counts || !is_there, "{how:?} at call {call}: a file of codes that do not count");
             if let Some(ended) = &ended {
-                assert_eq!(ended.code, ops_core::FINE, "{how:?} at call {call}: {}", ended.err);
+                assert_eq!(ended.code, ops_core::EXIT_OK, "{how:?} at call {call}: {}", ended.err);
                 assert!(is_there && counts, "{how:?} at call {call}");
                 assert_eq!(
                     (batches.len(), book(&stack).await.minted),

@@ -50,7 +50,7 @@ async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported
                 ,x\r\nKET/02,\r\n\"KET\"03,\r\nKET-04,\r\n";
     let file = stack.file("brand.csv", text);
     let ended = stack.run(&import(&file, &["--allow-weak"])).await;
-    assert_eq!(ended.code, ops_core::REFUSED);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     for (line, why) in [
         (3, "an error of a spreadsheet"),
         (4, "a spreadsheet shortened"),

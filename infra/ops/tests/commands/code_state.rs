@@ -130,7 +130,7 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
     }
     assert_eq!(fixture.stack.refused(&code("show", &["TEST-0-VALID"])).await["code"], "code_is_sentinel");
     let wrong = fixture.stack.run(&code("show", &["\u{7}"])).await;
-    assert!(wrong.code == ops_core::REFUSED && !wrong.err.contains('\u{7}'), "{}", wrong.err);
+    assert!(wrong.code == ops_core::EXIT_FAILURE && !wrong.err.contains('\u{7}'), "{}", wrong.err);
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     let void = code("void", &["--batch", "packs"]);
     assert_eq!(fixture.stack.refused(&void).await["code"], "confirmation_needed");
     let ended = fixture.stack.answering(&void, "y\n").await;
-    assert_eq!(ended.code, ops_core::REFUSED);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
                     others keep them. This cannot be undone. Type packs to continue: ";
     assert!(ended.err.contains(question), "{}", ended.err);
@@ -164,7 +164,7 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     assert_eq!(fixture.shown(&fixture.minted[0]).await["state"], "redeemed");
     let again = fixture.stack.run(&void).await;
     assert!(
-        again.code == ops_core::FINE && again.err.is_empty(),
+        again.code == ops_core::EXIT_OK && again.err.is_empty(),
         "a void batch needs no question: {}",
         again.err
     );

@@ -59,7 +59,7 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
     let ended = stack.run(&on("revoke", &reference, &[])).await;
     assert_eq!(
         (ended.code, ended.out),
-        (ops_core::FINE, format!("{reference} revoked: 2 entries taken back; its code stays used\n"))
+        (ops_core::EXIT_OK, format!("{reference} revoked: 2 entries taken back; its code stays used\n"))
     );
     let id = entered.submission_id.to_string();
     let shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
@@ -79,7 +79,7 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
     );
 
     let ended = stack.run(&on("revoke", &id, &["--by", "juma"])).await;
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     assert!(
         ended.out.contains("was revoked already by asha") && ended.out.contains("nothing was changed"),
         "{}",
@@ -182,7 +182,7 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     for what in ["revoke", "reopen"] {
         stack.clock.advance(Duration::from_secs(60));
         let before = state().await;
-        assert_eq!(by(&stack, "asha", on(what, &id, &[])).await.code, ops_core::FINE);
+        assert_eq!(by(&stack, "asha", on(what, &id, &[])).await.code, ops_core::EXIT_OK);
         let after = state().await;
         assert_eq!((&before["state"], &before["updated_at"]), (&after["state"], &after["updated_at"]));
         assert_eq!(after["proposal"]["decision"]["by"], "asha");
@@ -207,7 +207,7 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
         assert_eq!(corrected["proposal"], json!(null));
     }
     stack.clock.advance(Duration::from_secs(60));
-    assert_eq!(by(&stack, "asha", on("settle", &id, &["--accept"])).await.code, ops_core::FINE);
+    assert_eq!(by(&stack, "asha", on("settle", &id, &["--accept"])).await.code, ops_core::EXIT_OK);
     let accept = by(&stack, "juma", on("settle", &id, &["--accept"])).await;
     let accept: Value = serde_json::from_str(&accept.out).expect("JSON");
     assert_eq!(
@@ -228,10 +228,10 @@ async fn nobody_reopens_a_decision_of_their_own() {
     for verdict in [&["--accept", "--receipt-code", CODE][..], &["--reject", "receipt_wrong_store"]] {
         let waiting = with_receipt(&stack, photo(None), as_it_is).await;
         let id = waiting.submission_id.to_string();
-        assert_eq!(by(&stack, "neema", on("settle", &id, verdict)).await.code, ops_core::FINE);
+        assert_eq!(by(&stack, "neema", on("settle", &id, verdict)).await.code, ops_core::EXIT_OK);
         if verdict.contains(&"--accept") {
             // Revoking gives nobody anything, so one person may.
-            assert_eq!(by(&stack, "neema", on("revoke", &id, &[])).await.code, ops_core::FINE);
+            assert_eq!(by(&stack, "neema", on("revoke", &id, &[])).await.code, ops_core::EXIT_OK);
         }
         let rows = async || stack.json(&["audit", "verify"]).await["count"].clone();
         let before = rows().await;
@@ -241,7 +241,7 @@ async fn nobody_reopens_a_decision_of_their_own() {
         }
         assert_eq!(rows().await, before, "what is refused is no row");
         let reopened = by(&stack, "juma", on("reopen", &id, &[])).await;
-        assert_eq!(reopened.code, ops_core::FINE, "{}", reopened.err);
+        assert_eq!(reopened.code, ops_core::EXIT_OK, "{}", reopened.err);
     }
 }
 
@@ -285,7 +285,7 @@ async fn what_cannot_be_corrected_is_said() {
     stack.fine(&on("settle", &waiting, &["--reject", "receipt_wrong_store"])).await;
     assert_eq!(stack.refused(&on("revoke", &waiting, &[])).await["code"], "not_accepted");
     let ended = stack.run(&["submission", "revoke", &entered]).await;
-    assert!(ended.code == ops_core::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
+    assert!(ended.code == ops_core::EXIT_USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
 }
 
 #[tokio::test]
@@ -346,7 +346,7 @@ async fn whatever_is_corrected_in_any_order_counts_agree_and_a_code_is_never_hel
         let id = ids[which].to_string();
         let [what, options @ ..] = &act[..] else { continue };
         let ended = stack.run(&on(what, &id, options)).await;
-        assert!(ended.code == ops_core::FINE || ended.err.starts_with("error: "), "{}", ended.err);
+        assert!(ended.code == ops_core::EXIT_OK || ended.err.starts_with("error: "), "{}", ended.err);
         let mut shown: Vec<Value> = Vec::new();
         for id in &ids {
             let document = stack.json(&["submission", "show", &id.to_string()]).await;

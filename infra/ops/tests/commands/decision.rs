@@ -152,7 +152,7 @@ async fn of_two_decisions_at_once_one_stands() {
             if state == "accepted" { (&accepted, &rejected) } else { (&rejected, &accepted) };
         assert_eq!(
             (winner.code, loser.code),
-            (ops_core::FINE, ops_core::REFUSED),
+            (ops_core::EXIT_OK, ops_core::EXIT_FAILURE),
             "{}{}",
             winner.err,
             loser.err

@@ -26,7 +26,7 @@ async fn verify(path: &Path, options: &[&str]) -> Ended {
 /// The error of a folder or file that does not hold.
 async fn refused(path: &Path, options: &[&str]) -> (String, String) {
     let ended = verify(path, &[options, &["--json"]].concat()).await;
-    assert_eq!((ended.code, ended.out.as_str()), (ops_core::REFUSED, ""), "{}", ended.err);
+    assert_eq!((ended.code, ended.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.err).expect("JSON");
     let text = |name: &str| document["error"][name].as_str().expect("text").to_owned();
     (text("code"), text("message"))
@@ -40,7 +40,7 @@ async fn a_draw_holds_from_its_files_and_from_its_certificate() {
     std::fs::write(&page, sample.certificate(false)).expect("a disk");
     for path in [folder.path(), &page] {
         let ended = verify(path, &[]).await;
-        assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
         assert!(ended.out.starts_with("HOLDS: chai-bora-2026, week-37: "), "{}", ended.out);
         assert!(ended.out.contains("compare it with the one that was published"), "{}", ended.out);
     }
@@ -67,7 +67,7 @@ async fn the_commitment_that_was_copied_decides_whether_it_is_this_draw() {
     assert_eq!(code, "commitment_differs");
     assert!(message.contains(&other), "{message}");
     let ended = verify(folder.path(), &["--commitment", &groups[5..]]).await;
-    assert!(ended.code == ops_core::USAGE && ended.err.contains("has 60 characters"), "{}", ended.err);
+    assert!(ended.code == ops_core::EXIT_USAGE && ended.err.contains("has 60 characters"), "{}", ended.err);
 }
 
 /// Changes the files of a draw.
@@ -173,7 +173,7 @@ async fn another_chain_needs_its_key_and_quicknet_takes_none() {
     let (code, message) = refused(folder.path(), &[]).await;
     assert!(code == "chain_unknown" && message.contains("--chain-key"), "{message}");
     let ended = verify(folder.path(), &["--chain-key", &chain.chain().public_key()]).await;
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     assert_eq!(refused(folder.path(), &["--chain-key", &key]).await.0, "signature_differs");
     assert_eq!(refused(folder.path(), &["--chain-key", "52db"]).await.0, "chain_key_invalid");
 }

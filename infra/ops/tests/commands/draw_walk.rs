@@ -35,7 +35,7 @@ async fn step(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&s
 
 async fn logged(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Value {
     let ended = step(stack, command, prize, place, more).await;
-    assert_eq!(ended.code, ops_core::FINE, "{command} {more:?}: {}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{command} {more:?}: {}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
 }
 
@@ -43,7 +43,7 @@ async fn refused(stack: &Stack, command: &str, prize: &str, place: &str, more: &
     let ended = step(stack, command, prize, place, more).await;
     assert_eq!(
         (ended.code, ended.out.as_str()),
-        (ops_core::REFUSED, ""),
+        (ops_core::EXIT_FAILURE, ""),
         "{command} {more:?}: {}",
         ended.err
     );
@@ -148,7 +148,7 @@ async fn steps_out_of_order_are_refused_and_leave_nothing() {
     assert!(said.contains("winner_unknown") && said.contains("once a winner before it is skipped"), "{said}");
     assert!(refused(&stack, "call", "Car", "1", &REACHED).await.contains("Kettle, Tea"));
     let by_rule = step(&stack, "skip", "Kettle", "1", &because("has-prize")).await;
-    assert!(by_rule.code == ops_core::USAGE && by_rule.err.contains("wrong-number"), "{}", by_rule.err);
+    assert!(by_rule.code == ops_core::EXIT_USAGE && by_rule.err.contains("wrong-number"), "{}", by_rule.err);
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
     assert_eq!(shown["winners"][0]["steps"].as_array().map(Vec::len), Some(1), "only that it was drawn");
 }
@@ -177,12 +177,12 @@ async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
         ["draw", "skip", "--tier", "Kettle", "--winner", "1", "--reason", "declined", "--inspector", "A. I."];
     let unsure = stack.answering(&[&asked[..], &DRAW].concat(), "y\n").await;
     assert!(
-        unsure.err.contains("Type week-03 to continue") && unsure.code == ops_core::REFUSED,
+        unsure.err.contains("Type week-03 to continue") && unsure.code == ops_core::EXIT_FAILURE,
         "{}",
         unsure.err
     );
     let sure = stack.answering(&[&asked[..], &DRAW].concat(), "week-03\n").await;
-    assert_eq!(sure.code, ops_core::FINE, "{}", sure.err);
+    assert_eq!(sure.code, ops_core::EXIT_OK, "{}", sure.err);
     assert!(
         sure.out.contains("skipped: declined the prize") && sure.out.contains("next: place 2 of Kettle"),
         "{}",
@@ -220,7 +220,7 @@ async fn two_operators_who_skip_at_once_draw_one_winner_each() {
         step(&stack, "skip", "Tea", "2", &reason),
     )
     .await;
-    assert_eq!((one.code, other.code), (ops_core::FINE, ops_core::FINE), "{}{}", one.err, other.err);
+    assert_eq!((one.code, other.code), (ops_core::EXIT_OK, ops_core::EXIT_OK), "{}{}", one.err, other.err);
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
     let winners = shown["winners"].as_array().expect("a list");
     let open =
@@ -248,13 +248,13 @@ pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
     let state =
         async || stack.json(&["submission", "show", reference]).await["submissions"][0]["state"].clone();
     let proposed = by(stack, "asha", revoke()).await;
-    assert_eq!((proposed.code, state().await), (ops_core::FINE, json!("accepted")), "{}", proposed.err);
+    assert_eq!((proposed.code, state().await), (ops_core::EXIT_OK, json!("accepted")), "{}", proposed.err);
     for same in ["asha/juma", "juma/asha"] {
         let alone = by(stack, same, revoke()).await;
         assert!(alone.err.contains("second_person_needed"), "{same}: {}", alone.err);
     }
     let confirmed = by(stack, "juma", revoke()).await;
-    assert_eq!((confirmed.code, state().await), (ops_core::FINE, json!("rejected")), "{}", confirmed.err);
+    assert_eq!((confirmed.code, state().await), (ops_core::EXIT_OK, json!("rejected")), "{}", confirmed.err);
 }
 
 #[tokio::test]

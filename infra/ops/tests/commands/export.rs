@@ -226,7 +226,7 @@ async fn what_cannot_be_exported_is_said_before_anything_is_read() {
         "--state",
         "accepted",
     ]);
-    assert_eq!(ended.await.code, ops_core::USAGE);
+    assert_eq!(ended.await.code, ops_core::EXIT_USAGE);
 }
 
 /// Runs the program in a shell that cannot write more than this to a file.

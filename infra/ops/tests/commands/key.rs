@@ -56,7 +56,7 @@ async fn an_issued_key_can_be_listed_and_revoked() {
         "Revoke the live key {id} (Duka Ltd) of chai-bora-2026? Calls with it are refused within 5 seconds. This cannot be \
          undone. Type {id} to continue: "
     );
-    assert!(unsure.code == ops_core::REFUSED && unsure.err.starts_with(&asked), "{}", unsure.err);
+    assert!(unsure.code == ops_core::EXIT_FAILURE && unsure.err.starts_with(&asked), "{}", unsure.err);
     assert!(
         stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await["keys"][0]["revoked_at"].is_null()
     );

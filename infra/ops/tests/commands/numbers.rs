@@ -23,7 +23,7 @@ const VERIFY: [&str; 5] = ["numbers", "verify", "--campaign", "chai-bora-2026", 
 /// Verifies numbers that are wrong.
 async fn verify_wrong(stack: &Stack) -> Value {
     let ended = stack.run(&[&VERIFY[..], &["--json"]].concat()).await;
-    assert_eq!(ended.code, ops_core::REFUSED, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("one JSON document")
 }
 
@@ -111,8 +111,8 @@ async fn numbers_can_be_those_of_some_days_or_of_the_other_environment() {
     assert!(nothing.contains("Nothing has been counted."), "{nothing}");
     assert_eq!(stack.refused(&["numbers", "--campaign", "nobody"]).await["code"], "campaign_unknown");
     let wrong = stack.run(&[&SHOW[..], &["--from", "yesterday"]].concat()).await;
-    assert_eq!(wrong.code, ops_core::USAGE);
-    assert_eq!(stack.run(&["numbers"]).await.code, ops_core::USAGE, "a campaign has to be named");
+    assert_eq!(wrong.code, ops_core::EXIT_USAGE);
+    assert_eq!(stack.run(&["numbers"]).await.code, ops_core::EXIT_USAGE, "a campaign has to be named");
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
 
     let correct = [&VERIFY[..], &["--correct", "--json"]].concat();
     let ended = stack.run(&correct).await;
-    assert_eq!(ended.code, ops_core::REFUSED, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     assert_eq!(report["corrected"], false);
     counter.count_all().await;
@@ -276,7 +276,7 @@ async fn reading_whole_tables_is_asked_about_first() {
     let asking = &VERIFY[..4];
     assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
     let refused = stack.answering(asking, "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::EXIT_FAILURE, ""));
     assert!(refused.err.contains("all campaigns"), "{}", refused.err);
-    assert_eq!(stack.answering(asking, "y\n").await.code, ops_core::FINE);
+    assert_eq!(stack.answering(asking, "y\n").await.code, ops_core::EXIT_OK);
 }

@@ -153,7 +153,7 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     let path = folder.path().join("person.zip");
     let export = ["person", "export", "--phone", PHONE, "--output", path.to_str().expect("text")];
     let exported = ops(&campaign, &export).await;
-    assert_eq!(exported.code, ops_core::FINE, "{}", exported.err);
+    assert_eq!(exported.code, ops_core::EXIT_OK, "{}", exported.err);
     let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).expect("a file")).expect("a ZIP file");
     let mut names = zip.file_names().map(|name| name.expect("text").into_owned());
     let photo = names.find(|name| name.starts_with("photos/")).expect("a photo");
@@ -179,7 +179,7 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     let unknown = folder.path().join("unknown.zip");
     let unknown = ["person", "export", "--phone", "0719999999", "--output", unknown.to_str().expect("text")];
     let refused = ops(&campaign, &unknown).await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::EXIT_FAILURE, ""));
     assert!(refused.err.contains("nothing is held on +2557•••••999"), "{}", refused.err);
     assert!(!folder.path().join("unknown.zip").exists(), "no file is written");
 }
@@ -246,7 +246,7 @@ async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     assert!(tables.store.erase(submission, &noted).await.expect("written"));
 
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
-    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
+    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
     let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
     assert_eq!((counts.total, counts.entries), (2, 2), "the counts belong to the same id as the submissions");
@@ -260,7 +260,7 @@ async fn an_erasure_that_was_interrupted_before_it_found_anything_is_not_forgott
     let tombstone = EntrantId::tombstone([7; 16]);
     campaign.service.tables.entrants.begin_erasure(&scope, &digest, &tombstone).await.expect("noted");
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
-    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
+    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
 }
 
@@ -299,7 +299,7 @@ async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
     let entrants = &campaign.service.tables.entrants;
     entrants.begin_erasure(&scope, &digest, &tombstone).await.expect("noted");
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
-    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
+    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
     assert!(!records(&campaign.service).await.contains(digest.as_str()));
     for day in 0..DAYS {
         let counts = entrants.get(&scope, &tombstone, &day.to_string()).await.expect("the table");

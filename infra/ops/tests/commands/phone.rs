@@ -215,7 +215,7 @@ async fn one_bad_line_and_no_phone_of_the_file_is_blocked() {
         stack.file("phones.csv", "phone\n0712000001\n712000002\n2.55712E+11\n+254712000003\n\n0712000004");
     let block = ["phone", "block", "--campaign", "chai-bora-2026", "--yes", "--file", &file, WHY[0], WHY[1]];
     let ended = stack.run(&block).await;
-    assert_eq!(ended.code, ops_core::REFUSED);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     for line in ["phones.csv:3: ", "phones.csv:4: ", "phones.csv:5: "] {
         assert!(ended.err.contains(line), "{}", ended.err);
     }
@@ -223,7 +223,7 @@ async fn one_bad_line_and_no_phone_of_the_file_is_blocked() {
     assert_eq!(is_blocked(&stack, "0712000001").await, [false, false]);
     let both =
         ["phone", "block", "--campaign", "chai-bora-2026", "--file", &file, "0712000001", WHY[0], WHY[1]];
-    assert_eq!(stack.run(&both).await.code, ops_core::USAGE);
+    assert_eq!(stack.run(&both).await.code, ops_core::EXIT_USAGE);
     let empty = stack.file("empty.csv", "");
     let block = ["phone", "block", "--campaign", "chai-bora-2026", "--yes", "--file", &empty, WHY[0], WHY[1]];
     assert_eq!(stack.refused(&block).await["code"], "phone_file_invalid");

@@ -190,7 +190,7 @@ async fn receipts_and_partners_work_of_the_release_before_goes_on() {
     let settled =
         ["submission", "settle", id, "--accept", "--without-receipt-code", "--why", "I can read it"];
     let settled = restored.ops(&settled).await;
-    assert_eq!(settled.code, ops_core::FINE, "{}", settled.err);
+    assert_eq!(settled.code, ops_core::EXIT_OK, "{}", settled.err);
     assert_eq!(restored.submission("receipts-2026", "under-review").await, json!(["accepted", "verified"]));
     let listed =
         restored.ops(&["submission", "list", "--campaign", "partner-2026", "--unsettled", "--json"]).await;
@@ -212,7 +212,7 @@ async fn applying_a_campaign_is_refused_until_its_books_are_moved_and_finds_its_
     std::fs::write(file.path(), yaml).expect("a disk");
     let path = file.path().display().to_string();
     let refused = restored.ops(&["campaign", "apply", "--yes", &path]).await;
-    assert_eq!(refused.code, ops_core::REFUSED);
+    assert_eq!(refused.code, ops_core::EXIT_FAILURE);
     assert!(refused.err.contains("run `ops migrate` first"), "{}", refused.err);
     // As the release before this check left it: applied, with an empty book in front of the old one.
     let scope = Scope { campaign: "codes-2026".parse().expect("a slug"), environment: Environment::Live };
@@ -227,7 +227,7 @@ async fn applying_a_campaign_is_refused_until_its_books_are_moved_and_finds_its_
     let moved = restored.ops(&["migrate"]).await;
     assert!(moved.out.starts_with("6 code books"), "{}{}", moved.out, moved.err);
     let applied = restored.ops(&["campaign", "apply", "--yes", &path]).await;
-    assert_eq!(applied.code, ops_core::FINE, "{}", applied.err);
+    assert_eq!(applied.code, ops_core::EXIT_OK, "{}", applied.err);
     let entered = restored.submit(5, restored.code("free"), "another-attempt-1").await;
     assert_eq!(entered.field("message_key"), "entered");
     let history = restored.ops(&["campaign", "history", "codes-2026", "--json"]).await;

@@ -207,12 +207,12 @@ async fn the_bucket_is_asked_for_only_where_there_is_a_photo_to_show() {
     let stack = Stack::with_chai().await;
     let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
     let env = stack.env.clone().overridden_by(no_bucket);
-    for (source, code) in [(typed(), ops_core::FINE), (photo(None), ops_core::REFUSED)] {
+    for (source, code) in [(typed(), ops_core::EXIT_OK), (photo(None), ops_core::EXIT_FAILURE)] {
         let waiting = with_receipt(&stack, source, as_it_is).await;
         let show = ["submission", "show", &waiting.submission_id.to_string(), "--show-photo"];
         let ended = run(&show, env.clone(), &stack.clock).await;
         assert_eq!(ended.code, code, "{}", ended.err);
-        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops_core::REFUSED, "{}", ended.err);
+        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops_core::EXIT_FAILURE, "{}", ended.err);
     }
 }
 
@@ -276,6 +276,6 @@ async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     let resumed = stack.json(&resume).await;
     assert_eq!(resumed["submissions"][0]["settling"]["assignee"], "service");
     let again = run(&resume, stack.env.clone(), &stack.clock).await;
-    assert_eq!(again.code, ops_core::REFUSED);
+    assert_eq!(again.code, ops_core::EXIT_FAILURE);
     assert!(again.err.contains("works on the submission already"), "{}", again.err);
 }

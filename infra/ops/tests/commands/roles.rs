@@ -209,7 +209,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
                 let refused = run_as(&stack, below, &[&command[..], &["--json".to_owned()]].concat()).await;
                 assert_eq!(
                     (refused.code, refused.out.as_str()),
-                    (ops_core::REFUSED, ""),
+                    (ops_core::EXIT_FAILURE, ""),
                     "{below}: {command:?}"
                 );
                 // After the lines that tell how far a command is.
@@ -218,12 +218,12 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
                 assert_eq!(error["error"]["code"], "not_allowed", "{below}: {command:?}: {error}");
             }
             let ended = run_as(&stack, role, &command).await;
-            assert_eq!(ended.code, ops_core::FINE, "{role}: {command:?}: {}", ended.err);
+            assert_eq!(ended.code, ops_core::EXIT_OK, "{role}: {command:?}: {}", ended.err);
         }
         // Higher roles have what it has.
         for higher in ROLES.iter().skip_while(|known| **known != role) {
             let ended = run_as(&stack, higher, &["campaign".to_owned(), "list".to_owned()]).await;
-            assert_eq!(ended.code, ops_core::FINE, "{higher}: {}", ended.err);
+            assert_eq!(ended.code, ops_core::EXIT_OK, "{higher}: {}", ended.err);
         }
     }
     reviews(&stack).await;
@@ -268,7 +268,7 @@ const NOT_TRIED: [&str; 5] = [
 async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     let stack = guarded(&Used::default()).await;
     let ended = run_as(&stack, "reviewer", &["campaign", "pause", "chai-bora-2026"].map(str::to_owned)).await;
-    assert_eq!(ended.code, ops_core::REFUSED);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     assert_eq!(
         ended.err,
         "error: turning the pause switch failed: you lack the permission dynamodb:UpdateItem on table campaigns; ask the \

@@ -15,7 +15,7 @@ async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
     let env: common::config::Env = local.env().clone().into_iter().collect();
     let without_scheme = local.base_url().trim_start_matches("http://");
     let ended = run(&["smoke", "--url", without_scheme, "--json"], env.clone(), &Clock::system()).await;
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     assert_eq!(document["steps"].as_array().map(Vec::len), Some(23));
 
@@ -26,7 +26,7 @@ async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
     assert!(tables.campaign(&slug).await.expect("it is there").paused, "it takes no entries by itself");
     assert_eq!(tables.code_books.scopes().await.expect("it answers"), [], "test codes are in no book");
     let shown = run(&["campaign", "show", "smoke-test", "--json"], env, &Clock::system()).await;
-    assert_eq!(shown.code, ops_core::FINE, "{}", shown.err);
+    assert_eq!(shown.code, ops_core::EXIT_OK, "{}", shown.err);
     let shown: Value = serde_json::from_str(&shown.out).expect("one JSON document");
     assert_eq!(shown["codes"], json!({ "test": null, "live": null }));
 }
@@ -37,7 +37,7 @@ async fn what_is_not_as_it_should_be_is_named() {
     let env: common::config::Env = local.env().clone().into_iter().collect();
     let storage = env.required("AWS_ENDPOINT_URL_S3").expect("the stack sets it");
     let ended = run(&["smoke", "--url", &storage], env.clone(), &Clock::system()).await;
-    assert_eq!(ended.code, ops_core::REFUSED);
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     assert!(
         ended.err.contains("reading the campaign: the status should be 200, and the reply is "),
         "{}",

@@ -100,7 +100,7 @@ pub(crate) fn waiting() -> SubmissionStatus {
 /// What a command comes to when a second person runs it too.
 async fn confirmed(stack: &Stack, command: &[&str]) -> Value {
     let ended = by(stack, "juma", [command, &WHY].concat()).await;
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
 }
 
@@ -195,7 +195,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
         "identity": "arn:aws:iam::000000000000:user/local",
         "at": "2026-03-01T00:00:01.000Z",
         "why": "Receipt seen",
-        "confirmed": { "by": "juma", "why": "Receipt seen" },
+        "confirmed": { "by": "juma", "identity": "arn:aws:iam::000000000000:user/juma", "why": "Receipt seen" },
     });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
@@ -264,7 +264,7 @@ async fn every_decision_says_who_and_why() {
     let id = submission.submission_id.to_string();
     let accept = ["submission", "settle", &id, "--accept"];
     let ended = stack.run(&accept).await;
-    assert!(ended.code == ops_core::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
+    assert!(ended.code == ops_core::EXIT_USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
     let error = stack.refused(&[&accept[..], &["--why", " "]].concat()).await;
     assert_eq!(error["code"], "words_invalid");
     let decide = async |by: &str| {
@@ -273,12 +273,12 @@ async fn every_decision_says_who_and_why() {
         run(&[&accept[..], &WHY].concat(), env, &stack.clock).await
     };
     let ended = decide("Asha, 0712 345 678").await;
-    assert!(ended.code == ops_core::REFUSED && ended.err.contains("OPS_BY"), "{}", ended.err);
+    assert!(ended.code == ops_core::EXIT_FAILURE && ended.err.contains("OPS_BY"), "{}", ended.err);
     assert!(!ended.err.contains("345"), "{}", ended.err);
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_eq!(shown["submissions"][0]["state"], "pending");
     let ended = decide("").await;
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     let shown = stack.json(&["submission", "show", &id]).await;
     let by = &shown["submissions"][0]["proposal"]["decision"]["by"];
     assert_eq!(*by, "local", "the name in the AWS identity");
@@ -373,7 +373,11 @@ async fn what_reads_the_whole_table_asks_first() {
         let list = [&["submission", "list", "--campaign", "chai-bora-2026"][..], options].concat();
         assert_eq!(stack.refused(&list).await["code"], "confirmation_needed");
         let asked = stack.answering(&list, "y\n").await;
-        assert!(asked.code == ops_core::FINE && asked.err.contains("reads the whole table"), "{}", asked.err);
-        assert_eq!(stack.answering(&list, "n\n").await.code, ops_core::REFUSED);
+        assert!(
+            asked.code == ops_core::EXIT_OK && asked.err.contains("reads the whole table"),
+            "{}",
+            asked.err
+        );
+        assert_eq!(stack.answering(&list, "n\n").await.code, ops_core::EXIT_FAILURE);
     }
 }

@@ -11,7 +11,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use ops_core::tables::Tables;
-use ops_core::{FINE, Terminal};
+use ops_core::{EXIT_OK, Terminal};
 use serde_json::Value;
 use service_tests::service::DEPLOYMENT_SECRET;
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ impl Stack {
     /// Runs a command that has to succeed, and returns its output.
     pub(crate) async fn fine(&self, args: &[&str]) -> String {
         let ended = self.run(args).await;
-        assert_eq!(ended.code, FINE, "{args:?}: {}{}", ended.out, ended.err);
+        assert_eq!(ended.code, EXIT_OK, "{args:?}: {}{}", ended.out, ended.err);
         ended.out
     }
 
@@ -114,7 +114,7 @@ impl Stack {
     /// Runs a command with `--json` that has to be refused, and returns the error.
     pub(crate) async fn refused(&self, args: &[&str]) -> Value {
         let ended = self.run(&[args, &["--json"]].concat()).await;
-        assert_eq!((ended.code, ended.out.as_str()), (ops_core::REFUSED, ""), "{args:?}: {}", ended.err);
+        assert_eq!((ended.code, ended.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{args:?}: {}", ended.err);
         // After the lines that tell how far a slow command is.
         let last = ended.err.lines().last().unwrap_or_default();
         let document: Value = serde_json::from_str(last).expect("one JSON document");

@@ -76,7 +76,7 @@ async fn used() -> TestCampaign {
     let why = ["--why", "Sells codes", "--by", "asha"];
     let block = ["phone", "block", "--campaign", &slug, &phone(1)];
     let blocked = ops(&service, &[&block[..], &why].concat()).await;
-    assert_eq!(blocked.code, ops_core::FINE, "{}", blocked.err);
+    assert_eq!(blocked.code, ops_core::EXIT_OK, "{}", blocked.err);
     campaign
 }
 
@@ -91,7 +91,7 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     assert_eq!(photos(&campaign).await, 1);
     let args = ["campaign", "clear-test-data", slug];
     let refused = run_typing(&args, service.env.clone(), &service.clock, Some("y\n")).await;
-    assert_eq!(refused.code, ops_core::REFUSED, "a y is not enough");
+    assert_eq!(refused.code, ops_core::EXIT_FAILURE, "a y is not enough");
     assert!(refused.err.contains("reads five whole tables"), "{}", refused.err);
     assert!(keys(&campaign, Environment::Test).await.len() > 8, "nothing was deleted");
 
@@ -127,7 +127,7 @@ async fn clearing_that_was_cut_short_is_finished_by_running_it_again() {
     service.tables.entrants.clear(&scope).await.expect("it answers");
     let slug = campaign.config.slug.as_str();
     let cleared = ops(service, &["campaign", "clear-test-data", slug, "--yes", "--json"]).await;
-    assert_eq!(cleared.code, ops_core::FINE, "{}", cleared.err);
+    assert_eq!(cleared.code, ops_core::EXIT_OK, "{}", cleared.err);
     assert_eq!(keys(&campaign, Environment::Test).await.len(), 2);
     let nothing = ops(service, &["campaign", "clear-test-data", slug, "--yes"]).await;
     assert!(nothing.out.ends_with("0 entrants\n0 receipts\n0 submissions\n"), "{}", nothing.out);

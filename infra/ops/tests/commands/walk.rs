@@ -2,7 +2,7 @@
 
 use common::clock::Clock;
 use local::stack::Options;
-use ops_core::FINE;
+use ops_core::EXIT_OK;
 use serde_json::{Value, json};
 use service_tests::campaign::{body, fresh_key};
 use service_tests::counting::Counter;
@@ -27,7 +27,7 @@ impl Walk {
     /// Runs a command that has to succeed, and returns what `--json` prints.
     async fn ops(&self, args: &[&str]) -> Value {
         let ended = run(&[args, &["--json"]].concat(), self.service.env.clone(), &self.service.clock).await;
-        assert_eq!(ended.code, FINE, "{args:?}: {}{}", ended.out, ended.err);
+        assert_eq!(ended.code, EXIT_OK, "{args:?}: {}{}", ended.out, ended.err);
         serde_json::from_str(&ended.out).expect("one JSON document")
     }
 }

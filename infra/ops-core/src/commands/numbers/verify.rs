@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::format::{grouped, table};
 use crate::numbers::{self, Difference, Verification};
 use crate::tables::Tables;
-use crate::terminal::{REFUSED, Report, Terminal};
+use crate::terminal::{EXIT_FAILURE, Report, Terminal};
 
 /// Between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,13 +54,13 @@ pub(super) async fn run(
         if is_complete {
             return Ok(report);
         }
-        return Ok(Report { note: Some(LEFT.to_owned()), code: REFUSED, ..report });
+        return Ok(Report { note: Some(LEFT.to_owned()), code: EXIT_FAILURE, ..report });
     }
     let report = Report::new(as_json(scope, &found, false), text(&found, "differs"));
     if found.differences.iter().any(|difference| !difference.is_changing) {
         let note = "If submissions changed within the last minute, run this again. Else `ops numbers verify --correct` makes \
                     the numbers right.";
-        return Ok(Report { note: Some(note.to_owned()), code: REFUSED, ..report });
+        return Ok(Report { note: Some(note.to_owned()), code: EXIT_FAILURE, ..report });
     }
     Ok(report)
 }

@@ -24,7 +24,7 @@ async fn a_draw_is_shown_with_what_comes_next() {
     let groups: Vec<_> = commitment.chunks(4).map(String::from_utf8_lossy).collect();
     assert!(draw.contains(&groups.join(" ")) && draw.contains("1 x Kettle &lt;b&gt;"), "{draw}");
     let next = "Next: the round comes at 2026-03-01 03:15:00 Africa/Dar_es_Salaam; after it, `ops draw run --campaign \
-                chai-bora-2026 --environment live --draw week-03` draws the winners.";
+                chai-bora-2026 --draw week-03` draws the winners.";
     assert!(draw.contains(next), "{draw}");
     // The console ends meanwhile, because nobody uses it while the command waits for the round.
     stack.fine(&[&["draw", "run"], &DRAW[..]].concat()).await;

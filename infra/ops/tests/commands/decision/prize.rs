@@ -29,7 +29,7 @@ pub(crate) async fn at_stake(stack: &Stack) -> Submission {
 }
 
 fn json_of(ended: &Ended) -> Value {
-    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
 }
 

@@ -53,7 +53,7 @@ async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
     }
     for prize in ["Kettle", "Kettle=0", "=1"] {
         let ended = stack.run(&args(&freeze(&stack, "refused", &["--prize", prize]))).await;
-        assert_eq!(ended.code, ops_core::USAGE, "{prize}");
+        assert_eq!(ended.code, ops_core::EXIT_USAGE, "{prize}");
     }
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
     assert!(stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers").is_empty());
@@ -72,7 +72,7 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
 ",
         )
         .await;
-    assert_eq!((told.code, told.out.as_str()), (ops_core::REFUSED, ""), "{}", told.err);
+    assert_eq!((told.code, told.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", told.err);
     for shown in [
         "period    2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
         "entrants  3\n",
@@ -89,7 +89,7 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
     assert_eq!(tables.draws.list(&scope).await.expect("it answers"), []);
     assert_eq!(tables.draws.attempts(&scope).await.expect("it answers"), []);
     let agreed = stack.answering(&asking, "week-03\n").await;
-    assert_eq!(agreed.code, ops_core::FINE, "{}", agreed.err);
+    assert_eq!(agreed.code, ops_core::EXIT_OK, "{}", agreed.err);
 }
 
 #[tokio::test]

@@ -80,8 +80,8 @@ async fn of_two_operators_at_once_one_freezes() {
     let (one, two) = tokio::join!(stack.run(&one), stack.run(&two));
     let mut codes = [one.code, two.code];
     codes.sort_unstable();
-    assert_eq!(codes, [ops_core::FINE, ops_core::REFUSED], "{}{}", one.err, two.err);
-    let loser = if one.code == ops_core::FINE { &two } else { &one };
+    assert_eq!(codes, [ops_core::EXIT_OK, ops_core::EXIT_FAILURE], "{}{}", one.err, two.err);
+    let loser = if one.code == ops_core::EXIT_OK { &two } else { &one };
     assert!(loser.err.contains("\"draw_frozen\""), "{}", loser.err);
     let folders = outputs.iter().filter(|path| std::path::Path::new(path).exists()).count();
     assert_eq!(folders, 1, "the second one writes no folder");

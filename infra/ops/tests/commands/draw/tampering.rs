@@ -20,7 +20,7 @@ async fn where_no_relay_answers_the_round_is_pasted() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let down = without_relay(&stack, &[]).await;
-    assert_eq!(down.code, ops_core::REFUSED);
+    assert_eq!(down.code, ops_core::EXIT_FAILURE);
     assert!(
         down.err.contains("127.0.0.1 takes no connection") && down.err.contains("--signature"),
         "{}",
@@ -29,7 +29,7 @@ async fn where_no_relay_answers_the_round_is_pasted() {
     let reply = relay_reply(&stack, &draw).await;
     let signature = serde_json::from_str::<Value>(&reply).expect("JSON")["signature"].clone();
     let pasted = without_relay(&stack, &["--signature", signature.as_str().expect("text"), "--json"]).await;
-    assert_eq!(pasted.code, ops_core::FINE, "{}", pasted.err);
+    assert_eq!(pasted.code, ops_core::EXIT_OK, "{}", pasted.err);
     let pasted: Value = serde_json::from_str(&pasted.out).expect("JSON");
     assert_eq!(pasted["outcome"]["signature"], signature);
 }
@@ -107,7 +107,7 @@ async fn a_draw_on_quicknet_has_its_whole_notice() {
     let own = ["draw", "freeze", "--draw", "soon", "--at", &at, "--output", &output, "--prize", "Kettle=1"];
     let command = [&own[..], &CAMPAIGN, &PERIOD].concat();
     let ended = run_with(&command, stack.env.clone().overridden_by(env), &stack.clock).await;
-    assert!(ended.code == ops_core::REFUSED && ended.err.contains("give 2026-03-01"), "{}", ended.err);
+    assert!(ended.code == ops_core::EXIT_FAILURE && ended.err.contains("give 2026-03-01"), "{}", ended.err);
 }
 
 #[tokio::test]
