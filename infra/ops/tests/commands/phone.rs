@@ -144,7 +144,8 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
     ] {
         assert!(typed.out.contains(shown), "{shown}: {}{}", typed.out, typed.err);
     }
-    assert!(!format!("{}{}", typed.out, typed.err).contains("345"), "it is masked");
+    let printed = format!("{}{}", typed.out, typed.err).replace(' ', "");
+    assert!(!printed.contains("345678"), "it is masked");
     assert_eq!(stack.refused(&find).await["code"], "no_terminal");
     assert_eq!(stack.fine(&["phone", "find", "0712000009"]).await, "No campaign knows +2557•••••009.\n");
     let wrong = stack.run(&["phone", "find", "0799", "11"]).await;
