@@ -148,7 +148,7 @@ pub struct VerifiedAudit {
     pub last_hash: String,
 }
 
-/// Verifies a log while its rows are read, and keeps only where runs of rows begin and end: a log that nobody changed has one
+/// Verifies a log while its rows are read, and keeps only where runs of rows begin and end: an unchanged log has one
 /// for each day. The rows of a day come in their order; the days come in any order.
 #[derive(Clone, Debug)]
 pub struct AuditCheck {

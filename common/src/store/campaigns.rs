@@ -118,7 +118,7 @@ impl Campaigns {
     /// The part of a transaction that writes a campaign over the one that it was made from.
     ///
     /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
-    /// nobody overwrites a change that they have not seen. The pause switch counts as a change. The first release writes
+    /// no operator overwrites a change that they have not seen. The pause switch counts as a change. The first release writes
     /// campaigns without a revision, which is why its absence is a condition too.
     pub(crate) fn put(
         &self,

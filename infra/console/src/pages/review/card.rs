@@ -65,7 +65,7 @@ fn at_stake(submission: &Submission, campaign: &Campaign, prize: &str) -> Markup
             @if let Some(ProposedAcceptance { entries, purchase, decision }) = &submission.acceptance {
                 (decision.by) " accepted it at " (zoned_time(decision.at, campaign.timezone)) ", with " (entries_in_words(*entries))
                 @if submission.receipt_id.is_some() && purchase.is_none() { " and without the receipt's code" }
-                ". Accept it with the same entries and code, or it waits for one more person. A rejection needs nobody else."
+                ". Accept it with the same entries and code, or it waits for one more person. A rejection needs no second person."
             }
         }
     }

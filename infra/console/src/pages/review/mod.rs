@@ -162,7 +162,7 @@ fn windows() -> Markup {
         dialog #reopening aria-labelledby="reopening-title" {
             form method="dialog" {
                 h2 #reopening-title { "Reopen a decision" }
-                p.soft { "Nobody reopens a decision of their own. An accepted submission is revoked first, and reopened in a second step." }
+                p.soft { "You cannot reopen your own decision. An accepted submission is revoked first, and reopened in a second step." }
                 label for="name" { "Reference or id" }
                 input #name name="name" autocomplete="off" required;
                 label for="why" { "Reason, which stays in the log" }
