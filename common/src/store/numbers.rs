@@ -87,14 +87,15 @@ impl Numbers {
         let items = updates.into_iter().map(transaction::update).collect();
         let reasons = match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => {
-                let deletions = lowered.into_iter().map(|cell| self.delete_if_empty(cell));
-                stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY).try_collect::<Vec<_>>().await?;
+                self.delete_empty(lowered).await?;
                 return Ok(CountResult::Counted);
             }
             TransactionResult::Cancelled(reasons) => reasons,
         };
         match reasons.into_iter().next() {
             Some(CancellationCause::ConditionFailed(item)) => {
+                // The delivery that counted this may have ended before it deleted.
+                self.delete_empty(lowered).await?;
                 Ok(CountResult::OtherMark(item.as_ref().map(read_mark).transpose()?))
             }
             Some(CancellationCause::None | CancellationCause::Conflict | CancellationCause::Throttled)
@@ -131,6 +132,12 @@ impl Numbers {
             None => update.condition_expression("attribute_not_exists(#sequence)"),
         };
         update.build().map_err(StoreError::during(COUNTING))
+    }
+
+    /// Deletes those of the cells that are 0.
+    async fn delete_empty(&self, cells: Vec<Cell>) -> Result<(), StoreError> {
+        let deletions = cells.into_iter().map(|cell| self.delete_if_empty(cell));
+        stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY).try_collect::<Vec<_>>().await.map(drop)
     }
 
     /// Deletes a cell if it is 0; false if not. That changes no number: the next change that counts there creates the cell

@@ -36,7 +36,7 @@ use crate::service::SubmissionService;
 const MAX_ATTEMPTS: u32 = 24;
 /// `Retry-After` while the same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
-/// More than [`BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
+/// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Creation<'a> {

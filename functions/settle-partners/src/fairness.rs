@@ -42,7 +42,9 @@ impl SettlePartners {
         let other = self.worker.goes_before(message, last.as_ref()).await?;
         let next = other.as_ref().map_or(&message.scope, |other| &other.scope);
         let passed = self.turns.pass(last.as_ref(), next, now).await?;
-        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner) = other.is_none().then_some(now);
+        // After its own turn, every other campaign goes before it: none is due.
+        let is_alone = other.is_none() && last.as_ref() == Some(&message.scope);
+        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner) = is_alone.then_some(now);
         // Otherwise another worker has the other campaign's turn.
         Ok(other.filter(|_| passed))
     }

@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// The personal data that is deleted within the hour because of the change.
+    /// The personal data whose deletion begins within the hour because of the change.
     pub(crate) fn deletes(&self, now: Timestamp) -> Vec<PersonalData> {
         let before = self.before.as_ref().map(|before| &before.campaign);
         before.map(|before| before.newly_due(&self.after, now)).unwrap_or_default()

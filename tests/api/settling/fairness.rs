@@ -103,6 +103,31 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
 }
 
 #[tokio::test]
+async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment() {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let options = local::partner::Options { secret, ..local::partner::Options::default() };
+    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let service = service();
+    let settler = Settler::of(&service);
+    let first = left_to_the_queue(&service, partner.url()).await;
+    let second = left_to_the_queue(&service, partner.url()).await;
+    let (mut messages, mut of_second) = (Vec::new(), Vec::new());
+    for number in 0..6 {
+        messages.push(message_about(&first, &submit_code(&first, number).await));
+        // One partner redeems each code once.
+        of_second.push(submit_code(&second, number + 10).await);
+    }
+    for message in &messages {
+        settler.deliver_to(Dependency::Partner, message).await;
+    }
+    let mut settled = 0;
+    for submitted in &of_second {
+        settled += usize::from(status(&second, submitted).await[0] == "accepted");
+    }
+    assert_eq!((settled, settler.due().await.len()), (3, 6));
+}
+
+#[tokio::test]
 async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
     let service = service();
     let turns = PartnerTurns::from_env(&service.env, &service.dynamodb()).expect("the table");

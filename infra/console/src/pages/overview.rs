@@ -112,9 +112,9 @@ async fn backlog(
     if campaign.receipt.is_some() {
         let waiting = Waiting::count(tables, scope, Dependency::TaxAuthority, now).await?;
         told.push(match waiting.in_all {
-            0 => "No receipt waits for the tax authority.".to_owned(),
+            0 => "No receipt is due at the tax authority; those that are tried again later are not counted.".to_owned(),
             in_all => format!(
-                "Receipts that wait for the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
+                "Receipts that are due at the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
                  together, all are looked up by {}, unless more come.",
                 waiting.in_words(),
                 local_time(looked_up_by(now, in_all), campaign.timezone)
@@ -125,9 +125,9 @@ async fn backlog(
         let waiting = Waiting::count(tables, scope, Dependency::Partner, now).await?;
         let concurrency = PartnerConcurrency::from_env(console.env()).map_err(Failure::from)?;
         told.push(match waiting.in_all {
-            0 => "No submission waits for a partner.".to_owned(),
+            0 => "No submission is due at a partner; those that are tried again later are not counted.".to_owned(),
             _ => format!(
-                "Submissions that wait for a partner: {}. The queue asks about them for all campaigns together, {}.",
+                "Submissions that are due at a partner: {}. The queue asks about them for all campaigns together, {}.",
                 waiting.in_words(),
                 concurrency.rate(partner.timeout_seconds)
             ),

@@ -133,7 +133,7 @@ fn of_due(before: &Campaign, after: &Campaign, of: &[PersonalData], now: Timesta
     let due: Vec<_> = due.iter().filter(|data| of.contains(data)).map(|data| data.as_str()).collect();
     let names = due.join(" and ");
     (!due.is_empty())
-        .then(|| format!("{names} are past their retention then, and are deleted within the hour"))
+        .then(|| format!("{names} are past their retention then, and their deletion begins within the hour"))
 }
 
 /// What it means for codes that are printed.

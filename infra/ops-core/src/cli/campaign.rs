@@ -105,7 +105,7 @@ pub(crate) struct ApplyArgs {
     /// Apply a campaign that asks for neither a code nor a receipt
     #[arg(long)]
     pub(crate) allow_anyone: bool,
-    /// With --yes: apply a change after which personal data is past its retention, and deleted within the hour
+    /// With --yes: apply a change after which personal data is past its retention, so that its deletion begins within the hour
     #[arg(long)]
     pub(crate) delete_now: bool,
     #[command(flatten)]

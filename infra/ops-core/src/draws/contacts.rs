@@ -127,7 +127,11 @@ pub async fn log(
         json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
     let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
     if is_skip && matches!(contact.state(), ContactState::Skipped { .. }) {
-        tables.audit.append(action, now).await?;
+        // The log keeps the first reason.
+        let recorded = contact.steps.last().map(|step| &step.event);
+        let details =
+            json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
+        tables.audit.append(action.with(details), now).await?;
         let next = draw_next(tables, env, winner, now).await?;
         return Ok(Logged { contact: contact.clone(), next });
     }

@@ -1,7 +1,7 @@
 //! A draw in words, for the command line and the console.
 
 use chrono_tz::Tz;
-use common::domain::draw::contact::{Contact, ContactEvent};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactState};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
@@ -130,14 +130,15 @@ pub fn next_step(
     Ok(Some(next))
 }
 
-/// The last place of a prize that has fewer winners than it could have.
+/// The last skipped place of a prize that has fewer winners than it could have. The other places keep their prize.
 fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     header.prizes.iter().find_map(|prize| {
         let drawn: Vec<_> = contacts.iter().filter(|contact| contact.prize == prize.name).collect();
         let winners = drawn.iter().filter(|contact| contact.holds_prize()).count();
         let is_short = count(winners) < prize.number.get() && count(drawn.len()) < header.rows.get();
-        drawn.into_iter().max_by_key(|contact| contact.place).filter(|_| is_short)
+        let is_skipped = |contact: &&Contact| matches!(contact.state(), ContactState::Skipped { .. });
+        drawn.into_iter().filter(is_skipped).max_by_key(|contact| contact.place).filter(|_| is_short)
     })
 }
 

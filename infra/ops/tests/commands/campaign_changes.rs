@@ -187,13 +187,13 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     };
     stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
     let said = would_change(&stack, &file("2025-12-31", 90)).await;
-    let due = "the window ends in the past: nobody can enter any more; photos are past their retention then, and are deleted \
-               within the hour\n";
+    let due = "the window ends in the past: nobody can enter any more; photos are past their retention then, and their deletion \
+               begins within the hour\n";
     assert!(said.ends_with(due), "{said}");
     let slip = file("2025-11-30", 90);
     let refused = stack.answering(&["campaign", "apply", &slip], "y\n").await;
     assert!(refused.err.contains("phones and photos are past their retention then"), "{}", refused.err);
-    let asked = "Apply this, and delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
+    let asked = "Apply this, and begin to delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
                  chai-bora-2026 to continue: error: nothing was changed";
     assert!(refused.err.contains(asked), "{}", refused.err);
     let error = stack.refused(&["campaign", "apply", "--yes", &slip]).await;
@@ -204,7 +204,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     stack.fine(&["campaign", "apply", "--yes", &file("2026-01-15", 90)]).await;
     let lower = file("2026-01-15", 30);
     let said = would_change(&stack, &lower).await;
-    let due = "phones are past their retention then, and are deleted within the hour\n";
+    let due = "phones are past their retention then, and their deletion begins within the hour\n";
     assert_eq!(said, format!("  retention.phones_days: 90 -> 30\n      {due}"));
     let typed = stack.answering(&["campaign", "apply", &lower], "chai-bora-2026\n").await;
     assert_eq!(typed.code, ops_core::EXIT_OK, "{}", typed.err);

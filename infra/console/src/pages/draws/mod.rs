@@ -141,10 +141,11 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
             None if open.is_empty() => {
                 p { "Every winner has an outcome. " (certificate(&scope, &draw)) }
             }
-            None => {
-                h2 { "To be called, or to get the prize" }
-                (winners("Winners without an outcome", &scope, &open, zone))
-            }
+            None => {}
+        }
+        @if draw.outcome.is_some() && !open.is_empty() {
+            h2 { "To be called, or to get the prize" }
+            (winners("Winners without an outcome", &scope, &open, zone))
         }
         @if !settled.is_empty() {
             h2 { "With an outcome" }

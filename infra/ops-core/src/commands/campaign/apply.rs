@@ -90,12 +90,13 @@ fn ask(
     for (slug, names) in deleting {
         if args.confirm.yes && !args.delete_now {
             let message = format!(
-                "nothing was changed: the {names} of {slug} would be deleted within the hour, which cannot be undone; \
+                "nothing was changed: the deletion of the {names} of {slug} would begin within the hour, which cannot be undone; \
                  correct window.end or retention in the file, or add --delete-now if that is meant"
             );
             return Err(Failure::new("deletes_personal_data", message));
         }
-        let question = format!("{shown}Apply {this}, and delete the {names} of {slug} within the hour?");
+        let question =
+            format!("{shown}Apply {this}, and begin to delete the {names} of {slug} within the hour?");
         terminal.confirm(&question, Answer::Word(slug.as_str()), args.confirm)?;
         shown = "";
     }

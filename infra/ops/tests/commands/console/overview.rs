@@ -103,15 +103,20 @@ async fn the_overview_tells_how_many_receipts_wait_in_all_campaigns_and_until_wh
         pending(&stack, "chai-bora-2026", other).await;
     }
     let page = operator.page(OVERVIEW).await;
-    assert!(page.contains("<p>No receipt waits for the tax authority.</p>"), "{page}");
-    assert!(!page.contains("wait for a partner"), "{page}");
+    assert!(
+        page.contains(
+            "<p>No receipt is due at the tax authority; those that are tried again later are not counted.</p>"
+        ),
+        "{page}"
+    );
+    assert!(!page.contains("due at a partner"), "{page}");
     for (campaign, count) in [("chai-bora-2026", 2), ("soda-2026", 39)] {
         for _ in 0..count {
             pending(&stack, campaign, due.clone()).await;
         }
     }
     let page = operator.page(OVERVIEW).await;
-    let told = "<p>Receipts that wait for the tax authority: 2 here, 41 in all campaigns. At 40 a minute for all campaigns \
+    let told = "<p>Receipts that are due at the tax authority: 2 here, 41 in all campaigns. At 40 a minute for all campaigns \
                 together, all are looked up by 2026-03-01 03:02:00, unless more come.</p>";
     assert!(page.contains(told), "{page}");
 }
@@ -130,12 +135,17 @@ async fn the_overview_tells_how_many_submissions_wait_for_partners_and_the_concu
     let console = Served::start_with(&stack, stack.env.clone().overridden_by(deployed)).await;
     let operator = console.sign_in().await;
     let page = operator.page(OVERVIEW).await;
-    assert!(page.contains("<p>No submission waits for a partner.</p>"), "{page}");
+    assert!(
+        page.contains(
+            "<p>No submission is due at a partner; those that are tried again later are not counted.</p>"
+        ),
+        "{page}"
+    );
     for campaign in ["chai-bora-2026", "soda-2026", "soda-2026"] {
         pending(&stack, campaign, asked_again()).await;
     }
     let page = operator.page(OVERVIEW).await;
-    let told = "<p>Submissions that wait for a partner: 1 here, 3 in all campaigns. The queue asks about them for all \
+    let told = "<p>Submissions that are due at a partner: 1 here, 3 in all campaigns. The queue asks about them for all \
                 campaigns together, 187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the \
                 deployment: 25).</p>";
     assert!(page.contains(told), "{page}");

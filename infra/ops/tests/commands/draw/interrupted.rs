@@ -183,7 +183,7 @@ async fn winners_that_an_interrupted_run_has_recorded_stay() {
 #[tokio::test]
 async fn a_skip_that_ended_before_the_next_winner_was_drawn_is_shown_and_finished_by_running_it_again() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
     stack.json(&run("week-03", &[])).await;
     let show = [&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat();
     assert_eq!(stack.run(&show).await.err, "");
@@ -192,9 +192,9 @@ async fn a_skip_that_ended_before_the_next_winner_was_drawn_is_shown_and_finishe
     let skipped = stack.json(&skip).await;
     let aws = Aws::for_function(&stack.env).expect("credentials").dynamodb();
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    let second = format!("contact#week-03#{:010}#{:020}", 0, 2);
+    let third = format!("contact#week-03#{:010}#{:020}", 0, 3);
     let delete = aws.delete_item().table_name("draws").key("scope", text("chai-bora-2026#live"));
-    delete.key("record", text(&second)).send().await.expect("it answers");
+    delete.key("record", text(&third)).send().await.expect("it answers");
     let shown = stack.run(&show).await.err;
     assert!(
         shown.contains("`ops draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason KEY"),
