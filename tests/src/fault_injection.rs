@@ -2,12 +2,13 @@
 //! a share of them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::http::{HeaderValue, Response};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::forward::{self, Forwarder, failure, forwarder};
@@ -51,6 +52,7 @@ struct Inner {
     forwarder: Forwarder,
     plan: Mutex<Plan>,
     died: watch::Sender<bool>,
+    queries: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -71,7 +73,12 @@ impl FaultInjector {
     /// Injects a fault into one call, numbered from 0 over all proxies.
     pub fn at(call: usize, how: FaultKind) -> Self {
         let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
-        let inner = Arc::new(Inner { forwarder: forwarder(), plan, died: watch::Sender::new(false) });
+        let inner = Arc::new(Inner {
+            forwarder: forwarder(),
+            plan,
+            died: watch::Sender::new(false),
+            queries: AtomicUsize::new(0),
+        });
         Self { inner, proxies: Arc::default() }
     }
 
@@ -123,8 +130,12 @@ impl FaultInjector {
 }
 
 impl Inner {
-    fn next(&self) -> Option<FaultKind> {
+    /// A spared call is only hit by noise.
+    fn next(&self, is_spared: bool) -> Option<FaultKind> {
         let mut plan = self.plan.lock().expect("not poisoned");
+        if is_spared && plan.noise.is_none() {
+            return None;
+        }
         let number = plan.seen;
         plan.seen += 1;
         if let Some((_, how)) = plan.cut.take_if(|(at, _)| *at == number) {
@@ -145,8 +156,16 @@ impl Inner {
     }
 }
 
+/// A look for the next campaign reads thirty-two partitions at once, and each read fails alike: one in eight is a place
+/// to cut.
+const QUERIES_PER_CUT: usize = 8;
+
 async fn cut(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
-    let how = inner.next();
+    let target = request.headers().get("x-amz-target").map(HeaderValue::as_bytes);
+    let is_query = target.is_some_and(|target| target.ends_with(b".Query"));
+    let is_spared =
+        is_query && !inner.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUERIES_PER_CUT);
+    let how = inner.next(is_spared);
     match how {
         Some(FaultKind::DiesBefore) => inner.die().await,
         Some(FaultKind::Refused) => return failure(),
