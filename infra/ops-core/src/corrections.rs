@@ -1,4 +1,4 @@
-//! Revokes and reopens settled submissions. Nobody reopens their own decision alone: another person has to. If a prize was won,
+//! Revokes and reopens settled submissions. Reopening a decision takes another person than the one who made it. If a prize was won,
 //! an instant one or one of a draw, two people have to agree, on reopening as well as on revoking.
 
 use common::domain::codebook::BatchStatus;
