@@ -107,7 +107,7 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
     let now = facts.now;
     let said = match (before.status(now), after.status(now)) {
         (CampaignStatus::Live | CampaignStatus::NotStarted, CampaignStatus::Ended) => {
-            "the window ends in the past: nobody can enter any more"
+            "the window ends in the past: no more entries are taken"
         }
         (CampaignStatus::Live | CampaignStatus::Ended, CampaignStatus::NotStarted) => {
             "nobody can enter before the new start"

@@ -102,7 +102,7 @@ async fn what_a_change_means_is_said() {
             "end: null",
             "end: 2026-02-01T00:00:00+03:00",
             "  window.end: for ever -> 2026-02-01 00:00:00 Africa/Dar_es_Salaam\n      \
-             the window ends in the past: nobody can enter any more\n",
+             the window ends in the past: no more entries are taken\n",
         ),
         (
             "start: 2026-01-01",
@@ -187,7 +187,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     };
     stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
     let said = would_change(&stack, &file("2025-12-31", 90)).await;
-    let due = "the window ends in the past: nobody can enter any more; photos are past their retention then, and their deletion \
+    let due = "the window ends in the past: no more entries are taken; photos are past their retention then, and their deletion \
                begins within the hour\n";
     assert!(said.ends_with(due), "{said}");
     let slip = file("2025-11-30", 90);
