@@ -228,7 +228,7 @@ fn a_page_of_the_largest_size_is_read_in_time() {
 }
 
 /// Parts that mean something to the reader, in any order.
-fn soup() -> impl Strategy<Value = String> {
+fn markup_fragments() -> impl Strategy<Value = String> {
     let parts = [
         "<b>",
         "</b>",
@@ -284,13 +284,13 @@ proptest! {
     }
 
     #[test]
-    fn any_markup_is_an_answer(soup in soup()) {
-        prop_assert!(!matches!(read(&soup), Answer::Found(_)));
+    fn any_markup_is_an_answer(markup_fragments in markup_fragments()) {
+        prop_assert!(!matches!(read(&markup_fragments), Answer::Found(_)));
     }
 
     #[test]
     fn a_page_that_was_changed_is_never_another_receipts(
-        cuts in prop::collection::vec((0usize..PAGE.len(), 0usize..30, soup()), 1..4), last in 0u8..10,
+        cuts in prop::collection::vec((0usize..PAGE.len(), 0usize..30, markup_fragments()), 1..4), last in 0u8..10,
     ) {
         let mut body = PAGE.as_bytes().to_vec();
         for (at, length, other) in cuts {

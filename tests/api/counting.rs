@@ -191,7 +191,7 @@ async fn a_region_and_a_branch_leave_the_numbers_with_the_last_submission_that_n
     assert!(before.contains("Mwanza") && before.contains("kko"), "{before}");
     let (env, client) = (&campaign.service.env, campaign.service.dynamodb());
     let submissions = Submissions::from_env(env, &client).expect("the table");
-    let removed = submissions.remove_persons(&scope, Segment::whole()).await.expect("it answers");
+    let removed = submissions.remove_personal_data(&scope, Segment::whole()).await.expect("it answers");
     assert_eq!(removed.done, 2);
     for batch in counter.next_batches().await {
         redeliver(&counter, &batch).await;

@@ -285,7 +285,7 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     let service = recorded(&record, true);
     let tables =
         ops_core::connection::tables(&as_function(&service.env, DEPLOYER)).await.expect("all variables");
-    ops_core::smoke::walk(&tables, &service.base_url, service.clock.now()).await.expect("everything works");
+    ops_core::smoke::run(&tables, &service.base_url, service.clock.now()).await.expect("everything works");
     let policy = deployer();
     let allows = |call: &Call| {
         let mut statements = policy["Statement"].as_array().expect("statements").iter();

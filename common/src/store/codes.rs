@@ -174,7 +174,7 @@ impl Codes {
     }
 
     /// The transaction item that claims a code for a submission, unless another has it.
-    pub(crate) fn claim(
+    pub(crate) fn claim_update(
         &self,
         scope: &Scope,
         key: &CodeKey,
@@ -207,7 +207,7 @@ impl Codes {
     }
 
     /// The transaction item that redeems a held code.
-    pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+    pub(crate) fn redeem_update(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
             .update_expression("SET redeemed = :yes")
@@ -219,7 +219,7 @@ impl Codes {
     }
 
     /// The transaction item that frees the code of a rejected submission.
-    pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+    pub(crate) fn free_update(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
             .update_expression(REMOVE_CLAIM)
@@ -230,21 +230,25 @@ impl Codes {
     }
 
     /// The transaction item that leaves the code of a revoked submission used: for every phone, its own included.
-    pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
-        self.give_to(code_key, holder, NOBODY, true)
+    pub(crate) fn keep_used_update(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+    ) -> Result<Update, StoreError> {
+        self.holder_update(code_key, holder, NOBODY, true)
     }
 
     /// The transaction item that lets a reopened submission hold the code that it kept.
-    pub(crate) fn hold_again(
+    pub(crate) fn hold_again_update(
         &self,
         code_key: &str,
         holder: SubmissionId,
         entrant: &EntrantId,
     ) -> Result<Update, StoreError> {
-        self.give_to(code_key, holder, entrant.as_str(), false)
+        self.holder_update(code_key, holder, entrant.as_str(), false)
     }
 
-    fn give_to(
+    fn holder_update(
         &self,
         code_key: &str,
         holder: SubmissionId,
@@ -263,7 +267,7 @@ impl Codes {
     }
 
     /// The transaction item that fails unless a submission has the code.
-    pub(crate) fn check_claim(
+    pub(crate) fn claim_check(
         &self,
         scope: &Scope,
         key: &CodeKey,

@@ -91,7 +91,7 @@ impl Entrants {
 
     /// The transaction item that counts a new submission, if the phone may enter. With `wrong_codes`, it also logs the
     /// code as a wrong one.
-    pub(crate) fn count(
+    pub(crate) fn count_update(
         &self,
         submission: &Submission,
         limits: PhoneLimits,
@@ -126,7 +126,7 @@ impl Entrants {
     }
 
     /// The transaction item that changes a phone's counts; `None` if nothing changes.
-    pub(crate) fn change(
+    pub(crate) fn change_update(
         &self,
         scope: &Scope,
         id: &EntrantId,

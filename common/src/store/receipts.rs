@@ -191,7 +191,7 @@ impl Receipts {
     }
 
     /// The transaction item that attaches a receipt to a submission, unless another has it.
-    pub(crate) fn attach(
+    pub(crate) fn attach_update(
         &self,
         scope: &Scope,
         id: ReceiptId,
@@ -210,7 +210,7 @@ impl Receipts {
     }
 
     /// The transaction item that gives a purchase to a submission, unless another has it.
-    pub(crate) fn claim_purchase(
+    pub(crate) fn purchase_put(
         &self,
         scope: &Scope,
         code: &VerificationCode,
@@ -243,7 +243,7 @@ impl Receipts {
 
 impl Receipts {
     /// The transaction item that lets a revoked submission's purchase be entered again.
-    pub(crate) fn release_purchase(
+    pub(crate) fn purchase_delete(
         &self,
         scope: &Scope,
         code: &VerificationCode,

@@ -255,13 +255,13 @@ impl SubmissionStore {
                 submission_id: submission.submission_id,
                 redeemed: status.state() == State::Accepted,
             };
-            items.push(transaction::update(self.codes.claim(scope, code, &claim, now)?));
+            items.push(transaction::update(self.codes.claim_update(scope, code, &claim, now)?));
         }
-        let count = self.entrants.count(submission, campaign.limits, checks, wrong_codes, now)?;
+        let count = self.entrants.count_update(submission, campaign.limits, checks, wrong_codes, now)?;
         items.push(transaction::update(count));
-        items.push(transaction::put(self.submissions.create(submission)?));
+        items.push(transaction::put(self.submissions.create_put(submission)?));
         if let Some(receipt) = submission.receipt_id {
-            let attach = self.receipts.attach(scope, receipt, submission.submission_id)?;
+            let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
             items.push(transaction::update(attach));
         }
         let result = transaction::write_until(&self.client, items, self.deadline).await?;
@@ -282,9 +282,11 @@ impl SubmissionStore {
             let wrong_codes = Some(WrongCodeLogUpdate { before, after });
             let change = CountChange { wrong_codes, ..CountChange::default() };
             let Submission { scope, entrant_id, day, .. } = submission;
-            items.extend(self.entrants.change(scope, entrant_id, day, change)?.map(transaction::update));
+            items.extend(
+                self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update),
+            );
         }
-        items.push(transaction::put(self.submissions.create(submission)?));
+        items.push(transaction::put(self.submissions.create_put(submission)?));
         let result = transaction::write_until(&self.client, items, self.deadline).await?;
         self.write_result(result, None, write, now).await
     }
@@ -344,7 +346,7 @@ impl SubmissionStore {
             IdempotencyRecord { body_hash: body_hash.to_owned(), record_id: earlier, replayed: true };
         let mut items = vec![transaction::put(self.idempotency_keys.put(scope, key, &record, now)?)];
         if let Some(code) = code {
-            items.push(transaction::check(self.codes.check_claim(scope, code, earlier)?));
+            items.push(transaction::check(self.codes.claim_check(scope, code, earlier)?));
         }
         let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
             TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
@@ -364,7 +366,7 @@ impl SubmissionStore {
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
         let mut after = before.erased(entrant.clone());
         after.code_key = after.code_key.filter(|code_key| !codes::is_sentinel(code_key));
-        let mut items = vec![transaction::put(self.submissions.change(before, &after)?)];
+        let mut items = vec![transaction::put(self.submissions.change_put(before, &after)?)];
         if let Some(code_key) = before.code_key.as_ref().filter(|_| before.status.counts()) {
             items.push(self.codes.erase(code_key, before.submission_id, entrant)?);
         }

@@ -84,7 +84,7 @@ impl Submissions {
     }
 
     /// The transaction item that writes a new submission.
-    pub(crate) fn create(&self, submission: &Submission) -> Result<Put, StoreError> {
+    pub(crate) fn create_put(&self, submission: &Submission) -> Result<Put, StoreError> {
         self.put(submission)?
             // Ids are random; should one repeat, the first submission stays.
             .condition_expression("attribute_not_exists(id)")
@@ -110,7 +110,7 @@ impl Submissions {
     ///
     /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4; the second's
     /// condition fails, so its work is discarded.
-    pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Result<Put, StoreError> {
+    pub(crate) fn change_put(&self, before: &Submission, after: &Submission) -> Result<Put, StoreError> {
         self.put(after)?
             .condition_expression("revision = :before")
             .expression_attribute_values(":before", number(before.revision))
@@ -119,7 +119,7 @@ impl Submissions {
     }
 
     /// The condition of a transaction that a submission is as it was read.
-    pub fn check_unchanged(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
+    pub fn unchanged_check(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
         self.table
             .check(item_key(&read.scope, read.submission_id))
             .condition_expression("revision = :read")
@@ -219,7 +219,7 @@ impl Submissions {
                 revision: before.revision.saturating_add(1),
                 ..before.clone()
             };
-            let put = transaction::put(self.change(&before, &after)?);
+            let put = transaction::put(self.change_put(&before, &after)?);
             encrypted += u64::from(transaction::write_one(self.table.client(), put, ACTION).await?);
         }
         Ok(encrypted)

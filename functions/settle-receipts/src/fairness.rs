@@ -9,7 +9,7 @@ use common::telemetry;
 use tokio::time::timeout;
 
 use crate::SettleReceipts;
-use crate::pace::Seen;
+use crate::pace::SeenSlot;
 
 /// After this, the submission in the message goes next.
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
@@ -20,7 +20,7 @@ pub(crate) struct Choice {
     /// Another campaign's submission that goes before the one in the message.
     pub(crate) other: Option<SettleMessage>,
     /// The last look-up slot, if it was read.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SeenSlot>,
 }
 
 impl SettleReceipts {
@@ -38,7 +38,7 @@ impl SettleReceipts {
     }
 
     /// Records that a campaign had its turn. If that fails, the campaign may get the next turn too.
-    pub(crate) async fn pass_turn(&self, seen: &Seen, scope: &Scope) {
+    pub(crate) async fn pass_turn(&self, seen: &SeenSlot, scope: &Scope) {
         let passed = timeout(TURN_TIMEOUT, self.throttle.pass_turn(seen, scope, self.worker.now())).await;
         if let Err(error) = passed.map_err(|late| StoreError::new("recording a turn", late)).flatten() {
             warn(&error, "a turn was not recorded");

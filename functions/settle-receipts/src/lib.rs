@@ -30,7 +30,7 @@ use common::telemetry;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
 use crate::fairness::Choice;
-use crate::pace::{Seen, Throttle};
+use crate::pace::{SeenSlot, Throttle};
 use crate::photo::{Limits as PhotoLimits, PhotoReader};
 
 /// The environment variable with the tax authority's base URL.
@@ -96,7 +96,7 @@ impl Settle for SettleReceipts {
 }
 
 impl SettleReceipts {
-    async fn take_turn(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
+    async fn take_turn(&self, message: &SettleMessage, seen: Option<SeenSlot>) -> Result<(), Error> {
         // Boxed because the future is large.
         let step = Box::pin(self.step(message, seen.clone()));
         let result = self.worker.run_logged(message, step).await.map(drop);

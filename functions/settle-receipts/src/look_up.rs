@@ -11,7 +11,7 @@ use common::upstream::tax_authority::answer::{Answer, PortalError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
-use crate::pace::{Permit, Seen};
+use crate::pace::{Permit, SeenSlot};
 use crate::step_outcome::StepOutcome;
 
 /// With less time left, the look-up is left to the next step.
@@ -21,7 +21,7 @@ const CONCLUDING_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) struct LookUpTime {
     /// The last look-up slot, if it was read.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SeenSlot>,
     pub(crate) step_ends_at: Instant,
 }
 
@@ -60,7 +60,7 @@ impl SettleReceipts {
     async fn wait_for_slot(
         &self,
         submission: &Submission,
-        seen: Option<Seen>,
+        seen: Option<SeenSlot>,
         until: Instant,
     ) -> Result<Permit, Error> {
         let seen = match seen {

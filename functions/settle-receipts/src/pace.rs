@@ -37,12 +37,12 @@ pub(crate) struct Throttle {
     slots: LookUpSlots,
     min_interval: Duration,
     /// The last slot that this environment saw, including earlier steps.
-    last_seen: Mutex<Option<Seen>>,
+    last_seen: Mutex<Option<SeenSlot>>,
 }
 
 /// The last slot, and when this environment first saw it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SeenSlot {
     slot: Option<Slot>,
     at: Instant,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Permit {
     TooBusy,
 }
 
-impl Seen {
+impl SeenSlot {
     /// The scope of the last turn.
     pub(crate) fn scope(&self) -> Option<&Scope> {
         self.slot.as_ref()?.scope.as_ref()
@@ -76,7 +76,7 @@ impl Throttle {
         Self { slots, min_interval, last_seen: Mutex::default() }
     }
 
-    pub(crate) async fn see(&self) -> Result<Seen, StoreError> {
+    pub(crate) async fn see(&self) -> Result<SeenSlot, StoreError> {
         Ok(self.first_seen(self.slots.last().await?))
     }
 
@@ -84,7 +84,7 @@ impl Throttle {
     /// already moved the turn.
     pub(crate) async fn pass_turn(
         &self,
-        seen: &Seen,
+        seen: &SeenSlot,
         scope: &Scope,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -103,7 +103,7 @@ impl Throttle {
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,
-        mut seen: Seen,
+        mut seen: SeenSlot,
         until: Instant,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Permit, StoreError> {
@@ -125,7 +125,8 @@ impl Throttle {
                 Take::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
                     // By then, waiting environments have seen it too and go first.
-                    let seen = self.remember(Seen { slot: Some(slot), at: Instant::now() + read_interval });
+                    let seen =
+                        self.remember(SeenSlot { slot: Some(slot), at: Instant::now() + read_interval });
                     if was_quick {
                         return Ok(Permit::Granted);
                     }
@@ -137,19 +138,19 @@ impl Throttle {
     }
 
     /// The slot with the time when this environment first saw it: now, unless it has not changed since the last read.
-    fn first_seen(&self, slot: Option<Slot>) -> Seen {
-        let mut seen = Seen { slot, at: Instant::now() };
+    fn first_seen(&self, slot: Option<Slot>) -> SeenSlot {
+        let mut seen = SeenSlot { slot, at: Instant::now() };
         if let Some(last) = self.last_seen().filter(|last| last.slot_number() == seen.slot_number()) {
             seen.at = last.at;
         }
         self.remember(seen)
     }
 
-    fn last_seen(&self) -> Option<Seen> {
+    fn last_seen(&self) -> Option<SeenSlot> {
         self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember(&self, seen: Seen) -> Seen {
+    fn remember(&self, seen: SeenSlot) -> SeenSlot {
         *self.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
         seen
     }
@@ -167,7 +168,7 @@ mod tests {
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Slot { number: 7, taken_at: taken_at(ago), scope: None });
-        let seen = Seen { slot, at: Instant::now() };
+        let seen = SeenSlot { slot, at: Instant::now() };
         seen.next_at(LOOK_UP_INTERVAL, NOW).duration_since(seen.at)
     }
 

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::SettleReceipts;
 use crate::look_up::LookUpTime;
-use crate::pace::Seen;
+use crate::pace::SeenSlot;
 use crate::step_outcome::StepOutcome;
 
 /// Limit of verifying a receipt. Together with the final write, a step ends within its lease, even if another
@@ -39,7 +39,7 @@ impl SettleReceipts {
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
-        seen: Option<Seen>,
+        seen: Option<SeenSlot>,
     ) -> Result<JobOutcome, JobError> {
         let claimed = match self.worker.claim(message).await? {
             ClaimResult::Claimed(claimed) => claimed,

@@ -42,7 +42,7 @@ fn hangs(number: &Path) -> String {
 }
 
 /// The process id in the file, once it is written.
-fn told(number: &Path) -> Option<Pid> {
+fn read_pid(number: &Path) -> Option<Pid> {
     let number = fs::read_to_string(number).ok()?;
     Pid::from_raw(number.trim().parse().ok()?)
 }
@@ -128,7 +128,7 @@ async fn a_child_that_hangs_is_killed() {
     let number = place("hanging");
     let error = script(&hangs(&number), at_most_seconds(2)).read(b"").await.expect_err("too slow");
     assert!(matches!(error, Unreadable::TooSlow), "{error:?}");
-    assert!(gone(told(&number).expect("it has started")));
+    assert!(gone(read_pid(&number).expect("it has started")));
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_child_that_nobody_listens_to_any_more_is_killed() {
     let number = place("abandoned");
     let reader = script(&hangs(&number), limits());
     let started = async {
-        while told(&number).is_none() {
+        while read_pid(&number).is_none() {
             tokio::task::yield_now().await;
         }
     };
@@ -144,7 +144,7 @@ async fn a_child_that_nobody_listens_to_any_more_is_killed() {
         outcome = reader.read(b"") => panic!("it cannot end: {outcome:?}"),
         () = started => {}
     }
-    assert!(gone(told(&number).expect("it has started")));
+    assert!(gone(read_pid(&number).expect("it has started")));
 }
 
 #[tokio::test]

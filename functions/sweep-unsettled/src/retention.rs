@@ -110,7 +110,8 @@ impl RetentionSweep {
         for _ in 0..MAX_PAGES {
             match deletion.data {
                 PersonalData::Phones => {
-                    let page = self.submissions.remove_persons(&scope, deletion.segment.clone()).await?;
+                    let page =
+                        self.submissions.remove_personal_data(&scope, deletion.segment.clone()).await?;
                     slice.phones += page.done;
                     take(&mut deletion, page, now);
                 }

@@ -42,7 +42,7 @@ impl IntoResponse for PageError {
             _ => ("This did not work", Section::None),
         };
         let content = html! {
-            p.bad role="alert" { (told(&failure)) }
+            p.bad role="alert" { (page_message(&failure)) }
             @if !failure.problems.is_empty() { ul { @for problem in &failure.problems { li { (problem) } } } }
             p { "Go back with your browser to try it again." }
         };
@@ -51,7 +51,7 @@ impl IntoResponse for PageError {
 }
 
 /// The text that a page shows for a failure. It differs from the message where that names options of the command line.
-pub(crate) fn told(failure: &Failure) -> String {
+pub(crate) fn page_message(failure: &Failure) -> String {
     let own = match failure.code {
         "receipt_code_needed" => {
             "The purchase of this receipt is still unknown, so the receipt could be entered again. Type the receipt's code, or tick \

@@ -22,7 +22,7 @@ use crate::submissions::one;
 use crate::tables::Tables;
 
 /// Recorded as a reason beside the message key.
-pub const DECIDED_BY_A_PERSON: &str = "operator_decision";
+pub const OPERATOR_DECISION: &str = "operator_decision";
 /// Recorded as a reason when the purchase of an accepted receipt is unknown.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
@@ -155,7 +155,7 @@ fn settled(
 ) -> Result<Submission, Failure> {
     let after = before.apply(transition, Findings::default(), decision.at);
     let mut after = after.map_err(|_| settled_already(before))?;
-    after.reasons = vec![after.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
+    after.reasons = vec![after.status.message_key().as_str().to_owned(), OPERATOR_DECISION.to_owned()];
     let is_accepted = matches!(transition, Transition::Accept { .. });
     if is_accepted && is_unproved(before, purchase.as_ref()) {
         after.reasons.push(WITHOUT_RECEIPT_CODE.to_owned());

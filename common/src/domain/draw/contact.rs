@@ -201,7 +201,7 @@ impl fmt::Display for ContactState {
 
 /// Whether the entries of a row still count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RowStatus {
     /// At least one of them is accepted.
     Counts,
     /// Every one was revoked after the freeze.
@@ -298,15 +298,15 @@ impl Contact {
     ///
     /// # Errors
     /// When the step does not follow, or the entries do not allow it.
-    pub fn after_operator(&self, step: ContactStep, standing: Standing) -> Result<Self, StepRefused> {
+    pub fn after_operator(&self, step: ContactStep, row_status: RowStatus) -> Result<Self, StepRefused> {
         let next = self.after(step.clone())?;
-        match (&step.event, standing) {
+        match (&step.event, row_status) {
             (ContactEvent::Skipped { reason, .. }, _) if !reason.is_given() => Err(StepRefused::NotGiven),
-            (ContactEvent::Skipped { reason: SkipReason::Revoked, .. }, Standing::Counts) => {
+            (ContactEvent::Skipped { reason: SkipReason::Revoked, .. }, RowStatus::Counts) => {
                 Err(StepRefused::NotRevoked)
             }
-            (ContactEvent::Skipped { .. }, _) | (_, Standing::Counts) => Ok(next),
-            (_, Standing::Revoked) => Err(StepRefused::Revoked),
+            (ContactEvent::Skipped { .. }, _) | (_, RowStatus::Counts) => Ok(next),
+            (_, RowStatus::Revoked) => Err(StepRefused::Revoked),
         }
     }
 

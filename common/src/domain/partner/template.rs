@@ -61,7 +61,7 @@ impl Placeholder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// An unknown placeholder.
-    #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = Known)]
+    #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = PlaceholderList)]
     Unknown(String),
     /// A placeholder without an end.
     #[error("has a placeholder that begins with `{{{{` and does not end with `}}}}`")]
@@ -71,9 +71,9 @@ pub enum TemplateError {
     InName(String),
 }
 
-struct Known;
+struct PlaceholderList;
 
-impl fmt::Display for Known {
+impl fmt::Display for PlaceholderList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&Placeholder::ALL.map(|known| format!("`{}`", known.as_str())).join(", "))
     }

@@ -37,7 +37,7 @@ impl Submission {
             && self.second_look.is_none()
             && self.phone.is_some()
             && !self.is_revoked()
-            && draw(self) < share
+            && sampling_number(self) < share
     }
 
     /// The submission with a second person's answer. Its callers see no change.
@@ -50,7 +50,7 @@ impl Submission {
 }
 
 /// A number below a thousand.
-fn draw(submission: &Submission) -> u64 {
+fn sampling_number(submission: &Submission) -> u64 {
     let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(submission.submission_id.to_string()).into();
     u64::from(u32::from_be_bytes([a, b, c, d])) % 1_000
 }

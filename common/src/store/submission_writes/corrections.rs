@@ -31,7 +31,7 @@ impl SubmissionStore {
     /// Writes a submission with a proposal or a second look, which callers do not see. False if it had changed in the
     /// meantime.
     pub async fn annotate(&self, before: &Submission, after: &Submission) -> Result<bool, StoreError> {
-        let put = transaction::put(self.submissions.change(before, after)?);
+        let put = transaction::put(self.submissions.change_put(before, after)?);
         transaction::write_one(&self.client, put, CORRECTING).await
     }
 
@@ -44,17 +44,20 @@ impl SubmissionStore {
         free_code: bool,
     ) -> Result<CorrectionResult, StoreError> {
         let Submission { scope, submission_id: id, code_key, purchase, entrant_id, day, .. } = before;
-        let mut items = vec![transaction::put(self.submissions.change(before, after)?)];
+        let mut items = vec![transaction::put(self.submissions.change_put(before, after)?)];
         if let Some(code_key) = code_key {
-            let code =
-                if free_code { self.codes.free(code_key, *id) } else { self.codes.keep_used(code_key, *id) };
+            let code = if free_code {
+                self.codes.free_update(code_key, *id)
+            } else {
+                self.codes.keep_used_update(code_key, *id)
+            };
             items.push(transaction::update(code?));
         }
         let entries = -i64::from(before.status.entries());
         let change = CountChange { submissions: -1, entries, ..CountChange::default() };
-        items.extend(self.entrants.change(scope, entrant_id, day, change)?.map(transaction::update));
+        items.extend(self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update));
         if let Some(purchase) = purchase {
-            items.push(transaction::delete(self.receipts.release_purchase(scope, purchase, *id)?));
+            items.push(transaction::delete(self.receipts.purchase_delete(scope, purchase, *id)?));
         }
         Ok(match transaction::write(&self.client, items).await? {
             TransactionResult::Committed => CorrectionResult::Committed,
@@ -73,7 +76,7 @@ impl SubmissionStore {
         after: &Submission,
         limits: PhoneLimits,
     ) -> Result<CorrectionResult, StoreError> {
-        let change = transaction::put(self.submissions.change(before, after)?);
+        let change = transaction::put(self.submissions.change_put(before, after)?);
         let mut parts: Vec<_> = vec![(CorrectionResult::StaleRevision, change)];
         if let Some(code_key) = &after.code_key {
             let Some(code) = self.take_again(after, code_key).await? else {
@@ -81,7 +84,8 @@ impl SubmissionStore {
             };
             parts.push((CorrectionResult::CodeTaken, code));
         }
-        let count = self.entrants.count(after, limits, PhoneChecks::default(), None, after.updated_at)?;
+        let count =
+            self.entrants.count_update(after, limits, PhoneChecks::default(), None, after.updated_at)?;
         parts.push((CorrectionResult::PhoneRefused(MessageKey::EntryLimit), transaction::update(count)));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write(&self.client, items).await? {
@@ -117,7 +121,7 @@ impl SubmissionStore {
         let record = self.codes.get(scope, &key).await?.unwrap_or_default();
         let update = match (record.claim, key) {
             (Some(claim), _) if claim.submission_id == *id => {
-                self.codes.hold_again(code_key, *id, entrant_id)?
+                self.codes.hold_again_update(code_key, *id, entrant_id)?
             }
             (Some(_), _) => return Ok(None),
             (None, key) => {
@@ -127,7 +131,7 @@ impl SubmissionStore {
                     (key, _) => key,
                 };
                 let claim = Claim { entrant: entrant_id.clone(), submission_id: *id, redeemed: false };
-                self.codes.claim(scope, &key, &claim, *now)?
+                self.codes.claim_update(scope, &key, &claim, *now)?
             }
         };
         Ok(Some(transaction::update(update)))

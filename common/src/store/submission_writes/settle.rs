@@ -89,7 +89,7 @@ impl SubmissionStore {
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
     ) -> Result<Option<SettleResult>, StoreError> {
         let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
-        let change = self.submissions.change(before, after)?;
+        let change = self.submissions.change_put(before, after)?;
         let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::put(change))];
         let freed = match status.state() {
             State::Accepted => {
@@ -98,7 +98,7 @@ impl SubmissionStore {
             }
             State::Rejected => {
                 if let Some(code_key) = &after.code_key {
-                    let free = self.codes.free(code_key, *submission_id)?;
+                    let free = self.codes.free_update(code_key, *submission_id)?;
                     parts.push((Some(SettleResult::StaleRevision), transaction::update(free)));
                 }
                 1
@@ -111,7 +111,7 @@ impl SubmissionStore {
             open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
             wrong_codes,
         };
-        let count = self.entrants.change(scope, entrant_id, day, change)?;
+        let count = self.entrants.change_update(scope, entrant_id, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
@@ -128,11 +128,11 @@ impl SubmissionStore {
     fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
         let Submission { scope, submission_id, code_key, purchase, .. } = after;
         if let Some(code_key) = code_key {
-            let redeem = self.codes.redeem(code_key, *submission_id)?;
+            let redeem = self.codes.redeem_update(code_key, *submission_id)?;
             parts.push((Some(SettleResult::StaleRevision), transaction::update(redeem)));
         }
         if let Some(purchase) = purchase {
-            let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
+            let claim = self.receipts.purchase_put(scope, purchase, *submission_id, after.updated_at)?;
             parts.push((Some(SettleResult::ReceiptAlreadyUsed), transaction::put(claim)));
         }
         Ok(())

@@ -25,7 +25,11 @@ pub struct RetentionPage {
 
 impl Submissions {
     /// Removes the personal data from the next page of a segment. Repeating a page is harmless.
-    pub async fn remove_persons(&self, scope: &Scope, segment: Segment) -> Result<RetentionPage, StoreError> {
+    pub async fn remove_personal_data(
+        &self,
+        scope: &Scope,
+        segment: Segment,
+    ) -> Result<RetentionPage, StoreError> {
         const ACTION: &str = "reading submissions whose retention is over";
         let scan = self
             .table
@@ -61,7 +65,7 @@ impl Submissions {
             None => Ok(false),
             Some(after) if after == before => Ok(true),
             Some(after) => {
-                let put = transaction::put(self.change(&before, &after)?);
+                let put = transaction::put(self.change_put(&before, &after)?);
                 transaction::write_one(self.table.client(), put, ACTION).await
             }
         }

@@ -121,7 +121,7 @@ impl TaxAuthority {
             }
             target = match self.next(reply.headers().get(LOCATION)).ok_or(PortalError::BadRedirect)? {
                 Redirect::Here(target) => target,
-                Redirect::Elsewhere(host) => return Ok(led_away(&path, status, &host)),
+                Redirect::Elsewhere(host) => return Ok(redirected_elsewhere(&path, status, &host)),
             };
         }
         Err(PortalError::TooManyRedirects)
@@ -164,7 +164,7 @@ enum Redirect {
     Elsewhere(String),
 }
 
-fn led_away(path: &str, status: u16, host: &str) -> Answer {
+fn redirected_elsewhere(path: &str, status: u16, host: &str) -> Answer {
     Answer::Unexpected(Box::new(UnexpectedPage {
         final_path: page::shown_path(path),
         status,

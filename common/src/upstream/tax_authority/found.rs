@@ -3,7 +3,7 @@
 
 use chrono::NaiveDate;
 
-use super::markup::{Sheet, Table, collapsed};
+use super::markup::{PageContent, Table, collapsed};
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::domain::receipt::record::{
     FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
@@ -12,22 +12,22 @@ use crate::domain::receipt::record::{
 /// The text before the code on every found page, and on no other page.
 pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";
 
-const NO_CODE: Why = "no code after RECEIPT VERIFICATION CODE";
+const NO_CODE: Mismatch = "no code after RECEIPT VERIFICATION CODE";
 
 /// How a page differs from all found pages so far.
-pub type Why = &'static str;
+pub type Mismatch = &'static str;
 
 /// Parses a found page.
 ///
 /// # Errors
 /// The first difference from the expected page.
-pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
-    let code = code(sheet)?;
-    let optional = |label| value(sheet, label).map(|text| text.map(cut));
+pub fn read(content: &PageContent) -> Result<FiscalRecord, Mismatch> {
+    let code = code(content)?;
+    let optional = |label| value(content, label).map(|text| text.map(cut));
     let mandatory = |label, why| optional(label)?.ok_or(why);
-    let totals = |label| total(sheet, label);
+    let totals = |label| total(content, label);
     let record = FiscalRecord {
-        trader: sheet.trader.as_deref().and_then(unless_blank).map(cut),
+        trader: content.trader.as_deref().and_then(unless_blank).map(cut),
         tin: mandatory("TIN", "no TIN")?,
         vrn: optional("VRN")?,
         serial: mandatory("SERIAL NO", "no SERIAL NO")?,
@@ -37,11 +37,11 @@ pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
         z_number: optional("Z NUMBER")?,
         date: date(&mandatory("RECEIPT DATE", "no RECEIPT DATE")?)?,
         time: optional("RECEIPT TIME")?.map(|text| time(&text)).transpose()?,
-        items: items(sheet)?,
+        items: items(content)?,
         total_excl_cents: totals("TOTAL EXCL OF TAX")?,
         total_tax_cents: totals("TOTAL TAX")?,
         total_incl_cents: totals("TOTAL INCL OF TAX")?,
-        void: void(&sheet.marks),
+        void: void(&content.marks),
         code,
     };
     check(&record)?;
@@ -52,10 +52,10 @@ pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
 ///
 /// # Errors
 /// When there is none, or more than one.
-pub fn code(sheet: &Sheet) -> Result<VerificationCode, Why> {
+pub fn code(content: &PageContent) -> Result<VerificationCode, Mismatch> {
     let mut found: Option<VerificationCode> = None;
     let mut is_awaited = false;
-    for line in &sheet.lines {
+    for line in &content.lines {
         let text = match line.text.split_once(FOUND_MARKER) {
             Some((_, rest)) => {
                 is_awaited = true;
@@ -78,8 +78,8 @@ pub fn code(sheet: &Sheet) -> Result<VerificationCode, Why> {
 }
 
 /// The value of a label; `None` if the label is missing or its value is blank.
-fn value<'a>(sheet: &'a Sheet, label: &str) -> Result<Option<&'a str>, Why> {
-    let fields = sheet.lines.iter().flat_map(|line| &line.fields);
+fn value<'a>(content: &'a PageContent, label: &str) -> Result<Option<&'a str>, Mismatch> {
+    let fields = content.lines.iter().flat_map(|line| &line.fields);
     let mut values =
         fields.filter(|field| field.label == label).filter_map(|field| unless_blank(&field.value));
     let first = values.next();
@@ -100,7 +100,7 @@ fn cut(text: &str) -> String {
 }
 
 /// `DD/MM/YYYY`, or `YYYY-MM-DD` on older pages.
-fn date(text: &str) -> Result<NaiveDate, Why> {
+fn date(text: &str) -> Result<NaiveDate, Mismatch> {
     let parts = |separator| -> Vec<&str> { text.split(separator).collect() };
     let (year, month, day) = match (parts('/').as_slice(), parts('-').as_slice()) {
         ([day, month, year], _) | (_, [year, month, day]) => (*year, *month, *day),
@@ -118,7 +118,7 @@ fn date(text: &str) -> Result<NaiveDate, Why> {
     date.ok_or("RECEIPT DATE is no day")
 }
 
-fn time(text: &str) -> Result<ReceiptTime, Why> {
+fn time(text: &str) -> Result<ReceiptTime, Mismatch> {
     ReceiptTime::from_typed(text).map_err(|_| "RECEIPT TIME is no time")
 }
 
@@ -147,8 +147,8 @@ impl Columns {
     }
 }
 
-fn items(sheet: &Sheet) -> Result<Vec<FiscalItem>, Why> {
-    let mut tables = sheet.tables.iter().filter_map(|table| {
+fn items(content: &PageContent) -> Result<Vec<FiscalItem>, Mismatch> {
+    let mut tables = content.tables.iter().filter_map(|table| {
         table.rows.iter().enumerate().find_map(|(index, row)| Some((table, index, Columns::of(row)?)))
     });
     let Some((table, headings, columns)) = tables.next() else { return Err("no table of items") };
@@ -168,7 +168,7 @@ fn items(sheet: &Sheet) -> Result<Vec<FiscalItem>, Why> {
     if items.is_empty() { Err("no items") } else { Ok(items) }
 }
 
-fn item(row: &[String], columns: &Columns) -> Result<FiscalItem, Why> {
+fn item(row: &[String], columns: &Columns) -> Result<FiscalItem, Mismatch> {
     let cell = |column: usize| row.get(column).ok_or("an item with fewer cells than headings");
     let description = cut(&collapsed(cell(columns.description)?));
     let quantity = match unless_blank(cell(columns.quantity)?) {
@@ -191,8 +191,8 @@ fn total_label(cell: &str) -> String {
 }
 
 /// The amount in the row of a total; `None` if the row is missing or blank.
-fn total(sheet: &Sheet, label: &str) -> Result<Option<i64>, Why> {
-    let rows = sheet.tables.iter().flat_map(|table: &Table| &table.rows);
+fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
+    let rows = content.tables.iter().flat_map(|table: &Table| &table.rows);
     let mut found: Option<i64> = None;
     for row in rows {
         let mut cells = row.iter();
@@ -210,7 +210,7 @@ fn total(sheet: &Sheet, label: &str) -> Result<Option<i64>, Why> {
 }
 
 /// Checks what held on every page so far; blank values pass.
-fn check(record: &FiscalRecord) -> Result<(), Why> {
+fn check(record: &FiscalRecord) -> Result<(), Mismatch> {
     if record.code.receipt_number() != record.receipt_number {
         return Err("the code does not end with RECEIPT NO");
     }

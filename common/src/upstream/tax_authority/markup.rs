@@ -8,7 +8,7 @@ use crate::domain::receipt::record::VoidMark;
 
 /// The visible content of a page.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub struct PageContent {
     /// Its lines in order, without blank ones.
     pub lines: Vec<Line>,
     /// Its tables, by where they begin.
@@ -52,7 +52,7 @@ pub struct Table {
 const MAX_OPEN_ELEMENTS: usize = 256;
 
 /// Parses a page.
-pub fn read(html: &str) -> Sheet {
+pub fn read(html: &str) -> PageContent {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut reader = Reader::default();
@@ -65,12 +65,12 @@ pub fn read(html: &str) -> Sheet {
         }
     }
     reader.end_line();
-    reader.sheet
+    reader.content
 }
 
 #[derive(Default)]
 struct Reader {
-    sheet: Sheet,
+    content: PageContent,
     open: Vec<Element>,
     /// The hidden element that we are in.
     hidden: Option<String>,
@@ -105,7 +105,7 @@ impl Reader {
             [("cancelled-watermark", VoidMark::Cancelled), ("test-watermark", VoidMark::Test)]
         {
             if has_class(class) {
-                self.sheet.marks.push(mark);
+                self.content.marks.push(mark);
             }
         }
         if ends_line(&name) {
@@ -114,8 +114,8 @@ impl Reader {
         match name.as_str() {
             "b" => self.start_bold(),
             "table" => {
-                self.tables.push(self.sheet.tables.len());
-                self.sheet.tables.push(Table::default());
+                self.tables.push(self.content.tables.len());
+                self.content.tables.push(Table::default());
             }
             "tr" => {
                 if let Some(table) = self.table() {
@@ -176,7 +176,7 @@ impl Reader {
             return;
         }
         self.in_heading |= self.open.iter().any(|element| is_heading(&element.name));
-        if self.sheet.trader.is_none() && self.is_in_trader() {
+        if self.content.trader.is_none() && self.is_in_trader() {
             self.trader.push_str(text);
         }
     }
@@ -202,8 +202,8 @@ impl Reader {
     fn end_bold(&mut self) {
         self.bold = self.bold.saturating_sub(1);
         let trader = collapsed(&std::mem::take(&mut self.trader));
-        if self.sheet.trader.is_none() && !trader.is_empty() {
-            self.sheet.trader = Some(trader);
+        if self.content.trader.is_none() && !trader.is_empty() {
+            self.content.trader = Some(trader);
         }
     }
 
@@ -219,12 +219,12 @@ impl Reader {
             return;
         }
         let fields = parts.iter().skip(1).filter_map(|part| Field::split(part)).collect();
-        self.sheet.lines.push(Line { text, fields, in_heading });
+        self.content.lines.push(Line { text, fields, in_heading });
     }
 
     fn table(&mut self) -> Option<&mut Table> {
         let index = self.tables.last()?;
-        self.sheet.tables.get_mut(*index)
+        self.content.tables.get_mut(*index)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The classification of a page, by where the redirects ended and by its content.
 
 use super::answer::{Answer, PortalError, UnexpectedPage};
-use super::found::{self, FOUND_MARKER, Why};
-use super::markup::{self, Sheet, collapsed};
+use super::found::{self, FOUND_MARKER, Mismatch};
+use super::markup::{self, PageContent, collapsed};
 use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
 
 /// The portal's prompt after a wrong time, in lower case.
@@ -75,15 +75,15 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere => {}
     }
     let html = String::from_utf8_lossy(body);
-    let sheet = markup::read(&html);
-    let unexpected = |why: Why| unexpected(path, status, &sheet, why);
+    let content = markup::read(&html);
+    let unexpected = |why: Mismatch| unexpected(path, status, &content, why);
     let text = collapsed(&html);
     let is_verified = place == Place::Verified;
     if text.contains(FOUND_MARKER) {
         if !is_verified {
             return unexpected("a found page at another path");
         }
-        return found_page(&sheet, asked).unwrap_or_else(unexpected);
+        return found_page(&content, asked).unwrap_or_else(unexpected);
     }
     if place == (Place::Receipt { is_asked: false }) {
         return Answer::Trouble(PortalError::OtherReceipt);
@@ -97,19 +97,19 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
     Answer::Trouble(PortalError::UnknownPage)
 }
 
-fn found_page(sheet: &Sheet, asked: &VerificationCode) -> Result<Answer, Why> {
+fn found_page(content: &PageContent, asked: &VerificationCode) -> Result<Answer, Mismatch> {
     // Whose page it is comes before whether it is readable: the next look-up may get ours.
-    if found::code(sheet)? != *asked {
+    if found::code(content)? != *asked {
         return Ok(Answer::Trouble(PortalError::OtherReceipt));
     }
-    found::read(sheet).map(|record| Answer::Found(Box::new(record)))
+    found::read(content).map(|record| Answer::Found(Box::new(record)))
 }
 
-fn unexpected(path: &str, status: u16, sheet: &Sheet, why: Why) -> Answer {
+fn unexpected(path: &str, status: u16, content: &PageContent, why: Mismatch) -> Answer {
     Answer::Unexpected(Box::new(UnexpectedPage {
         final_path: shown_path(path),
         status,
-        excerpt: excerpt(sheet),
+        excerpt: excerpt(content),
         why,
     }))
 }
@@ -135,10 +135,10 @@ const MAX_PATH_CHARS: usize = 200;
 
 /// The visible text without the customer's personal data: they reach from a line that names the customer to the next
 /// line that begins with another label.
-fn excerpt(sheet: &Sheet) -> String {
+fn excerpt(content: &PageContent) -> String {
     let mut excerpt = String::new();
     let mut is_customers = false;
-    for line in &sheet.lines {
+    for line in &content.lines {
         let upper = line.text.to_ascii_uppercase();
         is_customers &= !OWN_LABELS.iter().any(|label| upper.starts_with(label));
         let kept = match upper.find(CUSTOMER) {

@@ -36,18 +36,18 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 async fn ask(console: Console, (): ()) -> PageResult {
-    render(&console, Found::default()).await
+    render(&console, SearchResult::default()).await
 }
 
 /// What was found.
 #[derive(Default)]
-struct Found {
+struct SearchResult {
     /// One sentence, which screen readers announce.
     said: String,
     shown: Markup,
 }
 
-impl Found {
+impl SearchResult {
     fn nothing() -> Self {
         let said =
             "Nothing was found. It is no reference, id or phone that is known here, and no campaign's code.";
@@ -61,7 +61,7 @@ fn counted(number: usize, what: &str) -> String {
 }
 
 /// The page with the questions, and what was found.
-async fn render(console: &Console, Found { said, shown }: Found) -> PageResult {
+async fn render(console: &Console, SearchResult { said, shown }: SearchResult) -> PageResult {
     let campaigns = console.tables()?.campaigns.list().await?;
     let content = html! {
         form method="post" action="/search" role="search" {
@@ -118,10 +118,10 @@ async fn shown(console: &Console, tables: &Tables, found: &[Submission]) -> Page
         return Ok(Redirect::to(&path_of_submission(only.submission_id)).into_response());
     }
     if found.is_empty() {
-        return Ok(render(console, Found::nothing()).await?.into_response());
+        return Ok(render(console, SearchResult::nothing()).await?.into_response());
     }
     let said = format!("{} found.", counted(found.len(), "submission"));
-    Ok(render(console, Found { said, shown: list(tables, found).await? }).await?.into_response())
+    Ok(render(console, SearchResult { said, shown: list(tables, found).await? }).await?.into_response())
 }
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
@@ -136,7 +136,7 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     shown(&console, &tables, &found).await
 }
 
-fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Found {
+fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResult {
     let submissions = found.iter().map(|found| found.submissions.len()).sum();
     let said = if found.is_empty() {
         format!("No campaign knows {}.", phone.masked())
@@ -176,12 +176,12 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Found {
             (table(&caption, &["Reference", "State", "Message", "Day"], &rows))
         }
     };
-    Found { said, shown }
+    SearchResult { said, shown }
 }
 
 /// The code in every campaign whose codes it may be.
-async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<Found> {
-    let Ok(code) = typed.parse::<Code>() else { return Ok(Found::nothing()) };
+async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<SearchResult> {
+    let Ok(code) = typed.parse::<Code>() else { return Ok(SearchResult::nothing()) };
     let mut found = Vec::new();
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
@@ -208,10 +208,10 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
         }
     }
     if found.is_empty() {
-        return Ok(Found::nothing());
+        return Ok(SearchResult::nothing());
     }
     let said = format!("{} found.", counted(found.len(), "code"));
-    Ok(Found { said, shown: html! { @for one in found { (one) } } })
+    Ok(SearchResult { said, shown: html! { @for one in found { (one) } } })
 }
 
 fn scope_words(scope: &Scope) -> Markup {

@@ -27,7 +27,7 @@ use common::store::codes::CodeKey;
 use common::store::submission_writes::SubmissionWrite;
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::failure::Failure;
-use ops_core::settle::DECIDED_BY_A_PERSON;
+use ops_core::settle::OPERATOR_DECISION;
 use ops_core::tables::Tables;
 
 use super::DemoError;
@@ -324,7 +324,7 @@ fn by_a_person(
     let settled = applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, at)?;
     let why = Some("read by eye".to_owned());
     Ok(Submission {
-        reasons: vec![settled.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()],
+        reasons: vec![settled.status.message_key().as_str().to_owned(), OPERATOR_DECISION.to_owned()],
         decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None, identity: None }),
         ..settled
     })

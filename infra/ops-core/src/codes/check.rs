@@ -31,7 +31,7 @@ pub struct Checked {
     /// How many of them repeat a code on an earlier line.
     pub repeated: u64,
     /// Those of the others that were imported before.
-    pub known: Known,
+    pub known: AlreadyImported,
     /// The new codes.
     pub list: CodeList,
     /// The digest of all codes, in their order.
@@ -46,7 +46,7 @@ pub struct Checked {
 
 /// Codes of a file that were imported before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct AlreadyImported {
     /// Number of such codes.
     pub count: u64,
     /// How many of them are void.
@@ -83,7 +83,7 @@ pub async fn check(
     progress: impl FnMut(u64, u64),
 ) -> Result<Checked, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
-    let mut seen = Seen::default();
+    let mut seen = FileScan::default();
     let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
         for (line, code) in part {
             if let Some(why) = cannot_be_imported(&book, &code) {
@@ -101,7 +101,7 @@ pub async fn check(
     let mut checked = Checked {
         count,
         repeated: 0,
-        known: Known::default(),
+        known: AlreadyImported::default(),
         list: seen.list,
         is_begun: book.begun_import(&digest).is_some(),
         digest,
@@ -131,7 +131,7 @@ fn cannot_be_imported(book: &CodeBook, code: &str) -> Option<&'static str> {
 
 /// What was seen of a file's codes.
 #[derive(Default)]
-struct Seen {
+struct FileScan {
     list: CodeList,
     digest: Sha256,
     lengths: BTreeMap<usize, Lines>,
@@ -145,7 +145,7 @@ struct Lines {
     last: Option<(usize, String)>,
 }
 
-impl Seen {
+impl FileScan {
     fn add(&mut self, line: usize, code: String) {
         self.list.add(&code);
         self.digest.update(&code);

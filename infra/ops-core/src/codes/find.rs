@@ -11,14 +11,14 @@ use crate::tables::Tables;
 
 /// A code's record, with its batch.
 #[derive(Clone, Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundCode<'a> {
     pub(super) key: CodeKey,
     pub(super) record: CodeRecord,
     /// `None` only if the book no longer has it.
     pub(super) batch: Option<&'a Batch>,
 }
 
-impl Found<'_> {
+impl FoundCode<'_> {
     pub(super) fn is_redeemable(&self) -> bool {
         self.batch.is_some_and(|batch| batch.status == BatchStatus::Active)
     }
@@ -30,19 +30,19 @@ pub(super) async fn find<'a>(
     scope: &Scope,
     book: &'a CodeBook,
     normal: &str,
-) -> Result<Vec<Found<'a>>, Failure> {
+) -> Result<Vec<FoundCode<'a>>, Failure> {
     let mut found = Vec::new();
     if let BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } = book.verify(normal) {
         let key = CodeKey::Minted(serial);
         let record = codes.get(scope, &key).await?.unwrap_or_default();
-        found.push(Found { key, record, batch: book.batch_of(serial) });
+        found.push(FoundCode { key, record, batch: book.batch_of(serial) });
     }
     if book.likely_imported_batch().is_some() {
         // Any batch: it is not part of the record's key.
         let key = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
         if let Some(record) = codes.get(scope, &key).await?.filter(|record| record.batch.is_some()) {
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));
-            found.push(Found { key, record, batch });
+            found.push(FoundCode { key, record, batch });
         }
     }
     Ok(found)

@@ -6,7 +6,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::codes::Codes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::find::{Found, find};
+use super::find::{FoundCode, find};
 use super::{MAX_CONCURRENCY, PART, book};
 use crate::audit::Action;
 use crate::column::Column;
@@ -101,7 +101,7 @@ async fn void_one(
     now: Timestamp,
 ) -> Result<Voided, Failure> {
     let found = find(codes, scope, book, &normal).await?;
-    for Found { key, .. } in found.iter().filter(|found| !found.record.voided) {
+    for FoundCode { key, .. } in found.iter().filter(|found| !found.record.voided) {
         codes.void(scope, key, now).await?;
     }
     Ok(if found.is_empty() { Voided::default() } else { Voided::of(&found) })
@@ -109,7 +109,7 @@ async fn void_one(
 
 impl Voided {
     /// What voiding one code does, from its records.
-    fn of(found: &[Found<'_>]) -> Self {
+    fn of(found: &[FoundCode<'_>]) -> Self {
         let already = found.iter().all(|found| found.record.voided || !found.is_redeemable());
         let in_use = found.iter().any(|found| found.record.claim.is_some());
         Self {

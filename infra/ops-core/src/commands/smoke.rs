@@ -9,7 +9,7 @@ use crate::tables::Tables;
 use crate::terminal::Report;
 
 pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
-    let steps = smoke::walk(tables, base_url, now).await?;
+    let steps = smoke::run(tables, base_url, now).await?;
     let text: String = steps.iter().map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what)).collect();
     let json: Vec<Value> = steps.iter().map(as_json).collect();
     let text = format!("{text}Everything is as it should be. The campaign `smoke-test` is paused again.");

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU64;
 
 use common::config::Env;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, Standing};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, RowStatus};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
@@ -135,9 +135,9 @@ pub async fn log(
         let next = draw_next(tables, env, winner, now).await?;
         return Ok(Logged { contact: contact.clone(), next });
     }
-    let standing = standing(tables, env, winner).await?;
+    let row_status = row_status(tables, env, winner).await?;
     let step = ContactStep { at: now, by: Some(tables.audit.operator().await?), event: event.clone() };
-    let after = contact.after_operator(step, standing).map_err(|refused| {
+    let after = contact.after_operator(step, row_status).map_err(|refused| {
         let message =
             format!("nothing was logged for place {} of {}: {refused}", contact.place, contact.prize);
         Failure::new("step_refused", message)
@@ -163,19 +163,23 @@ fn action_name(event: &ContactEvent) -> &'static str {
 }
 
 /// Whether an entry of the winner's row is still accepted. The entrant's other entries do not count.
-async fn standing(tables: &Tables, env: &Env, winner: &Winner) -> Result<Standing, Failure> {
+async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowStatus, Failure> {
     let Winner { scope, draw, contact, .. } = winner;
-    let Some(drawn) = submission(tables, winner).await? else { return Ok(Standing::Counts) };
+    let Some(drawn) = submission(tables, winner).await? else { return Ok(RowStatus::Counts) };
     let counts = |one: &Submission| one.status.state() == State::Accepted;
     if counts(&drawn) {
-        return Ok(Standing::Counts);
+        return Ok(RowStatus::Counts);
     }
     let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?.read_openings().await?;
     let openings = openings::of_rows(file, &HashSet::from([contact.row]))?;
     let of_row = openings.get(&contact.row).map(Opening::references).unwrap_or_default();
     let all = tables.store.submissions().of_entrant(scope, &drawn.entrant_id).await?;
     let is_in_row = |one: &Submission| of_row.contains(&one.reference.to_string());
-    Ok(if all.iter().any(|one| is_in_row(one) && counts(one)) { Standing::Counts } else { Standing::Revoked })
+    Ok(if all.iter().any(|one| is_in_row(one) && counts(one)) {
+        RowStatus::Counts
+    } else {
+        RowStatus::Revoked
+    })
 }
 
 /// Draws until each prize has a winner again, or every row has a place.

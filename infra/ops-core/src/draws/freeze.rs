@@ -44,7 +44,7 @@ const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 const MAX_READING: Duration = Duration::from_secs(5 * 60);
 /// How long after a period's end all of its entries are surely written: far more than a request or a settling step
 /// takes.
-const STILL_WRITING: Duration = Duration::from_secs(5 * 60);
+const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
 
 /// What to freeze.
 #[derive(Clone, Debug)]
@@ -276,7 +276,7 @@ impl FreezePlan {
             let message = "no time is from --from to --to: give --to a later day or time than --from";
             return Err(Failure::new("period_empty", message));
         }
-        let all_in = self.to.after(speedup.apply(STILL_WRITING));
+        let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
         if now < all_in {
             let message = format!(
                 "the period ends at {}, and its last entries are written by {}: freeze it then, or give an earlier --to",

@@ -23,8 +23,8 @@ pub(crate) struct Verified {
     pub(crate) chain: Chain,
 }
 
-/// What the reader knows apart from the files.
-pub(crate) struct Known<'a> {
+/// What the verifier trusts apart from the files.
+pub(crate) struct Trusted<'a> {
     /// May have the chain of a local stack.
     pub(crate) env: &'a Env,
     /// The commitment, copied before the round.
@@ -37,10 +37,10 @@ pub(crate) struct Known<'a> {
 ///
 /// # Errors
 /// The first difference, by file and line; or a file that cannot be read.
-pub(crate) fn verify(path: &Path, known: &Known<'_>) -> Result<Verified, Failure> {
+pub(crate) fn verify(path: &Path, trusted: &Trusted<'_>) -> Result<Verified, Failure> {
     let is_folder = fs::metadata(path).map_err(|error| Failure::from_io(path, "reading", &error))?.is_dir();
     let (committed, result, times) = if is_folder { of_folder(path) } else { of_certificate(path) }?;
-    if let Some(copied) = known.commitment.filter(|copied| *copied != committed.commitment()) {
+    if let Some(copied) = trusted.commitment.filter(|copied| *copied != committed.commitment()) {
         let message = format!(
             "the files agree with each other, but their commitment is {} and you copied {copied}: this is not the list that \
              was committed to, unless a digit of the copy is wrong",
@@ -48,10 +48,10 @@ pub(crate) fn verify(path: &Path, known: &Known<'_>) -> Result<Verified, Failure
         );
         return Err(Failure::new("commitment_differs", message));
     }
-    let chain = chain_of(committed.header(), known)?;
+    let chain = chain_of(committed.header(), trusted)?;
     let round = chain.verify(result.round, result.signature.as_bytes());
     round.map_err(|error| signature_differs(&committed, error))?;
-    if let Some(times) = times.filter(|_| known.chain_key.is_none()) {
+    if let Some(times) = times.filter(|_| trusted.chain_key.is_none()) {
         check_round_time(&chain, &result, times)?;
     }
     Ok(Verified { committed, result, times, chain })
@@ -102,9 +102,9 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
 }
 
 /// The chain that a header names.
-fn chain_of(header: &Header, known: &Known<'_>) -> Result<Chain, Failure> {
+fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
     let (quicknet, hash) = (Chain::quicknet(), header.chain.to_string());
-    match known.chain_key {
+    match trusted.chain_key {
         Some(_) if hash == quicknet.hash() => {
             let message =
                 "the header names drand's quicknet, whose key this program has; leave --chain-key out";
@@ -114,7 +114,7 @@ fn chain_of(header: &Header, known: &Known<'_>) -> Result<Chain, Failure> {
         Some(key) => Chain::new(&hash, key, DateTime::UNIX_EPOCH, NonZeroU32::MIN)
             .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}"))),
         None => {
-            let mut chains = [quicknet, chain::configured(known.env)?].into_iter();
+            let mut chains = [quicknet, chain::configured(trusted.env)?].into_iter();
             chains.find(|chain| chain.hash() == hash).ok_or_else(|| {
                 let message = format!(
                     "the order follows from the files, but the header names the chain {hash}, which is not drand's quicknet; \

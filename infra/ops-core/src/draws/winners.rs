@@ -110,7 +110,7 @@ impl<'a> Winners<'a> {
         let ids: HashSet<_> = contacts.iter().filter_map(|contact| contact.submission_id).collect();
         let read = ids.iter().filter_map(|id| submissions.get(id));
         let table = self.tables.store.submissions();
-        read.map(|submission| Ok(table.check_unchanged(submission)?)).collect()
+        read.map(|submission| Ok(table.unchanged_check(submission)?)).collect()
     }
 
     /// Whether an order ends before its prizes have winners, while there are more rows.

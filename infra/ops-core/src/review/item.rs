@@ -8,9 +8,9 @@ use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
-use super::beside::{Other, others};
 use super::photo::{PhotoCopier, ShownPhoto};
 use super::queue::ClaimedSubmission;
+use super::related::{RelatedSubmission, related};
 use crate::failure::Failure;
 use crate::settle::{action, prize};
 use crate::tables::Tables;
@@ -33,7 +33,7 @@ pub struct ReviewItem {
     /// What the service checked; empty for a second look, which must not show the verdict.
     pub checks: Vec<(Check, CheckResult)>,
     /// Other submissions that may be the same purchase.
-    pub others: Vec<Other>,
+    pub related: Vec<RelatedSubmission>,
 }
 
 impl ReviewItem {
@@ -72,12 +72,12 @@ impl ReviewItem {
             receipt,
             photo,
             checks: Vec::new(),
-            others: Vec::new(),
+            related: Vec::new(),
         };
-        let others =
-            others(tables, &item.submission, item.code().as_ref(), digest.flatten().as_deref()).await?;
+        let related =
+            related(tables, &item.submission, item.code().as_ref(), digest.flatten().as_deref()).await?;
         let checks = if is_second_look { Vec::new() } else { item.checked() };
-        Ok(Self { others, checks, ..item })
+        Ok(Self { related, checks, ..item })
     }
 
     /// The receipt's code: of the tax authority's record, or as the consumer sent it.

@@ -1,17 +1,17 @@
 //! Reviewing, one submission after the other.
 //!
 //! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is what a reviewer sees of it:
-//!   [`photo`] copies its photo, [`beside`] finds what may be the same;
+//!   [`photo`] copies its photo, [`related`] finds what may be the same;
 //! - [`held`] keeps answers that can still be taken back; [`answer`] writes them; [`reopen`] undoes a decision;
 //! - [`progress`] counts the reviewers' decisions.
 
 pub mod answer;
-pub mod beside;
 pub mod held;
 pub mod item;
 pub mod photo;
 pub mod progress;
 pub mod queue;
+pub mod related;
 pub mod reopen;
 
 use crate::failure::Failure;

@@ -33,18 +33,18 @@ const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 ///
 /// # Errors
 /// The first check that failed. The key is revoked and the campaign paused in any case.
-pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
+pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
     let file = file.map_err(|problems| Failure::from_problems("campaign_file_invalid", problems))?;
     let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
     campaigns::apply_without_code_books(tables, &file, now).await?;
     let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
-    let walked = everything(&base_url, issued.key).await;
+    let checked = everything(&base_url, issued.key).await;
     let revoked = keys::revoke(tables, &issued.record.key_id, now).await;
     campaigns::set_paused(tables, &scope.campaign, true, None, now).await?;
     revoked?;
-    walked
+    checked
 }
 
 /// The API's URL; adds the scheme if there is none.

@@ -23,11 +23,11 @@ use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
 use ops_core::review::answer::{Written, write as write_answer};
-use ops_core::review::beside::Relation;
 use ops_core::review::held::Answer;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::review::queue::{ClaimedSubmission, ReviewQueue};
+use ops_core::review::related::Relation;
 use ops_core::review::reopen::reopen;
 use ops_core::settle::{Proof, Verdict};
 use ops_core::tables::Tables;
@@ -318,7 +318,7 @@ async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     let qr = format!("https://verify.tra.go.tz/{}_101530", code.as_str());
     let looked_at = with_receipt(&stack, photo(Some(&qr)), claims).await;
     upload(&stack, &looked_at, file).await;
-    let others = shown(&stack, &looked_at).await.others;
+    let others = shown(&stack, &looked_at).await.related;
     let common = |of: &Submission| {
         let found = others.iter().find(|other| other.submission.submission_id == of.submission_id);
         found.map(|other| other.relations.clone())

@@ -111,16 +111,16 @@ fn a_reason_needs_what_it_tells_of() {
 
 #[test]
 fn who_was_revoked_since_gets_nothing_and_is_skipped_for_that() {
-    let by_operator = |event: ContactEvent, standing| {
-        drawn().after_operator(step(event), standing).map(|after| after.state())
+    let by_operator = |event: ContactEvent, row_status| {
+        drawn().after_operator(step(event), row_status).map(|after| after.state())
     };
     let revoked = skipped(SkipReason::Revoked);
-    assert_eq!(by_operator(ContactEvent::Reached, Standing::Revoked), Err(StepRefused::Revoked));
+    assert_eq!(by_operator(ContactEvent::Reached, RowStatus::Revoked), Err(StepRefused::Revoked));
     let end = ContactState::Skipped { reason: SkipReason::Revoked };
-    assert_eq!(by_operator(revoked.clone(), Standing::Revoked), Ok(end));
-    assert_eq!(by_operator(revoked, Standing::Counts), Err(StepRefused::NotRevoked));
+    assert_eq!(by_operator(revoked.clone(), RowStatus::Revoked), Ok(end));
+    assert_eq!(by_operator(revoked, RowStatus::Counts), Err(StepRefused::NotRevoked));
     for reason in [SkipReason::HasPrize, SkipReason::Erased, SkipReason::PhoneDeleted] {
-        assert_eq!(by_operator(skipped(reason), Standing::Counts), Err(StepRefused::NotGiven));
+        assert_eq!(by_operator(skipped(reason), RowStatus::Counts), Err(StepRefused::NotGiven));
     }
 }
 
@@ -141,8 +141,8 @@ proptest! {
     ) {
         let mut contact = drawn();
         for (event, counts) in events {
-            let standing = if counts { Standing::Counts } else { Standing::Revoked };
-            let Ok(after) = contact.after_operator(step(event), standing) else { continue };
+            let row_status = if counts { RowStatus::Counts } else { RowStatus::Revoked };
+            let Ok(after) = contact.after_operator(step(event), row_status) else { continue };
             prop_assert!(contact.is_open(), "what is final stays");
             prop_assert!(after.steps.starts_with(&contact.steps));
             prop_assert_eq!((after.steps.len(), after.revision), (contact.steps.len() + 1, contact.revision + 1));

@@ -11,9 +11,9 @@ use common::domain::submission::acceptance::ProposedAcceptance;
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::format::{entries_in_words, grouped, local_time, zoned_time};
-use ops_core::review::beside::{Other, Relation};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
+use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
 
 use super::REASONS;
@@ -21,7 +21,7 @@ use crate::layout::{environment, path_of};
 use crate::pages::submission::path_of_submission;
 
 /// Products or shops that are named; a campaign may have hundreds.
-const MOST_NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     let ReviewItem { submission, campaign, is_second_look, .. } = item;
@@ -51,7 +51,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 (answers(may_be_redeemed(submission)))
                 (compared(item))
                 (checked(item))
-                (beside(&item.others, *is_second_look, campaign))
+                (related_submissions(&item.related, *is_second_look, campaign))
             }
         }
     }
@@ -273,8 +273,8 @@ fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
 }
 
 fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMED);
-    let shown = names.take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let shown = names.take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
@@ -319,7 +319,7 @@ fn check_words(check: Check) -> &'static str {
 }
 
 /// Other submissions that may be the same. Their outcomes would tell a second reviewer nothing about this one.
-fn beside(others: &[Other], is_second_look: bool, campaign: &Campaign) -> Markup {
+fn related_submissions(related: &[RelatedSubmission], is_second_look: bool, campaign: &Campaign) -> Markup {
     let name = |relation: &Relation| match relation {
         Relation::Phone => "same phone",
         Relation::Receipt => "same receipt",
@@ -328,10 +328,10 @@ fn beside(others: &[Other], is_second_look: bool, campaign: &Campaign) -> Markup
     };
     html! {
         h3 { "Other submissions" }
-        @if others.is_empty() { p.soft { "None of the phone, the receipt or the file." } }
+        @if related.is_empty() { p.soft { "None of the phone, the receipt or the file." } }
         @else {
-            ul.others {
-                @for Other { submission, relations } in others {
+            ul.related {
+                @for RelatedSubmission { submission, relations } in related {
                     li {
                         a href=(path_of_submission(submission.submission_id)) target="_blank" rel="noopener" { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
                         @for one in relations { span.pill.bad[*one != Relation::Phone] { (name(one)) } " " }

@@ -84,7 +84,7 @@ struct Refusal(StatusCode, String);
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self(StatusCode::UNPROCESSABLE_ENTITY, failure::told(&failure))
+        Self(StatusCode::UNPROCESSABLE_ENTITY, failure::page_message(&failure))
     }
 }
 
@@ -284,17 +284,17 @@ async fn beat(console: Console, form: Form) -> Reply<Response> {
     for id in &lost {
         screen.forget(*id);
     }
-    Ok(told(&console, &screen, json!({ "lost": lost, "progress": progress })))
+    Ok(with_notices(&console, &screen, json!({ "lost": lost, "progress": progress })))
 }
 
 /// Returns what happened since, without reading a table.
 async fn notices(console: Console, form: Form) -> Reply<Response> {
     let screen = console.screens().find(form.get("screen"), console.now())?;
-    Ok(told(&console, &screen, json!({})))
+    Ok(with_notices(&console, &screen, json!({})))
 }
 
 /// A reply with the answers that are not written yet, and the results of the others.
-fn told(console: &Console, screen: &Screen, mut reply: Value) -> Response {
+fn with_notices(console: &Console, screen: &Screen, mut reply: Value) -> Response {
     // In this order, an answer that is written in between is in both lists, and never in neither.
     let held = screen.answered();
     let notices = console.screens().notices(screen);

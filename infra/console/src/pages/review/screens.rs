@@ -23,7 +23,7 @@ use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::failure::told;
+use crate::failure::page_message;
 use crate::state::Console;
 
 /// A screen that sent nothing for this long is closed; its claims have expired.
@@ -287,7 +287,7 @@ async fn settled(
             let said = if agrees { "agrees with" } else { "differs from" };
             (Some(format!("your second look {said} the decision.")), false)
         }
-        Err(failure) => (Some(told(&failure)), true),
+        Err(failure) => (Some(page_message(&failure)), true),
     };
     if is_gone {
         release(console, screen, id, is_failure || still_waits, now).await;

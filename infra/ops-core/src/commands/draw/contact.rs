@@ -34,7 +34,7 @@ pub(super) async fn call(
 }
 
 /// Logs a step of a winner who was reached.
-pub(super) async fn go_on(
+pub(super) async fn log_step(
     args: WinnerArgs,
     event: ContactEvent,
     tables: &Tables,

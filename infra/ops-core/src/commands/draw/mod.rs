@@ -41,10 +41,10 @@ pub(crate) async fn run(
         }
         DrawCommand::Call(args) => contact::call(args, &tables().await?, env, clock.now()).await,
         DrawCommand::Confirm(args) => {
-            contact::go_on(args, ContactEvent::Identified, &tables().await?, env, clock.now()).await
+            contact::log_step(args, ContactEvent::Identified, &tables().await?, env, clock.now()).await
         }
         DrawCommand::HandOver(args) => {
-            contact::go_on(args, ContactEvent::HandedOver, &tables().await?, env, clock.now()).await
+            contact::log_step(args, ContactEvent::HandedOver, &tables().await?, env, clock.now()).await
         }
         DrawCommand::Skip(args) => contact::skip(args, &tables().await?, env, clock.now(), terminal).await,
         DrawCommand::Certificate { draw, output } => {

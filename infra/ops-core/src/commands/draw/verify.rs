@@ -5,15 +5,15 @@ use serde_json::json;
 
 use crate::cli::VerifyArgs;
 use crate::draws::chain;
-use crate::draws::verify::{Known, Verified, verify};
+use crate::draws::verify::{Trusted, Verified, verify};
 use crate::failure::Failure;
 use crate::format::{grouped, lines};
 use crate::terminal::Report;
 
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
     let VerifyArgs { path, commitment, chain_key } = args;
-    let known = Known { env, commitment: *commitment, chain_key: chain_key.as_deref() };
-    let verified = verify(path, &known)?;
+    let trusted = Trusted { env, commitment: *commitment, chain_key: chain_key.as_deref() };
+    let verified = verify(path, &trusted)?;
     Ok(report(&verified, commitment.is_some()))
 }
 

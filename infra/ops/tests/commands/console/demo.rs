@@ -5,7 +5,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::checks::{CheckResult, checks};
 use common::domain::scope::{Environment, Scope};
 use local::demo;
-use ops_core::settle::DECIDED_BY_A_PERSON;
+use ops_core::settle::OPERATOR_DECISION;
 
 use super::Served;
 use crate::support::Stack;
@@ -35,7 +35,7 @@ async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_giv
                 let is_check = checks(std::slice::from_ref(reason))
                     .iter()
                     .any(|(_, result)| matches!(result, CheckResult::Failed(_)));
-                is_check || reason.parse::<MessageKey>().is_ok() || reason == DECIDED_BY_A_PERSON
+                is_check || reason.parse::<MessageKey>().is_ok() || reason == OPERATOR_DECISION
             };
             assert!(submission.reasons.iter().all(is_known), "{:?}", submission.reasons);
             let is_waiting = submission.settling.is_some();

@@ -85,7 +85,8 @@ async fn a_phone_that_retention_deleted_is_not_called_an_erasure() {
     entered(&stack, PHONE, 1).await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let tables = stack.tables().await;
-    let deleted = tables.store.submissions().remove_persons(&chai(Environment::Live), Segment::whole()).await;
+    let deleted =
+        tables.store.submissions().remove_personal_data(&chai(Environment::Live), Segment::whole()).await;
     assert_eq!(deleted.expect("it answers").done, 1);
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(drawn["winners"][0]["state"], json!({ "is": "skipped", "reason": "phone_deleted" }));

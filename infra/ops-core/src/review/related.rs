@@ -32,8 +32,8 @@ pub enum Relation {
 
 /// Another submission.
 #[derive(Clone, Debug)]
-pub struct Other {
-    /// The other one.
+pub struct RelatedSubmission {
+    /// The other submission.
     pub submission: Submission,
     /// What they have in common.
     pub relations: Vec<Relation>,
@@ -43,12 +43,12 @@ pub struct Other {
 ///
 /// # Errors
 /// When a table does not answer.
-pub async fn others(
+pub async fn related(
     tables: &Tables,
     of: &Submission,
     code: Option<&VerificationCode>,
     digest: Option<&str>,
-) -> Result<Vec<Other>, Failure> {
+) -> Result<Vec<RelatedSubmission>, Failure> {
     let (scope, submissions) = (&of.scope, tables.store.submissions());
     let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
     let phone = submissions.recent(scope, &of.entrant_id, MAX_PER_PHONE + 1).await?;
@@ -66,16 +66,18 @@ pub async fn others(
         found.entry(id).or_default().push(Relation::File);
     }
     found.remove(&of.submission_id);
-    let reads = found.into_iter().map(|(id, relations)| async move {
-        let submission = submissions.get(scope, id).await?;
-        Ok::<_, Failure>(
-            submission.map(|submission| Other { relations: also(of, &submission, relations), submission }),
-        )
-    });
-    let others: Vec<_> = stream::iter(reads).buffered(usize::from(MAX_PER_PHONE)).try_collect().await?;
-    let mut others: Vec<_> = others.into_iter().flatten().collect();
-    others.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
-    Ok(others)
+    let reads =
+        found.into_iter().map(|(id, relations)| async move {
+            let submission = submissions.get(scope, id).await?;
+            Ok::<_, Failure>(submission.map(|submission| RelatedSubmission {
+                relations: also(of, &submission, relations),
+                submission,
+            }))
+        });
+    let related: Vec<_> = stream::iter(reads).buffered(usize::from(MAX_PER_PHONE)).try_collect().await?;
+    let mut related: Vec<_> = related.into_iter().flatten().collect();
+    related.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
+    Ok(related)
 }
 
 /// The relations that the records themselves show, added to those that an index found.
