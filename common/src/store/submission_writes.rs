@@ -16,7 +16,7 @@ use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
-use super::transaction::{self, CancellationCause, TransactionResult};
+use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
@@ -29,6 +29,9 @@ use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
 
 const CONTENDED: &str = "others kept changing the same records";
+/// Attempts at writing a new submission before its records are read again: a conflict does not tell that the code was
+/// used in the meantime.
+const MAX_ATTEMPTS_UNREAD: u32 = 4;
 
 /// The tables of a submission.
 #[derive(Clone, Debug)]
@@ -109,7 +112,7 @@ pub enum WriteResult {
     Committed,
     /// Nothing was written, because of these records.
     ConditionFailed(Box<ExistingRecords>),
-    /// Nothing was written, because of repeated conflicts with other writes.
+    /// Nothing was written, because of repeated conflicts with other writes: decide again with records read since.
     Conflict {
         /// Whether the Idempotency-Key's record is in conflict: another copy of the request is in progress.
         same_request: bool,
@@ -264,7 +267,8 @@ impl SubmissionStore {
             let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
             items.push(transaction::update(attach));
         }
-        let result = transaction::write_until(&self.client, items, self.deadline).await?;
+        let result =
+            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
         self.write_result(result, code, write, now).await
     }
 
@@ -287,7 +291,8 @@ impl SubmissionStore {
             );
         }
         items.push(transaction::put(self.submissions.create_put(submission)?));
-        let result = transaction::write_until(&self.client, items, self.deadline).await?;
+        let result =
+            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
         self.write_result(result, None, write, now).await
     }
 
@@ -348,7 +353,9 @@ impl SubmissionStore {
         if let Some(code) = code {
             items.push(transaction::check(self.codes.claim_check(scope, code, earlier)?));
         }
-        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
+        let written =
+            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
+        let reasons = match written {
             TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
             TransactionResult::Cancelled(reasons) => reasons,
         };

@@ -55,7 +55,7 @@ impl TransactionResult {
 }
 
 /// Attempts at one transaction before a conflict is final: several seconds with the backoff below.
-const MAX_CONFLICT_ATTEMPTS: u32 = 14;
+pub(crate) const MAX_CONFLICT_ATTEMPTS: u32 = 14;
 /// A wait after a conflict is random, up to this times 2^attempts.
 const CONFLICT_BACKOFF: Duration = Duration::from_millis(10);
 const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
@@ -106,13 +106,13 @@ impl ThrottlingRetries {
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
-    write_until(client, items, None).await
+    write_until(client, items, None, MAX_CONFLICT_ATTEMPTS).await
 }
 
 /// Writes all items or none. With a deadline, a throttled transaction gives up by then.
 ///
 /// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
-/// and jitter. If the conflicts persist, it is cancelled with [`CancellationCause::Conflict`].
+/// and jitter. After `max_attempts` with a conflict, it is cancelled with [`CancellationCause::Conflict`].
 ///
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
@@ -120,6 +120,7 @@ pub(crate) async fn write_until(
     client: &Client,
     items: Vec<TransactWriteItem>,
     deadline: Option<Instant>,
+    max_attempts: u32,
 ) -> Result<TransactionResult, StoreError> {
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
@@ -136,7 +137,7 @@ pub(crate) async fn write_until(
             throttling.backoff().await.map_err(StoreError::during(WRITING))?;
         } else {
             conflicts += 1;
-            if conflicts >= MAX_CONFLICT_ATTEMPTS {
+            if conflicts >= max_attempts {
                 return Ok(TransactionResult::Cancelled(reasons));
             }
             backoff(conflicts).await;

@@ -97,6 +97,7 @@ impl<'a> Creation<'a> {
             return self.replay_or(unmet).await;
         }
         let mut known = KnownRecords::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
+        let mut is_repeated = false;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
             if let Some(record) = known.take_idempotency() {
@@ -113,11 +114,15 @@ impl<'a> Creation<'a> {
             match next {
                 Next::Answer(answer) => return Ok(*answer),
                 Next::Load => known.load().await?,
+                Next::Conflict { same_request } => {
+                    is_repeated = same_request;
+                    known.load().await?;
+                }
                 Next::Retry if attempt > 1 => backoff(attempt).await,
                 Next::Retry => {}
             }
         }
-        Err(contended(false))
+        Err(contended(is_repeated))
     }
 
     fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
@@ -313,6 +318,11 @@ enum Next {
     Retry,
     /// Decide again after reading all records.
     Load,
+    /// The same, because others were writing these records: hundreds of phones may send one code that was published.
+    Conflict {
+        /// Whether another copy of the request was writing.
+        same_request: bool,
+    },
 }
 
 impl Next {
@@ -334,7 +344,7 @@ fn next(
             known.replace(*records, source);
             Ok(Next::Retry)
         }
-        WriteResult::Conflict { same_request } => Err(contended(same_request)),
+        WriteResult::Conflict { same_request } => Ok(Next::Conflict { same_request }),
     }
 }
 

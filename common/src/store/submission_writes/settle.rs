@@ -10,7 +10,7 @@ use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
 use crate::store::StoreError;
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
-use crate::store::transaction::{self, CancellationCause, TransactionResult};
+use crate::store::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult};
 
 const SETTLING: &str = "settling a submission";
 
@@ -114,7 +114,9 @@ impl SubmissionStore {
         let count = self.entrants.change_update(scope, entrant_id, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
+        let written =
+            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
+        let reasons = match written {
             TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
             TransactionResult::Cancelled(reasons) => reasons,
         };

@@ -29,6 +29,17 @@ async fn conflicts_are_tried_again_until_they_pass() {
 }
 
 #[tokio::test]
+async fn who_sends_a_published_code_amid_the_writes_of_others_is_told_that_it_is_used() {
+    let (service, proxy) = Service::behind_proxy().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    // More conflicts than one transaction is tried; the database cancels before it looks at the conditions.
+    proxy.play([Fault::Conflict(1); 14]);
+    assert_eq!(campaign.outcome(&phone(2), &campaign.code(0)).await, "already_used");
+    assert_eq!(proxy.faults_left(), 0, "every fault was played");
+}
+
+#[tokio::test]
 async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_the_same() {
     let (service, proxy) = Service::behind_proxy().await;
     let mut config = plain();
@@ -78,8 +89,9 @@ async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
-    proxy.play([Fault::Conflict(0); 14]);
+    proxy.play([Fault::Conflict(0); 1_000]);
     let busy = sending.clone().send().await;
+    proxy.play_no_more();
     assert_eq!(busy.refusal(), (409, "idempotency_in_progress".to_owned(), None));
     assert_eq!(busy.header("retry-after"), Some("1"));
     let later = sending.send().await;
