@@ -1,11 +1,13 @@
-//! A sample submission for unit tests.
+//! A sample submission and its campaign for unit tests.
 
+use common::domain::campaign::Campaign;
 use common::domain::entrant_id::EntrantId;
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
+use serde_json::json;
 
 /// A submission whose receipt is due to be looked up.
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
@@ -39,4 +41,15 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         request_id: None,
         history: Vec::new(),
     }
+}
+
+/// A campaign of two entries a submission, whose only requirement is a receipt.
+pub(crate) fn campaign() -> Campaign {
+    serde_json::from_value(json!({
+        "slug": "demo", "name": "Demo", "brand": "Demo", "timezone": "Africa/Dar_es_Salaam", "paused": false,
+        "window": { "start": null, "end": null }, "code": "none", "limits": {}, "entries_per_submission": 2,
+        "wrong_codes": { "count": 5, "minutes": 60 }, "messages": {},
+        "receipt": { "required": true, "typed": true, "on_no_match": "decline", "ranges": [], "products": [], "branches": [] },
+    }))
+    .expect("a campaign")
 }

@@ -135,3 +135,40 @@ fn a_submission_that_lost_its_purchase_keeps_what_callers_see_of_the_receipt() {
     assert_eq!((after.receipt, after.purchase), (receipt, None));
     assert_eq!(after.reasons, ["receipt_already_used"]);
 }
+
+#[test]
+fn a_submission_that_waits_says_for_what() {
+    let outcome = StepOutcome::wait_until(NOW, "phone_throttled");
+    assert_eq!(outcome, StepOutcome { obstacle: Some("phone_throttled"), ..Transition::RetryAt(NOW).into() });
+}
+
+#[test]
+fn a_test_receipt_is_verified_with_made_up_contents_or_has_none() {
+    let campaign = example::campaign();
+    let outcome =
+        |sentinel| StepOutcome::from_sentinel(sentinel, &campaign, State::Pending, retry()).findings.receipt;
+    let verified = ReceiptSummary::made_up(campaign.receipt.as_ref());
+    assert_eq!(outcome(ReceiptSentinel::Verified), Some(verified));
+    assert_eq!(outcome(ReceiptSentinel::Review), None);
+}
+
+#[test]
+fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
+    let (campaign, submission) = (example::campaign(), example::submission(NOW));
+    let rules = campaign.receipt.as_ref().expect("it takes receipts");
+    let outcome = |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
+    for answer in [page(), Answer::Trouble(TransportError::ConnectTimeout.into()), Answer::Throttled] {
+        let failure =
+            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Trouble };
+        let StepOutcome { findings, obstacle, transition, .. } = outcome(&answer);
+        let expected = StepOutcome::from_lookup_failure(failure, &submission, None, retry());
+        assert_eq!((obstacle, transition), (Some(answer.as_str()), expected.transition));
+        assert_eq!(findings, Findings { anomaly: anomaly(&answer), ..expected.findings });
+    }
+    let refused = outcome(&Answer::RefererRefused);
+    assert_eq!(refused.transition, Transition::Escalate { reason: Some("referer_refused") });
+    assert_eq!(refused.obstacle, Some("referer_refused"));
+    assert_eq!(refused.findings.anomaly, anomaly(&Answer::RefererRefused));
+    let mistyped = outcome(&Answer::WrongTime);
+    assert!(mistyped.receipt_time_mismatch && mistyped.obstacle.is_none(), "{mistyped:?}");
+}
