@@ -1,5 +1,7 @@
 //! The `receipts` table: receipts by id, and the submission of each purchase by verification code.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
@@ -26,6 +28,11 @@ use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 pub const KEY: &str = "id";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
+/// The TTL attribute, in seconds since 1970: of receipts that no submission has.
+pub const EXPIRY: &str = "expires_at";
+
+/// From a receipt's creation to its deletion, if no submission gets it. Consumers submit within minutes.
+const UNUSED_RETENTION: Duration = Duration::from_hours(30 * 24);
 
 /// A receipt can be attached while no submission has it.
 ///
@@ -50,6 +57,8 @@ const READING: &str = "reading a receipt";
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
     #[serde(flatten)]
     receipt: Receipt,
 }
@@ -74,7 +83,11 @@ impl Receipts {
         request: Option<(&IdempotencyKeys, &IdempotencyKey, &str)>,
     ) -> Result<Option<IdempotencyRecord<ReceiptId>>, StoreError> {
         const ACTION: &str = "writing a receipt";
-        let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
+        let stored = Stored {
+            id: item_key(&receipt.scope, receipt.receipt_id),
+            expires_at: Some(receipt.created_at.after(UNUSED_RETENTION).as_seconds()),
+            receipt: receipt.clone(),
+        };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
         let put = self.table.put(item);
         // Ids are random; should one repeat, the first receipt stays.
@@ -198,7 +211,7 @@ impl Receipts {
         submission: SubmissionId,
     ) -> Result<Update, StoreError> {
         self.update(scope, id)
-            .update_expression("SET attached_to = :submission")
+            .update_expression(format!("SET attached_to = :submission REMOVE {EXPIRY}"))
             .condition_expression(FREE)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()

@@ -133,7 +133,7 @@ pub const TABLES: &[Table] = &[
         key: receipts::KEY,
         sort: None,
         has_stream: false,
-        expiry: None,
+        expiry: Some(receipts::EXPIRY),
         indexes: &[],
     },
     Table {

@@ -1,15 +1,18 @@
 //! `POST /api/v1/submissions` with receipts: valid and invalid attachments.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
 use common::aws::Aws;
 use common::aws::photos::object_key;
 use common::domain::scope::Environment;
+use common::store::receipts;
 use futures_util::future::join_all;
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
 use service_tests::receipts::{
     announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, rules, upload,
 };
+use service_tests::service::{NOON, Service};
 
 const FIELD: Option<&str> = Some("receipt_id");
 
@@ -186,4 +189,23 @@ async fn a_code_with_its_phone_is_the_same_submission_while_it_is_open() {
     let first = submit().await;
     let second = submit().await;
     assert_eq!((second.field("id"), second.field("replayed")), (first.field("id"), json!(true)));
+}
+
+#[tokio::test]
+async fn a_receipt_that_no_submission_has_expires_after_thirty_days() {
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let campaign = TestCampaign::on(&Service::at_noon(), config).await;
+    let receipt = campaign.typed(&campaign.test_key, "AB12CD3456", "10:15").await;
+    let key = AttributeValue::S(campaign.scope(Environment::Test).key(&receipt));
+    let expiry = async || {
+        let read = campaign.service.dynamodb().get_item().table_name("receipts");
+        let read = read.key(receipts::KEY, key.clone()).send().await.expect("the table answers");
+        read.item.expect("the receipt").get(receipts::EXPIRY).cloned()
+    };
+    let end = NOON.as_seconds() + 30 * 24 * 60 * 60;
+    assert_eq!(expiry().await, Some(AttributeValue::N(end.to_string())));
+    let sent = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    assert_eq!(sent.status, 200, "{}", sent.text);
+    assert_eq!(expiry().await, None);
 }
