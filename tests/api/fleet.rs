@@ -59,7 +59,7 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
 async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     let proxy = Proxy::start(Service::shared().database_url()).await;
     // Long enough for concurrent calls to overlap.
-    proxy.slow_down(Duration::from_millis(30));
+    proxy.slow_down(Duration::from_millis(200));
     let clock = Clock::manual(Clock::system().now());
     // The stack fetched the deployment's secret at start-up, so decrypting the code book costs no round trip.
     let cold = {

@@ -39,6 +39,6 @@ async fn a_crowd_amid_throttling_lost_answers_and_killed_environments_adds_up_to
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_amid_throttling_is_never_told_of_an_internal_error() {
     let faults = Faults { throttled_percent: 10, ..Faults::default() };
-    let report = crowd(fleets(), 8, 8, faults).await;
+    let report = crowd(fleets(), 8, 24, faults).await;
     assert!(!report.statuses.contains_key(&500), "{:?}", report.statuses);
 }

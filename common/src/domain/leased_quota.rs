@@ -164,6 +164,12 @@ mod tests {
         mixed ^ (mixed >> 31)
     }
 
+    /// The least percentage of the limit that is admitted. Environments that are busy in turns leave the rest of their
+    /// leases unused.
+    fn floor(load: Load) -> u32 {
+        if matches!(load, Load::Moving) { 90 } else { 95 }
+    }
+
     proptest! {
         #[test]
         fn the_death_of_an_environment_leaves_nearly_the_whole_limit_to_the_others(
@@ -190,7 +196,7 @@ mod tests {
             }
             let (admitted, _) = minute.metrics(requests);
             prop_assert!(minute.admitted <= limit);
-            prop_assert!(admitted >= 95, "{admitted} % of {limit} with {environments}, {load:?}");
+            prop_assert!(admitted >= floor(load), "{admitted} % of {limit} with {environments}, {load:?}");
         }
 
         #[test]
@@ -212,7 +218,7 @@ mod tests {
             }
             let (admitted, _) = minute.metrics(requests);
             prop_assert!(minute.admitted <= limit);
-            prop_assert!(admitted >= 95, "{admitted} % of {limit} with {environments}, {load:?}");
+            prop_assert!(admitted >= floor(load), "{admitted} % of {limit} with {environments}, {load:?}");
         }
     }
 

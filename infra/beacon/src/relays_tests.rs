@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::upstream::http_client::{Addresses, Timeouts, TransportError};
 use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use url::Url;
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 const LONG: Duration = Duration::from_secs(60);
-const SHORT: Duration = Duration::from_millis(50);
+const SHORT: Duration = Duration::from_secs(1);
 const ROUND: NonZeroU64 = NonZeroU64::MIN.saturating_add(41);
 const NEXT: NonZeroU64 = NonZeroU64::MIN.saturating_add(42);
 
@@ -66,10 +66,12 @@ async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
     (url.parse().expect("a URL"), asked)
 }
 
-/// A port that nobody listens at.
-async fn nobody() -> Url {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    format!("http://{}", listener.local_addr().expect("an address")).parse().expect("a URL")
+/// A port that refuses connections while the socket is held.
+fn refusing() -> (Url, TcpSocket) {
+    let held = TcpSocket::new_v4().expect("a socket");
+    held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let url = format!("http://{}", held.local_addr().expect("an address"));
+    (url.parse().expect("a URL"), held)
 }
 
 fn relays(urls: Vec<Url>, read: Duration) -> Relays {
@@ -134,7 +136,8 @@ async fn relays_are_asked_until_one_gives_the_round() {
     let (liar, _) = relay("", vec![ok(simulated(2).reply(ROUND))]).await;
     let (honest, _) = relay("/beacon", vec![ok(chain.reply(ROUND))]).await;
     let (unasked, asked) = relay("", vec![ok(chain.reply(ROUND))]).await;
-    let urls = vec![nobody().await, silent, late, liar, honest, unasked];
+    let (refusing, _held) = refusing();
+    let urls = vec![refusing, silent, late, liar, honest, unasked];
     let verified = relays(urls, SHORT).fetch(chain.chain(), ROUND).await.expect("the round");
     assert_eq!(verified.number(), ROUND);
     assert_eq!(asked.load(Ordering::Relaxed), 0);
@@ -144,7 +147,8 @@ async fn relays_are_asked_until_one_gives_the_round() {
 async fn every_relay_is_named_with_what_it_did() {
     let (silent, _) = relay("", vec![Answer::Silence]).await;
     let (liar, _) = relay("", vec![ok(simulated(2).reply(ROUND))]).await;
-    let urls = vec![nobody().await, silent, liar];
+    let (refusing, _held) = refusing();
+    let urls = vec![refusing, silent, liar];
     let error = relays(urls, SHORT).fetch(simulated(1).chain(), ROUND).await.expect_err("no relay");
     assert_eq!(
         error.to_string(),
@@ -168,7 +172,7 @@ async fn a_relay_that_is_late_is_asked_again() {
 
 #[tokio::test]
 async fn public_relays_are_asked_at_public_addresses_alone() {
-    let relays = Relays::new(vec![nobody().await], Addresses::PublicOnly);
+    let relays = Relays::new(vec![refusing().0], Addresses::PublicOnly);
     let error = relays.fetch(&Chain::quicknet(), ROUND).await.expect_err("not public");
     assert_eq!(error.relays[0].1, RelayFailure::Transport(TransportError::ForbiddenAddress));
     assert_eq!(format!("{:?}", Relays::public()).matches("drand").count(), PUBLIC_RELAYS.len());

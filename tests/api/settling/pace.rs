@@ -26,7 +26,7 @@ use super::{set_up, standing_with, submit_typed};
 
 const GAP: Duration = LOOK_UP_INTERVAL;
 /// Tolerance for delays of a request on a busy machine.
-const JITTER: Duration = Duration::from_millis(750);
+const JITTER: Duration = Duration::from_millis(1_200);
 
 /// A tax authority without receipts, and the times at which look-ups began.
 #[derive(Clone, Default)]

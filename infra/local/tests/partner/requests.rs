@@ -12,7 +12,7 @@ use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::PartnerError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -158,9 +158,10 @@ async fn a_connection_that_breaks_is_an_error() {
         let (url, _) = server(reply).await;
         assert_eq!(error(&url).await.as_str(), "broken", "{reply}");
     }
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    drop(listener);
+    // A port that is held and not listened on.
+    let held = TcpSocket::new_v4().expect("a socket");
+    held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let url = format!("http://{}/", held.local_addr().expect("an address"));
     assert_eq!(error(&url).await.as_str(), "connect");
 }
 

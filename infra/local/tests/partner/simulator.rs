@@ -132,7 +132,7 @@ async fn a_reply_that_is_not_as_agreed_is_no_answer() {
 #[tokio::test]
 async fn a_lost_answer_is_had_by_asking_again() {
     let fixture = Fixture::with(|options| options.slow_for = Duration::from_secs(60)).await;
-    let slow = fixture.ask_within("a", "SLOW0001", Duration::from_millis(300)).await;
+    let slow = fixture.ask_within("a", "SLOW0001", Duration::from_secs(2)).await;
     assert_eq!(slow, Err(TIMEOUT));
     assert_eq!(fixture.error("b", "GONE0001").await.as_str(), "broken");
     for _ in 0..2 {

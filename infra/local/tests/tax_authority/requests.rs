@@ -7,7 +7,7 @@ use common::domain::receipt::payload::ReceiptTime;
 use common::upstream::tax_authority::answer::{Answer, PortalError};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
 async fn ask(base: &str, limits: Limits) -> Answer {
@@ -97,9 +97,10 @@ async fn a_connection_that_breaks_is_trouble() {
 
 #[tokio::test]
 async fn a_refused_connection_is_trouble() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let host = listener.local_addr().expect("an address");
-    drop(listener);
+    // A port that is held and not listened on.
+    let held = TcpSocket::new_v4().expect("a socket");
+    held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let host = held.local_addr().expect("an address");
     let trouble = trouble(&format!("http://{host}"), Limits::default()).await;
     assert_eq!(trouble, "connect");
 }

@@ -1,11 +1,10 @@
 //! `ops smoke`.
 
-use std::net::TcpListener;
-
 use common::clock::Clock;
 use common::domain::scope::CampaignSlug;
 use local::stack::{Options, Stack as Local};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use crate::support::run;
 
@@ -48,8 +47,10 @@ async fn what_is_not_as_it_should_be_is_named() {
         let ended = run(&["smoke", "--url", url], env.clone(), &Clock::system()).await;
         assert!(ended.err.contains("--url must be where the API is"), "{}", ended.err);
     }
-    // Nothing listens on a port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
-    let ended = run(&["smoke", "--url", &free.to_string()], env, &Clock::system()).await;
+    // A port that is held and not listened on refuses connections.
+    let held = TcpSocket::new_v4().expect("a socket");
+    held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let address = held.local_addr().expect("an address").to_string();
+    let ended = run(&["smoke", "--url", &address], env, &Clock::system()).await;
     assert!(ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"), "{}", ended.err);
 }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use common::clock::Clock;
 use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
-use common::domain::timestamp::Timestamp;
 use common::store::submissions::Submissions;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
@@ -205,7 +203,7 @@ async fn an_earlier_rejected_submission_is_not_given_back() {
 
 #[tokio::test]
 async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
-    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
+    let service = Service::at_noon();
     let mut campaign = TestCampaign::on(&service, plain()).await;
     let first = campaign.submit(&phone(1), &campaign.code(0)).await;
     campaign.config.paused = true;
@@ -219,7 +217,7 @@ async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
 #[tokio::test]
 async fn a_key_is_forgotten_after_thirty_days_and_not_before() {
     const DAY: Duration = Duration::from_hours(24);
-    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
+    let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     let first = sending.clone().send().await;
