@@ -3,7 +3,7 @@
 //! With `RECORDS_FOLDER`, the records are written there, one file for each table. `tests/records` keeps those of a
 //! release, which the next build has to read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use service_tests::counting::Counter;
 use service_tests::http::{Reply, request_to_storage};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
-use service_tests::service::{NOON, Service};
+use service_tests::service::{LAST_RELEASE, NOON, Service};
 use sweep_unsettled::Tick;
 
 use crate::retention::sweeper;
@@ -250,8 +250,54 @@ async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     items
 }
 
+fn version(item: &Value) -> u64 {
+    item[record_version::ATTRIBUTE]["N"].as_str().map_or(1, |version| version.parse().expect("a number"))
+}
+
+/// The types of each attribute of a record, those within maps included, as `receipt.total` and `N`.
+fn types(item: &Value) -> BTreeMap<String, String> {
+    let mut types = BTreeMap::new();
+    for (name, value) in item.as_object().expect("attributes") {
+        let (kind, content) = value.as_object().and_then(|value| value.iter().next()).expect("a typed value");
+        types.insert(name.clone(), kind.clone());
+        if kind == "M" {
+            types.extend(
+                self::types(content).into_iter().map(|(within, kind)| (format!("{name}.{within}"), kind)),
+            );
+        }
+    }
+    types
+}
+
+/// Checks that the last release can read the records of this build that have its version: each attribute has a type that
+/// it had there, none is missing that all records had, and none went unless the version rose.
+fn assert_last_release_reads(table: &str, items: &[Value]) {
+    let file = format!("{}/records/{LAST_RELEASE}/{table}.json", env!("CARGO_MANIFEST_DIR"));
+    // A table that the release did not have.
+    let Ok(kept) = std::fs::read(file) else { return };
+    let kept: Vec<Value> = serde_json::from_slice(&kept).expect("JSON");
+    let newest = kept.iter().map(version).max().expect("records");
+    let kept: Vec<_> = kept.iter().map(types).collect();
+    if items.iter().all(|item| version(item) <= newest) {
+        let written: BTreeSet<_> = items.iter().flat_map(types).map(|(name, _)| name).collect();
+        let gone: Vec<_> =
+            kept.iter().flat_map(BTreeMap::keys).filter(|name| !written.contains(*name)).collect();
+        assert!(gone.is_empty(), "{table}: the last release reads {gone:?}");
+    }
+    for item in items.iter().filter(|item| version(item) <= newest) {
+        let found = types(item);
+        for (name, kind) in &found {
+            let known: BTreeSet<_> = kept.iter().filter_map(|types| types.get(name)).collect();
+            assert!(known.is_empty() || known.contains(kind), "{table}: {name} was {known:?} and is {kind}");
+        }
+        for name in kept[0].keys().filter(|name| kept.iter().all(|types| types.contains_key(*name))) {
+            assert!(found.contains_key(name), "{table}: the last release needs {name}, and {item} has none");
+        }
+    }
+}
+
 #[tokio::test]
-async fn every_record_carries_its_version() {
+async fn every_record_carries_its_version_and_the_last_release_reads_it() {
     let service = Service::of_its_own(Options {
         clock: Clock::manual(NOON),
         background: false,
@@ -286,6 +332,7 @@ async fn every_record_carries_its_version() {
             assert!(expected.iter().any(|expected| version == expected), "{} {item}", table.name);
             assert!(!item.to_string().contains("+25571"), "{} {item} holds no phone in clear", table.name);
         }
+        assert_last_release_reads(table.name, &items);
         write(table.name, &json!(items));
     }
     write("known", &json!({ "ids": known.ids, "keys": known.keys, "codes": known.codes }));

@@ -14,12 +14,10 @@ use serde_json::{Value, json};
 use service_tests::campaign::{body, phone};
 use service_tests::http::{Reply, request, request_to_storage};
 use service_tests::receipts::{Settler, TIME, id_of};
-use service_tests::service::{NOON, Service};
+use service_tests::service::{LAST_RELEASE, NOON, Service};
 
 use crate::support::{Ended, run};
 
-/// The commit of the previous release.
-const RELEASE: &str = "e759523";
 /// When its records were written: half a minute after noon of 2050-06-15.
 const WRITTEN: Timestamp = Timestamp::from_millis(NOON.as_millis() + 31_000);
 
@@ -30,7 +28,7 @@ struct Restored {
 }
 
 fn read(name: &str) -> Option<Value> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/records").join(RELEASE);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/records").join(LAST_RELEASE);
     let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).ok()?;
     Some(serde_json::from_str(&text).expect("JSON"))
 }
