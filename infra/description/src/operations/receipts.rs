@@ -120,7 +120,7 @@ fn get() -> Operation {
         id: "getReceipt",
         tag: "Receipts",
         summary: "Read a receipt",
-        description: "Returns the current state of a receipt. After an upload, `state` changes to `uploaded` within a second or two, \
+        description: "Returns the current state of a receipt. After an upload, `state` usually changes to `uploaded` within a second or two, \
                       when storage reports the file; a submission does not need to wait for that.".to_owned(),
         parameters: vec!["ReceiptId"],
         request: None,
