@@ -158,6 +158,21 @@ async fn keys_codes_and_phones_of_the_release_before_are_what_they_were_once_the
 }
 
 #[tokio::test]
+async fn what_a_phone_sends_before_the_migration_counts_together_with_what_it_sent_earlier() {
+    let restored = Restored::start().await;
+    let scope = "codes-2026#live".parse().expect("a scope");
+    let counts = async || {
+        let found = restored.service.entrant(&scope, &phone(1).parse().expect("a phone"), "2050-06-15").await;
+        let entrant = found.expect("read");
+        (entrant.total, entrant.today, entrant.entries)
+    };
+    let entered = restored.submit(1, restored.code("free"), "before-migration-1").await;
+    assert_eq!((entered.field("message_key"), counts().await), (json!("entered"), (1, 1, 1)));
+    restored.ops(&["migrate"]).await;
+    assert_eq!(counts().await, (3, 3, 3));
+}
+
+#[tokio::test]
 async fn receipts_and_partners_work_of_the_release_before_goes_on() {
     let restored = Restored::start().await;
     assert_eq!(

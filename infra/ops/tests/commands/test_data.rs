@@ -72,6 +72,7 @@ async fn used() -> TestCampaign {
             assert_eq!(sent.status, 200, "{}", sent.text);
         }
     }
+    campaign.typed(&campaign.test_key, "AB12CD3456", "10:15").await;
     let slug = campaign.config.slug.to_string();
     let why = ["--why", "Sells codes", "--by", "asha"];
     let block = ["phone", "block", "--campaign", &slug, &phone(1)];
@@ -99,7 +100,7 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     let cleared = run_typing(&args, service.env.clone(), &service.clock, Some(&typed)).await;
     assert_eq!(
         cleared.out,
-        "cleared:\n0 openings of draws\n3 idempotency keys\n3 used codes\n1 entrants\n1 receipts\n3 submissions\n",
+        "cleared:\n0 openings of draws\n3 idempotency keys\n3 used codes\n1 entrants\n2 receipts\n3 submissions\n",
         "{}",
         cleared.err
     );
