@@ -5,6 +5,7 @@ use common::domain::campaign::{
     Campaign, CodePolicy, ConsentText, PhoneLimits, Retention, Window, WrongCodeLimit,
 };
 use common::domain::message::{MessageKey, MessageOverrides};
+use common::domain::receipt::rules::ReceiptRules;
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 
@@ -18,6 +19,7 @@ use crate::problem::Problems;
 
 /// A DynamoDB item holds 400 KB; a campaign's JSON is never smaller than its item.
 const MAX_RECORD_BYTES: usize = 390 * 1024;
+
 /// Reads a campaign; `None` if required parts are missing or wrong.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let file = Fields::of_file(root, &spec::FILE, problems)?;
@@ -35,17 +37,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
     let consent = file.get("consent").and_then(|field| consent(&field));
     let retention = file.get("retention").and_then(|field| retention(&field));
-    if let (Some(entries), Some(rules)) = (entries, &receipt)
-        && rules.products.is_empty()
-        && entries > rules.max_entries
-        && let Some(field) = file.get("entries_per_submission")
-    {
-        field.problem(format!(
-            "is more than the {} of receipt.max_entries, so that every receipt would go to a person; raise one or \
-             lower the other",
-            rules.max_entries
-        ));
-    }
+    check_entries(&file, entries, receipt.as_ref());
     let partner = match code {
         Some(code) => partner::read_for(code == CodePolicy::Partner, &file),
         // `code` is wrong, so whether a `partner` block is allowed is unknown.
@@ -79,6 +71,21 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     };
     check_size(&campaign, root.line, problems);
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
+}
+
+/// Notes a problem if every receipt would earn more entries than go without a person.
+fn check_entries(file: &Fields<'_>, entries: Option<u32>, receipt: Option<&ReceiptRules>) {
+    if let (Some(entries), Some(rules)) = (entries, receipt)
+        && rules.products.is_empty()
+        && entries > rules.max_entries
+        && let Some(field) = file.get("entries_per_submission")
+    {
+        field.problem(format!(
+            "is more than the {} of receipt.max_entries, so that every receipt would go to a person; raise one or \
+             lower the other",
+            rules.max_entries
+        ));
+    }
 }
 
 /// Notes a problem if the campaign does not fit into its record.

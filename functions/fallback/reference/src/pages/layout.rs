@@ -14,6 +14,22 @@ pub(crate) const SCRIPT: &str = include_str!("script.js");
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
                                  connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+fn head(path: &str, title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            link rel="icon" href="/favicon.ico" type="image/svg+xml";
+            // A changed file gets a new URL, so browsers never need to revalidate.
+            link rel="stylesheet" href={ "/docs/style.css?" (digest(STYLE)) };
+            @if !path.is_empty() { link rel="alternate" type="text/markdown" href={ (path) ".md" }; }
+            title { (title) " · Campaign Entry Service" }
+            script src={ "/docs/script.js?" (digest(SCRIPT)) } defer {}
+        }
+    }
+}
+
 pub(super) fn around(path: &str, document: &Document) -> Markup {
     let title = &document.title;
     let parts = document.headings(2);
@@ -25,17 +41,7 @@ pub(super) fn around(path: &str, document: &Document) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="/favicon.ico" type="image/svg+xml";
-                // A changed file gets a new URL, so browsers never need to revalidate.
-                link rel="stylesheet" href={ "/docs/style.css?" (digest(STYLE)) };
-                @if !path.is_empty() { link rel="alternate" type="text/markdown" href={ (path) ".md" }; }
-                title { (title) " · Campaign Entry Service" }
-                script src={ "/docs/script.js?" (digest(SCRIPT)) } defer {}
-            }
+            (head(path, title))
             body {
                 a.skip href="#content" { "Skip to content" }
                 header {

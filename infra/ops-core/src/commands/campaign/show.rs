@@ -105,6 +105,32 @@ fn paused(campaign: &Campaign, change: Option<&PauseChange>) -> String {
     format!("{}, {word} {} by {by}{why}", campaign.paused, zoned_time(*at, campaign.timezone))
 }
 
+/// How many codes each environment has, as JSON and as lines.
+async fn code_counts(
+    tables: &Tables,
+    campaign: &Campaign,
+) -> Result<(serde_json::Map<String, Value>, Vec<(&'static str, String)>), Failure> {
+    let (mut codes, mut lines) = (serde_json::Map::new(), Vec::new());
+    for environment in Environment::ALL {
+        let scope = Scope { campaign: campaign.slug.clone(), environment };
+        // The campaign of `ops smoke` has no book.
+        let Some(book) = tables.code_books.overview(&scope).await? else {
+            codes.insert(environment.to_string(), Value::Null);
+            continue;
+        };
+        let minted = book.minted;
+        let imported: u64 =
+            book.batches.iter().filter(|b| b.origin.is_imported()).map(crate::commands::code::count_of).sum();
+        // Other campaigns have no codes of the service, except those made before their policy changed.
+        if campaign.code == CodePolicy::Service || minted + imported > 0 {
+            let name = if environment.is_live() { "codes, live" } else { "codes, test" };
+            lines.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));
+        }
+        codes.insert(environment.to_string(), json!({ "minted": minted, "imported": imported }));
+    }
+    Ok((codes, lines))
+}
+
 pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Report, Failure> {
     let stored = tables.campaigns.get_stored(slug).await?.ok_or_else(|| unknown_campaign(slug))?;
     let StoredCampaign { campaign, pause, .. } = stored;
@@ -141,24 +167,8 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
     pairs.extend(partner_lines(campaign.partner.as_ref()));
     pairs.extend(receipt_lines(campaign.receipt.as_ref()));
     let mut json = as_json(&campaign, now)?;
-    let mut codes = serde_json::Map::new();
-    for environment in Environment::ALL {
-        let scope = Scope { campaign: slug.clone(), environment };
-        // The campaign of `ops smoke` has no book.
-        let Some(book) = tables.code_books.overview(&scope).await? else {
-            codes.insert(environment.to_string(), Value::Null);
-            continue;
-        };
-        let minted = book.minted;
-        let imported: u64 =
-            book.batches.iter().filter(|b| b.origin.is_imported()).map(crate::commands::code::count_of).sum();
-        // Other campaigns have no codes of the service, except those made before their policy changed.
-        if campaign.code == CodePolicy::Service || minted + imported > 0 {
-            let name = if environment.is_live() { "codes, live" } else { "codes, test" };
-            pairs.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));
-        }
-        codes.insert(environment.to_string(), json!({ "minted": minted, "imported": imported }));
-    }
+    let (codes, code_pairs) = code_counts(tables, &campaign).await?;
+    pairs.extend(code_pairs);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("codes".to_owned(), Value::Object(codes));
         fields.insert("pause_change".to_owned(), json!(pause));

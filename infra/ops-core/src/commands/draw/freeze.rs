@@ -6,6 +6,7 @@ use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use draw::Header;
 use serde_json::{Value, json};
 
 use super::show::{as_json, described};
@@ -53,7 +54,26 @@ pub(super) async fn run(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
     ));
-    let header = header(&draw)?;
+    text.push_str(&warnings(&header(&draw)?));
+    if let Some(read) = &read {
+        text.push_str(&read_text(read));
+        let ReadReport { days, unsettled, without_phone } = read;
+        add(&mut json, "without_phone_count", json!(without_phone));
+        add(&mut json, "days", json!(days));
+        add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
+    }
+    add(&mut json, "output", json!(output));
+    add(&mut json, "evidence", json!(evidence));
+    text.push_str(&format!(
+        "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
+        options(&scope, &draw.name)
+    ));
+    Ok(Report::new(json, text))
+}
+
+/// What to know before the round: too many prizes, and earlier draws of the period.
+fn warnings(header: &Header) -> String {
+    let mut text = String::new();
     let prizes = header.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
     if prizes > header.rows.get() {
         text.push_str(&format!(
@@ -68,30 +88,21 @@ pub(super) async fn run(
              are several.\n",
         );
     }
-    if let Some(ReadReport { days, unsettled, without_phone }) = &read {
-        let row = |(day, total): (&String, &_)| day_row(day, total);
+    text
+}
+
+/// The entries of each day, and those that are not in the draw.
+fn read_text(ReadReport { days, unsettled, without_phone }: &ReadReport) -> String {
+    let rows: Vec<_> = days.iter().map(|(day, total)| day_row(day, total)).collect();
+    let mut text = format!("\n{}", table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows));
+    text.push_str(&unsettled_text(unsettled));
+    if *without_phone > 0 {
         text.push_str(&format!(
-            "\n{}",
-            table(&["DAY", "SUBMISSIONS", "ENTRIES"], &days.iter().map(row).collect::<Vec<_>>())
+            "\n{without_phone} accepted submissions are not in this draw: their phones were erased, or deleted by the \
+             campaign's retention.\n"
         ));
-        text.push_str(&unsettled_text(unsettled));
-        if *without_phone > 0 {
-            text.push_str(&format!(
-                "\n{without_phone} accepted submissions are not in this draw: their phones were erased, or deleted by the \
-                 campaign's retention.\n"
-            ));
-        }
-        add(&mut json, "without_phone_count", json!(without_phone));
-        add(&mut json, "days", json!(days));
-        add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }
-    add(&mut json, "output", json!(output));
-    add(&mut json, "evidence", json!(evidence));
-    text.push_str(&format!(
-        "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
-        options(&scope, &draw.name)
-    ));
-    Ok(Report::new(json, text))
+    text
 }
 
 /// Refuses a draw once the campaign keeps phones no longer: entrants whose phone is deleted would be missing.
