@@ -285,8 +285,9 @@ impl Fixture {
         }
     }
 
-    /// Makes steps due whose environment died or could not save its result. Their lease is 90 seconds, which `HASTEN`
-    /// does not shorten. Nothing is in flight here, so no such step is still running.
+    /// Makes steps due whose environment died or could not save its result, by changing their records: `HASTEN` does not
+    /// shorten [`STEP_LEASE`](common::domain::settling::STEP_LEASE), and the run would wait for it. Nothing is in flight
+    /// here, so no such step is still running.
     async fn end_lost_steps(&self, deployment: &Deployment) {
         let _pause = deployment.pause().await;
         for campaign in [&self.receipt, &self.other_receipt, &self.partner] {

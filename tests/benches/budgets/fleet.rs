@@ -84,9 +84,12 @@ impl Bench {
     async fn rate_limit(&self, verdicts: &mut Verdicts) {
         println!("## A key's rate limit in a fleet\n");
         println!(
-            "Half as many requests again as the limit admits, at once, within one minute. At least {ADMITTED_PERCENT} %"
+            "Half as many requests again as the limit admits within one minute, at most {CALLERS} at once. At least"
         );
-        println!("of the limit have to be admitted, and never more than all.\n");
+        println!(
+            "{ADMITTED_PERCENT} % of the limit have to be admitted, and never more than all. With skewed routing,"
+        );
+        println!("no more than {CALLERS} environments get requests.\n");
         let mut table = Table::new([
             "environments",
             "routing",
