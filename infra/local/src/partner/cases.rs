@@ -74,7 +74,7 @@ pub const CASES: &[Case] = &[
     case("BLOK", "refused: blocked", Behaviour::Refuse(BLOCKED, "Blocked")),
     case(
         "MISS",
-        "404 with the status of a code that is none",
+        "404 with the status of an invalid code",
         Behaviour::RefuseWith(404, INVALID, "Invalid code"),
     ),
     case("CONF", "409 with the status of a used code", Behaviour::RefuseWith(409, USED, "Code already used")),
