@@ -89,26 +89,44 @@ fn steps() -> Vec<(String, Value)> {
     steps.filter_map(|step| Some((step["name"].as_str()?.to_owned(), step.clone()))).collect()
 }
 
-#[test]
-fn the_workflow_refuses_another_architecture_than_that_of_its_packages() {
+/// Whether the workflow accepts the parameters of an environment, and what it says.
+fn check(parameters: &str) -> (bool, String) {
     let steps = steps();
     let (_, check) = steps.iter().find(|(name, _)| name == "Check the parameters").expect("a step");
-    let run = |parameters: &str| {
-        let script = check["run"].as_str().expect("a script");
-        let output = Command::new("bash").args(["-e", "-c", script]).env("PARAMETERS", parameters).output();
-        let output = output.expect("bash");
-        (output.status.success(), String::from_utf8(output.stdout).expect("text"))
-    };
+    let script = check["run"].as_str().expect("a script");
+    let output = Command::new("bash").args(["-e", "-c", script]).env("PARAMETERS", parameters).output();
+    let output = output.expect("bash");
+    (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+}
+
+#[test]
+fn the_workflow_refuses_another_architecture_than_that_of_its_packages() {
     for fine in ["", "AlarmEmail=ops@example.com", "Traces=off Architecture=x86_64", "Architecture=x86_64"] {
-        assert_eq!(run(fine), (true, String::new()), "{fine}");
+        assert_eq!(check(fine), (true, String::new()), "{fine}");
     }
     for other in ["Architecture=arm64", "Traces=off Architecture=arm64 Rollout=now"] {
-        let (is_fine, said) = run(other);
+        let (is_fine, said) = check(other);
         assert!(!is_fine && said.contains("x86_64") && said.contains("PARAMETERS"), "{other}: {said}");
     }
     // Without it, a stack would keep the architecture that it was created with.
+    let steps = steps();
     let (_, deploy) = steps.iter().find(|(name, _)| name == "Deploy").expect("a step");
     assert!(deploy["run"].as_str().expect("a script").contains("\"Architecture=x86_64\""));
+}
+
+/// Of a parameter that is given twice, only the last value counts.
+#[test]
+fn the_workflow_refuses_a_parameter_that_is_given_twice() {
+    for (parameters, twice) in [
+        ("Architecture=x86_64 Traces=off Architecture=arm64", "Architecture"),
+        ("Traces=off Traces=off", "Traces"),
+        ("Stage=staging", "Stage"),
+        ("AlarmEmail=ops@example.com Release=1", "Release"),
+    ] {
+        let (is_fine, said) = check(parameters);
+        let names_it = said.contains(&format!(": {twice}. "));
+        assert!(!is_fine && names_it && said.contains("PARAMETERS"), "{parameters}: {said}");
+    }
 }
 
 #[test]
@@ -181,4 +199,20 @@ fn the_deployer_may_read_the_certificates_of_mutual_tls() {
     let bucket = statement["Resource"].as_str().and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
     let bucket = bucket.and_then(|bucket| bucket.strip_suffix("/*")).expect("a bucket");
     assert!(text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')), "{bucket}");
+}
+
+/// API Gateway asks for them, besides the rights to create and change a domain, when it is given a truststore or loses
+/// it.
+#[test]
+fn the_deployer_may_turn_mutual_tls_on_and_off() {
+    let policy = deployer();
+    let mut statements = policy["Statement"].as_array().expect("statements").iter();
+    let statement = statements.find(|statement| statement["Sid"] == "Apis").expect("a statement");
+    for needed in ["apigateway:AddCertificateToDomain", "apigateway:RemoveCertificateFromDomain"] {
+        assert!(statement["Action"].as_array().expect("actions").contains(&json!(needed)), "{needed}");
+    }
+    for domains in ["domainnames", "domainnames/*"] {
+        let arn = json!(format!("arn:aws:apigateway:REGION::/{domains}"));
+        assert!(statement["Resource"].as_array().expect("resources").contains(&arn), "{arn}");
+    }
 }
