@@ -3,6 +3,7 @@
 mod background;
 mod bad_photos;
 mod blocklist;
+mod clocks;
 mod crashes;
 mod creation;
 mod fairness;

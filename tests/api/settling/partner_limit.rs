@@ -229,6 +229,26 @@ async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
     let just_before = now.after(Duration::from_millis(9_999));
     assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
     let over = now.after(Duration::from_secs(10));
+#[tokio::test]
+async fn an_environment_whose_clock_is_ahead_has_one_request_too_many_and_takes_no_lease_away() {
+    let (campaign, _) = judged(&Partner::default(), 50).await;
+    let environments = environments(&campaign, 3);
+    let now = campaign.service.clock.now();
+    let ahead = now.after(Duration::from_secs(30));
+    let first = take(&environments[0], &campaign, 1, now).await.expect("it is free");
+    let one_too_many = take(&environments[1], &campaign, 1, ahead).await.expect("over, by its clock");
+    assert_eq!(take(&environments[2], &campaign, 1, now).await, None);
+    environments[0].release(&first).await.expect("it answers");
+    assert_eq!(take(&environments[2], &campaign, 1, now).await, None, "the other request is in flight");
+    environments[1].release(&one_too_many).await.expect("it answers");
+    let next = take(&environments[2], &campaign, 1, now).await.expect("it is free");
+    environments[2].release(&next).await.expect("it answers");
+    // Lost with its environment, it is another's after its ten seconds and the difference of the clocks.
+    take(&environments[1], &campaign, 1, ahead).await.expect("it is free");
+    assert_eq!(take(&environments[0], &campaign, 1, now.after(Duration::from_secs(39))).await, None);
+    assert!(take(&environments[0], &campaign, 1, now.after(Duration::from_secs(40))).await.is_some());
+}
+
     let taken = take(&environments[1], &campaign, 1, over).await.expect("it is over");
     // An expired holder cannot release the lease of the next.
     environments[0].release(&lost).await.expect("it answers");

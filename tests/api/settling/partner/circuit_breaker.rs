@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use common::clock::Clock;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
 use common::store::breakers::{Breakers, Permit};
 use futures_util::future::join_all;
+use local::stack::Options;
 use serde_json::json;
+use service_tests::campaign::TestCampaign;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
 
@@ -150,6 +153,28 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
     let later = start.after(Duration::from_secs(1));
     let permit = other.acquire(&scope, id(9), false, later).await.expect("it answers");
     assert!(matches!(permit, Permit::Granted(grant) if grant.is_probe()));
+}
+
+#[tokio::test]
+async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference_and_its_submissions_enter() {
+    let (_partner, campaign, settler) = judged().await;
+    let start = campaign.service.clock.now();
+    let ahead = campaign.service.beside(Options {
+        clock: Clock::manual(start.after(Duration::from_secs(30))),
+        background: false,
+        hasten: HASTEN,
+        ..Options::default()
+    });
+    let campaign_ahead = TestCampaign { service: ahead, ..campaign.clone() };
+    for number in 1..=5 {
+        submit(&campaign_ahead, number, &format!("DEAD-{number}")).await;
+    }
+    let entered = submit(&campaign, 6, "OKAY-6").await;
+    assert_eq!(entered.field("state"), "unknown", "it is open");
+    settler.settle_after(Duration::from_secs(29)).await;
+    assert_eq!(status(&campaign, &entered).await[0], "unknown", "it is open by the clock that opened it");
+    settler.settle_after(Duration::from_secs(2)).await;
+    assert_eq!(status(&campaign, &entered).await[0], "accepted");
 }
 
 #[tokio::test]
