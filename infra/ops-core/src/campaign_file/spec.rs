@@ -337,7 +337,9 @@ const PRODUCT: &[Spec] = &[
         "match",
         List(20, &Text(1..=100)),
         "[\"CHAI BORA 250\"]",
-        "Texts that tills print for it; one of them has to be in an item's description.",
+        "Texts that tills print for it. An item counts if its description has one of them, in upper or lower case and as \
+         whole words and numbers: `CHAI 25` is in `CHAI 25G`, but not in `CHAI 250`. If texts of several products fit, \
+         the longest decides.",
     ),
     optional("entries", Count(1_000), "1", "1", "Entries for each one bought."),
 ];
