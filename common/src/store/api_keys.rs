@@ -50,7 +50,7 @@ pub struct ApiKeyRecord {
     pub per_minute: u32,
     /// The time of issue.
     pub created_at: Timestamp,
-    /// The end of its validity, if another key has replaced it.
+    /// The end of its validity, if it was issued with one or another key has replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// The time of its revocation. Absent, not null, before that: revoking checks that the attribute does not exist.
@@ -75,7 +75,7 @@ struct Stored {
 /// Changes need a key that is not revoked.
 const NOT_REVOKED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at)";
 
-/// Replacing needs a key that is not replaced either.
+/// Replacing needs a key that has no end either.
 const NOT_ROLLED: &str =
     "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
 
@@ -147,7 +147,7 @@ impl ApiKeys {
     }
 
     /// Writes a new key and sets the end of the old one, in one transaction. False if the old one was revoked or
-    /// already replaced.
+    /// has an end already.
     pub async fn roll(
         &self,
         old: &KeyHash,

@@ -112,6 +112,9 @@ pub(crate) enum KeyCommand {
         #[arg(long, value_name = "N", default_value_t = DEFAULT_PER_MINUTE,
               value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         per_minute: u32,
+        /// Hours that the key works, at most those of a year [default: until it is revoked]
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u16).range(1..=366 * 24))]
+        valid_for: Option<u16>,
     },
     /// List a campaign's keys
     List {

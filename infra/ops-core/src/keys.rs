@@ -26,9 +26,11 @@ pub struct IssuedKey {
     pub key: String,
     /// The stored record.
     pub record: ApiKeyRecord,
+    /// The campaign's time zone. Read before anything is written: nothing may fail between writing a key and showing it.
+    pub zone: Tz,
 }
 
-/// Issues a key for a campaign's environment.
+/// Issues a key for a campaign's environment, which works until it is revoked, or only for some time.
 ///
 /// # Errors
 /// When there is no such campaign, or a table does not answer.
@@ -37,11 +39,14 @@ pub async fn issue(
     scope: &Scope,
     label: Option<&str>,
     per_minute: u32,
+    valid_for: Option<Duration>,
     now: Timestamp,
 ) -> Result<IssuedKey, Failure> {
-    tables.campaign(&scope.campaign).await?;
-    let (hash, issued) = new(scope, label, per_minute, now);
-    let details = json!({ "label": label, "per_minute": per_minute });
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let (hash, mut issued) = new(scope, label, per_minute, zone, now);
+    issued.record.valid_until = valid_for.map(|valid_for| now.after(valid_for));
+    let valid_until = issued.record.valid_until.map(|until| until.to_string());
+    let details = json!({ "label": label, "per_minute": per_minute, "valid_until": valid_until });
     tables.audit.append(action("key.issue", &issued.record).with(details), now).await?;
     tables.api_keys.put(hash, issued.record.clone()).await?;
     Ok(issued)
@@ -51,7 +56,13 @@ fn action(name: &'static str, key: &ApiKeyRecord) -> Action {
     Action::new(name).in_scope(&key.scope).on(&key.key_id)
 }
 
-fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (KeyHash, IssuedKey) {
+fn new(
+    scope: &Scope,
+    label: Option<&str>,
+    per_minute: u32,
+    zone: Tz,
+    now: Timestamp,
+) -> (KeyHash, IssuedKey) {
     let key = new_key(scope.environment);
     let hash = KeyHash::digest(&key);
     let record = ApiKeyRecord {
@@ -63,7 +74,7 @@ fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (
         valid_until: None,
         revoked_at: None,
     };
-    (hash, IssuedKey { key, record })
+    (hash, IssuedKey { key, record, zone })
 }
 
 /// Changes a key's limit of requests per minute; functions follow within seconds.
@@ -92,16 +103,13 @@ pub struct RolledKey {
     pub new: IssuedKey,
     /// The key that was replaced; `valid_until` says when it stops working.
     pub old: ApiKeyRecord,
-    /// The campaign's time zone. Read before anything is written: nothing may fail between writing the new key and
-    /// showing it.
-    pub zone: Tz,
 }
 
 /// Replaces a key by a new one with the same campaign, environment, label and limit. The old key works for some time
 /// more.
 ///
 /// # Errors
-/// When there is no such key, it was revoked or rolled already, its campaign cannot be read, or a table does not
+/// When there is no such key, it was revoked, it has an end already, its campaign cannot be read, or a table does not
 /// answer.
 pub async fn roll(
     tables: &Tables,
@@ -111,15 +119,15 @@ pub async fn roll(
 ) -> Result<RolledKey, Failure> {
     let (old_hash, old) = valid(tables, key_id, now).await?;
     let zone = tables.campaign(&old.scope.campaign).await?.timezone;
-    let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, now);
+    let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, zone, now);
     let until = now.after(old_valid_for);
     let details = json!({ "new_key_id": new.record.key_id, "old_valid_until": until.to_string() });
     tables.audit.append(action("key.roll", &old).with(details), now).await?;
     if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
-        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old }, zone })
+        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old } })
     } else {
-        let message = "this key was rolled already, or was revoked just now; `ops key list --campaign SLUG` shows the \
-                       keys";
+        let message = "this key has an end already, because it was rolled or issued with --valid-for, or it was revoked \
+                       just now; `ops key list --campaign SLUG` shows the keys, `ops key issue` issues another one";
         Err(Failure::new("key_rolled", message))
     }
 }

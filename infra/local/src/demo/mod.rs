@@ -160,7 +160,7 @@ async fn access(
     clock: &Clock,
 ) -> Result<Access, Failure> {
     let scope = Scope { campaign: campaign.slug.clone(), environment };
-    let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, clock.now()).await?.key;
+    let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, None, clock.now()).await?.key;
     let codes =
         if campaign.code == CodePolicy::Service { minted(tables, &scope, None).await? } else { Vec::new() };
     let prize_codes = if prize.is_some() { minted(tables, &scope, prize).await? } else { Vec::new() };

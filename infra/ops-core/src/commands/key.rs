@@ -28,9 +28,9 @@ pub(crate) async fn run(
 ) -> Result<Report, Failure> {
     let tables = &connection::tables(env).await?;
     match command {
-        KeyCommand::Issue { scope, label, per_minute } => {
-            let label = label.as_deref().map(checked_label).transpose()?;
-            let issued = keys::issue(tables, &Scope::from(scope), label, per_minute, now).await?;
+        KeyCommand::Issue { scope, label, per_minute, valid_for } => {
+            let (scope, label) = (Scope::from(scope), label.as_deref().map(checked_label).transpose()?);
+            let issued = keys::issue(tables, &scope, label, per_minute, valid_for.map(hours), now).await?;
             let mut report = report_issued(&issued);
             if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging))
             {
@@ -57,8 +57,7 @@ pub(crate) async fn run(
             Ok(Report::new(as_json(&changed), text))
         }
         KeyCommand::Roll { key_id, old_valid_for } => {
-            let old_valid_for = Duration::from_secs(u64::from(old_valid_for) * 60 * 60);
-            let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
+            let rolled = keys::roll(tables, &key_id, hours(old_valid_for), now).await?;
             Ok(report_rolled(&rolled))
         }
         KeyCommand::Revoke { key_id, confirm } => {
@@ -76,6 +75,10 @@ pub(crate) async fn run(
     }
 }
 
+fn hours(number: u16) -> Duration {
+    Duration::from_hours(number.into())
+}
+
 fn checked_label(label: &str) -> Result<&str, Failure> {
     let label = label.trim();
     if LABEL_CHARS.contains(&label.chars().count()) && !label.chars().any(char::is_control) {
@@ -87,29 +90,37 @@ fn checked_label(label: &str) -> Result<&str, Failure> {
 
 /// Prints only the key on standard output, so that a script can read it.
 fn report_issued(issued: &IssuedKey) -> Report {
-    let IssuedKey { key, record } = issued;
+    let IssuedKey { key, record, zone } = issued;
     let mut json = as_json(record);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("key".to_owned(), json!(key));
     }
+    let until = record.valid_until.map(|until| {
+        format!("\nIt works until {}, and is refused as revoked from then on.", zoned_time(until, *zone))
+    });
     let note = format!(
         "This is the only time that the key is shown; only its digest is kept. Store it on the caller's server.\n\
-         Its id is {}: `ops key revoke {}` ends it. It works in {} of {}, {} requests a minute.",
-        record.key_id, record.key_id, record.scope.environment, record.scope.campaign, record.per_minute
+         Its id is {}: `ops key revoke {}` ends it. It works in {} of {}, {} requests a minute.{}",
+        record.key_id,
+        record.key_id,
+        record.scope.environment,
+        record.scope.campaign,
+        record.per_minute,
+        until.unwrap_or_default()
     );
     Report { note: Some(note), ..Report::new(json, key.clone()) }
 }
 
 /// Prints only the new key on standard output.
 fn report_rolled(rolled: &RolledKey) -> Report {
-    let RolledKey { new, old, zone } = rolled;
+    let RolledKey { new, old } = rolled;
     let mut report = report_issued(new);
     let until = old.valid_until;
     if let Some(fields) = report.json.as_object_mut() {
         fields.insert("old_key_id".to_owned(), json!(old.key_id));
         fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
     }
-    let until = or_dash(until.map(|until| zoned_time(until, *zone)));
+    let until = or_dash(until.map(|until| zoned_time(until, new.zone)));
     let old = &old.key_id;
     let note = format!(
         "{old} works until {until}, and is refused as revoked from then on; `ops key revoke {old}` ends it at once."

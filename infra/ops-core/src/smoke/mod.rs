@@ -39,7 +39,7 @@ pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>
     let file = file.map_err(|problems| Failure::from_problems("campaign_file_invalid", problems))?;
     let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
     campaigns::apply_without_code_books(tables, &file, now).await?;
-    let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
+    let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, None, now).await?;
     let checked = everything(&base_url, issued.key).await;
     let revoked = keys::revoke(tables, &issued.record.key_id, now).await;
     campaigns::set_paused(tables, &scope.campaign, true, None, now).await?;

@@ -70,6 +70,35 @@ async fn an_issued_key_can_be_listed_and_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_can_be_issued_for_some_hours() {
+    let stack = Stack::with_chai().await;
+    let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
+    let issue = |hours| [&["key", "issue"], &scope[..], &["--valid-for", hours]].concat();
+    let ended = stack.run(&issue("48")).await;
+    let said = "\nIt works until 2026-03-03 03:00:00 Africa/Dar_es_Salaam, and is refused as revoked from then on.\n";
+    assert!(ended.code == 0 && ended.err.ends_with(said), "{}", ended.err);
+    let list = ["key", "list", "--campaign", "chai-bora-2026"];
+    assert!(stack.fine(&list).await.contains("  2026-03-03 03:00:00  "));
+    let listed = stack.json(&list).await;
+    let key = &listed["keys"][0];
+    assert_eq!(key["valid_until"], "2026-03-03T00:00:00.000Z");
+    let id = key["key_id"].as_str().expect("an id");
+    assert_eq!(
+        stack.refused(&["key", "roll", id]).await["code"],
+        "key_rolled",
+        "its successor would have no end"
+    );
+    let set = ["key", "set", id, "--per-minute", "9"];
+    stack.clock.advance(Duration::from_hours(48) - Duration::from_millis(1));
+    assert_eq!(stack.json(&set).await["valid_until"], key["valid_until"]);
+    stack.clock.advance(Duration::from_millis(1));
+    assert_eq!(stack.refused(&set).await["code"], "key_revoked");
+    for hours in ["0", "8785"] {
+        assert_eq!(stack.run(&issue(hours)).await.code, ops_core::EXIT_USAGE, "{hours}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_campaign_or_key_is_refused() {
     let stack = Stack::with_chai().await;
     let issue = ["key", "issue", "--campaign", "nobody", "--environment", "test"];
