@@ -230,8 +230,8 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> R
     Ok(applied)
 }
 
-/// Creates or updates a campaign that takes only test codes, which are in no book. Needs neither the table of code
-/// books nor the deployment's secret, and keeps no versions.
+/// Creates or updates a campaign that takes only test codes, which are in no book, and takes it out of the archive. Needs
+/// neither the table of code books nor the deployment's secret, and keeps no versions.
 ///
 /// # Errors
 /// When the table does not answer, or others keep changing the campaign.
@@ -241,7 +241,7 @@ pub async fn apply_without_code_books(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
-    let campaign = merged(before.as_ref(), file);
+    let campaign = Campaign { archived: false, ..merged(before.as_ref(), file) };
     let is_same = before.as_ref().is_some_and(|before| before.campaign == campaign);
     if !is_same {
         tables.audit.append(Action::new("campaign.apply").in_campaign(&campaign.slug), now).await?;
@@ -250,6 +250,24 @@ pub async fn apply_without_code_books(
         return Ok(());
     }
     Err(changed_by_another(&campaign.slug))
+}
+
+/// Archives a campaign of [`apply_without_code_books`]. Pauses it as well, for releases that know no archive.
+///
+/// # Errors
+/// When there is no such campaign, others keep changing it, or the table does not answer.
+pub(crate) async fn archive_without_versions(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let before = versions::stored(tables, slug).await?;
+    let campaign = Campaign { archived: true, paused: true, ..before.campaign.clone() };
+    tables.audit.append(Action::new("campaign.archive").in_campaign(slug), now).await?;
+    match tables.campaigns.replace(Some(&before), &campaign).await? {
+        true => Ok(()),
+        false => Err(changed_by_another(slug)),
+    }
 }
 
 /// A code book with new keys and no codes.

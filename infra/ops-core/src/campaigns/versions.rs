@@ -87,6 +87,6 @@ pub(crate) async fn set_archived(
     }
 }
 
-async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign, Failure> {
+pub(super) async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign, Failure> {
     tables.campaigns.get_stored(slug).await?.ok_or_else(|| unknown_campaign(slug))
 }

@@ -12,7 +12,7 @@ pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Resu
     let steps = smoke::run(tables, base_url, now).await?;
     let text: String = steps.iter().map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what)).collect();
     let json: Vec<Value> = steps.iter().map(as_json).collect();
-    let text = format!("{text}Everything is as it should be. The campaign `smoke-test` is paused again.");
+    let text = format!("{text}Everything is as it should be. The campaign `smoke-test` is archived again.");
     Ok(Report::new(json!({ "steps": json }), text))
 }
 

@@ -1,6 +1,9 @@
 //! `ops smoke`.
 
+use std::time::Duration;
+
 use common::clock::Clock;
+use common::config::Env;
 use common::domain::scope::CampaignSlug;
 use local::stack::{Options, Stack as Local};
 use serde_json::{Value, json};
@@ -8,32 +11,56 @@ use tokio::net::TcpSocket;
 
 use crate::support::run;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
-    let local = Local::start(Options::default()).await.expect("it starts");
-    let env: common::config::Env = local.env().clone().into_iter().collect();
-    let without_scheme = local.base_url().trim_start_matches("http://");
-    let ended = run(&["smoke", "--url", without_scheme, "--json"], env.clone(), &Clock::system()).await;
+/// The output of a command, with `--json`.
+async fn json(env: &Env, args: &[&str]) -> Value {
+    let ended = run(&[args, &["--json"]].concat(), env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    let document: Value = serde_json::from_str(&ended.out).expect("one JSON document");
-    assert_eq!(document["steps"].as_array().map(Vec::len), Some(23));
+    serde_json::from_str(&ended.out).expect("one JSON document")
+}
+
+/// The strings of a field, in a list of objects.
+fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+    let objects = list.as_array().expect("a list").iter();
+    objects.map(|object| object[field].as_str().expect("text")).collect()
+}
+
+/// Asserts that the campaign is archived, where it takes no entries.
+async fn assert_archived(env: &Env) {
+    let shown = json(env, &["campaign", "show", "smoke-test"]).await;
+    assert_eq!((&shown["archived"], &shown["status"]), (&json!(true), &json!("ended")));
+    assert_eq!(json(env, &["campaign", "list"]).await["campaigns"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_goes_through_every_operation_and_leaves_no_key_and_no_listed_campaign_behind() {
+    let local = Local::start(Options::default()).await.expect("it starts");
+    let env: Env = local.env().clone().into_iter().collect();
+    let smoke = ["smoke", "--url", local.base_url().trim_start_matches("http://")];
+    let walked = json(&env, &smoke).await;
+    assert_eq!(walked["steps"].as_array().map(Vec::len), Some(23));
 
     let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
     let tables = ops_core::connection::tables(&env).await.expect("all variables");
     let keys = tables.api_keys.list(&slug).await.expect("it answers");
     assert_eq!((keys.len(), keys.iter().all(|key| key.revoked_at.is_some())), (1, true));
-    assert!(tables.campaign(&slug).await.expect("it is there").paused, "it takes no entries by itself");
+    let until = keys.iter().filter_map(|key| Some(key.valid_until?.since(key.created_at)));
+    assert_eq!(until.collect::<Vec<_>>(), [Duration::from_hours(1)], "also if the test is interrupted");
+    assert_archived(&env).await;
+    let rows = json(&env, &["audit", "list"]).await;
+    let walk = ["campaign.apply", "key.issue", "key.revoke", "campaign.archive"];
+    assert_eq!(texts(&rows["rows"], "action"), walk);
     assert_eq!(tables.code_books.scopes().await.expect("it answers"), [], "test codes are in no book");
-    let shown = run(&["campaign", "show", "smoke-test", "--json"], env, &Clock::system()).await;
-    assert_eq!(shown.code, ops_core::EXIT_OK, "{}", shown.err);
-    let shown: Value = serde_json::from_str(&shown.out).expect("one JSON document");
+    let shown = json(&env, &["campaign", "show", "smoke-test"]).await;
     assert_eq!(shown["codes"], json!({ "test": null, "live": null }));
+
+    json(&env, &smoke).await;
+    assert_archived(&env).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_as_it_should_be_is_named() {
     let local = Local::start(Options::default()).await.expect("it starts");
-    let env: common::config::Env = local.env().clone().into_iter().collect();
+    let env: Env = local.env().clone().into_iter().collect();
     let storage = env.required("AWS_ENDPOINT_URL_S3").expect("the stack sets it");
     let ended = run(&["smoke", "--url", &storage], env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
@@ -43,6 +70,7 @@ async fn what_is_not_as_it_should_be_is_named() {
         ended.err
     );
     assert!(ended.err.contains("logs name the causes"), "{}", ended.err);
+    assert_archived(&env).await;
     for url in ["ftp://entry.example.com", "nope"] {
         let ended = run(&["smoke", "--url", url], env.clone(), &Clock::system()).await;
         assert!(ended.err.contains("--url must be where the API is"), "{}", ended.err);
