@@ -22,6 +22,7 @@ use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::{Claim, CodeKey, Codes};
 use common::store::entrants::Entrants;
+use local::sqs::QueueClock;
 use local::stack::{EndpointProxy, Options, Stack};
 
 use crate::iam_guard::{self, Allows, Call, Record};
@@ -48,6 +49,8 @@ pub struct Service {
     pub variables: BTreeMap<String, String>,
     /// The functions' clock.
     pub clock: Clock,
+    /// The clock of the queues' delays and timeouts.
+    pub queue_clock: QueueClock,
     pub tables: Tables,
     _serving: Arc<Serving>,
 }
@@ -167,6 +170,7 @@ struct Started {
     variables: BTreeMap<String, String>,
     env: Env,
     clock: Clock,
+    queue_clock: QueueClock,
     serving: Arc<Serving>,
 }
 
@@ -181,6 +185,7 @@ impl Started {
             env: env.clone(),
             variables: self.variables.clone(),
             clock: self.clock.clone(),
+            queue_clock: self.queue_clock.clone(),
             tables: Tables {
                 campaigns: Campaigns::from_env(env, &client).expect("the stack sets every variable"),
                 keys: ApiKeys::from_env(env, &client).expect("the stack sets every variable"),
@@ -211,10 +216,11 @@ fn start_on_a_thread(mut options: Options) -> Started {
     let clock = options.clock.clone();
     let serving = on_a_thread(async move {
         let stack = Stack::start(options).await.expect("the stack starts");
-        started.send((stack.base_url().to_owned(), stack.env().clone())).expect("a test waits");
+        let addresses = (stack.base_url().to_owned(), stack.env().clone(), stack.queue_clock());
+        started.send(addresses).expect("a test waits");
         std::future::pending::<()>().await;
     });
-    let (base_url, variables) = starting.recv().expect("the stack starts");
+    let (base_url, variables, queue_clock) = starting.recv().expect("the stack starts");
     let env = variables.clone().into_iter().collect();
-    Started { base_url, variables, env, clock, serving: Arc::new(serving) }
+    Started { base_url, variables, env, clock, queue_clock, serving: Arc::new(serving) }
 }

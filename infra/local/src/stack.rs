@@ -38,6 +38,7 @@ use crate::demo::Demo;
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
 use crate::partner::SimulatedPartner;
+use crate::sqs::QueueClock;
 use crate::tables;
 use crate::try_page::TryPage;
 use crate::workers;
@@ -231,6 +232,11 @@ impl Stack {
     /// How often the simulated tax authority was asked for a receipt; 0 if another one is used.
     pub fn asked_for(&self, code: &str) -> u32 {
         self.emulators.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
+    }
+
+    /// The clock of the queues' delays and timeouts, which the functions' clock does not move.
+    pub fn queue_clock(&self) -> QueueClock {
+        self.emulators.sqs.clock()
     }
 
     /// False in staging.

@@ -6,6 +6,7 @@ mod wrong_codes;
 use std::time::Duration;
 
 use common::aws::settle_queue::{PARTNER_VARIABLE, SettleMessage, TAX_VARIABLE};
+use common::clock::Clock;
 use common::domain::code::CodeForm;
 use common::domain::scope::Environment;
 use common::domain::settling::{Assignee, Dependency, STEP_LEASE};
@@ -14,14 +15,15 @@ use common::store::submission_writes::{SettleResult, SubmissionStore};
 use common::store::submissions::Submissions;
 use futures_util::future::join_all;
 use local::partner::{Options, SimulatedPartner};
-use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{self, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::{Reply, RequestBuilder};
 use service_tests::partners::judged_by;
 use service_tests::queue::Queue;
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
+use service_tests::service::{NOON, Service};
 
 use super::{HASTEN, set_up, status, submit_typed};
 
@@ -180,20 +182,36 @@ async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_accepta
 async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
-    let (campaign, settler) = set_up(judged_by(url)).await;
-    let clock = campaign.service.clock.clone();
+    // Without a speedup, so that the wait for the next step is longer than the test.
+    let options =
+        stack::Options { clock: Clock::manual(NOON), background: false, ..stack::Options::default() };
+    let service = Service::of_its_own(options);
+    let mut config = plain();
+    judged_by(url)(&mut config);
+    let campaign = TestCampaign::on(&service, config).await;
+    let queue = Queue::from_env(&service.env, PARTNER_VARIABLE);
+    let clock = service.clock.clone();
     let silence = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a connection");
         clock.advance(Duration::from_secs(8));
         drop(stream);
     });
     let reply = submit(&campaign, 1, "OKAY-1").await;
+    assert_eq!((queue.messages().await, queue.waiting().await), (1, Some(0)), "not before the next step");
     silence.await.expect("a connection");
     assert_eq!(reply.field("state"), "unknown");
     let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
     assert_eq!(reply.field("poll_after_seconds"), read.field("poll_after_seconds"));
     assert_eq!(reply.field("updated_at"), read.field("updated_at"));
-    drop(settler);
+
+    let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
+    let id = id_of(&reply).parse().expect("an id");
+    let open = submissions.get(&campaign.scope(Environment::Live), id).await.expect("it answers");
+    let next_step_at = open.and_then(|open| open.settling).expect("it is open").next_step_at;
+    // Queues delay by whole seconds.
+    let delay = next_step_at.since(service.clock.now()).as_millis().div_ceil(1_000);
+    service.queue_clock.advance(Duration::from_secs(delay.try_into().expect("some seconds")));
+    assert_eq!(queue.waiting().await, Some(1), "and not after it");
 }
 
 #[tokio::test]

@@ -42,6 +42,10 @@ pub struct Sqs {
     served: Served,
 }
 
+/// The clock of a serving SQS's delays and timeouts, for tests that move it.
+#[derive(Clone)]
+pub struct QueueClock(Arc<Shared>);
+
 /// State shared by all requests.
 struct Shared {
     endpoint: String,
@@ -91,18 +95,25 @@ impl Sqs {
         self.shared.queue_url(name)
     }
 
-    /// Moves the queues' clock forward, past all delays, timeouts and long polls that end within the span.
-    pub fn advance(&self, span: Duration) {
-        {
-            let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.ahead = state.ahead.saturating_add(span);
-        }
-        self.shared.changed.send_replace(());
+    /// The clock of the queues.
+    pub fn clock(&self) -> QueueClock {
+        QueueClock(Arc::clone(&self.shared))
     }
 
     /// Ends the long polls, waits for other requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
+    }
+}
+
+impl QueueClock {
+    /// Moves the clock forward, past all delays, timeouts and long polls that end within the span.
+    pub fn advance(&self, span: Duration) {
+        {
+            let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.ahead = state.ahead.saturating_add(span);
+        }
+        self.0.changed.send_replace(());
     }
 }
 

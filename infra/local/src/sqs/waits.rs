@@ -124,7 +124,7 @@ async fn a_wait_ends_when_the_clock_is_moved_to_its_end() {
     let sqs = queues().await;
     let receiver = receive(&sqs, "work");
     waiting(&sqs, 1).await;
-    sqs.advance(Duration::from_secs(20));
+    sqs.clock().advance(Duration::from_secs(20));
     assert_eq!(receiver.await.unwrap(), (None, Duration::ZERO));
 }
 

@@ -47,7 +47,7 @@ const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less
 
 pub(super) struct Emulators {
     s3: S3,
-    sqs: Sqs,
+    pub(super) sqs: Sqs,
     secrets: SecretsManager,
     sts: Sts,
     beacon: Beacon,

@@ -92,7 +92,7 @@ async fn a_deleted_message_does_not_come_again() {
     work.send("one", 0).await;
     let received = work.receive(0).await;
     work.delete(&received[0]).await;
-    sqs.advance(Duration::from_secs(31));
+    sqs.clock().advance(Duration::from_secs(31));
     assert!(work.bodies().await.is_empty());
     assert_eq!(work.counts().await, ["0", "0", "0"]);
 }
@@ -105,7 +105,7 @@ async fn a_message_that_is_not_deleted_comes_again() {
     let first = work.receive(0).await;
     assert!(work.bodies().await.is_empty());
     assert_eq!(work.counts().await, ["0", "1", "0"]);
-    sqs.advance(Duration::from_secs(30));
+    sqs.clock().advance(Duration::from_secs(30));
     assert_eq!(work.counts().await, ["1", "0", "0"]);
     let second = work.receive(0).await;
     assert_eq!(second[0].message_id(), first[0].message_id());
@@ -123,13 +123,13 @@ async fn a_receiver_can_ask_for_more_time_or_give_up() {
     work.send("one", 0).await;
     let received = work.receive(0).await;
     work.change_visibility(&received[0], 60).await.unwrap();
-    sqs.advance(Duration::from_secs(31));
+    sqs.clock().advance(Duration::from_secs(31));
     assert!(work.bodies().await.is_empty());
     work.change_visibility(&received[0], 0).await.unwrap();
     let again = work.receive(0).await;
     assert_eq!(again.len(), 1);
 
-    sqs.advance(Duration::from_secs(31));
+    sqs.clock().advance(Duration::from_secs(31));
     let late = work.change_visibility(&again[0], 60).await.unwrap_err();
     assert!(matches!(late, aws_sdk_sqs::Error::MessageNotInflight(_)), "{late:?}");
 }
@@ -142,7 +142,7 @@ async fn a_delayed_message_comes_after_its_delay() {
     work.send("now", 0).await;
     assert_eq!(work.counts().await, ["1", "0", "1"]);
     assert_eq!(work.bodies().await, ["now"]);
-    sqs.advance(Duration::from_secs(900));
+    sqs.clock().advance(Duration::from_secs(900));
     assert_eq!(work.bodies().await, ["later", "now"]);
 }
 
@@ -164,7 +164,7 @@ async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
         let received = work.receive(0).await;
         assert_eq!(receives(&received[0]), expected);
         assert!(dead.bodies().await.is_empty());
-        sqs.advance(Duration::from_secs(30));
+        sqs.clock().advance(Duration::from_secs(30));
         last = received.into_iter().next();
     }
     let last = last.unwrap();
