@@ -400,7 +400,13 @@ async fn each_check_comes_after_the_one_before() {
         assert_eq!(sending.clone().json(&body).send().await.refusal(), expected);
         *body.pointer_mut(field).expect("a field") = better;
     }
-    assert_eq!(sending.clone().json(&body).send().await.refusal(), at_fault("receipt_id"));
+    let unwanted = sending.clone().json(&body).send().await;
+    assert_eq!(unwanted.refusal(), at_fault("receipt_id"));
+    assert_eq!(
+        unwanted.field("error")["fix"],
+        "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no receipts. Or use a \
+         key of a campaign with receipts."
+    );
     body["receipt_id"] = json!(null);
     let entered = sending.json(&body).send().await;
     assert_eq!(entered.field("message_key"), "entered", "the same Idempotency-Key all along");
