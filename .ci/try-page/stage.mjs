@@ -54,7 +54,7 @@ export async function startBrowser(tools) {
 /** A page of a new visitor. All requests and responses are kept and checked at the end. */
 export class Visit {
   static async begin({ browser, axe, stack, ...options }) {
-    const { campaign, key = 'test', language = 'en', prepare, ...context } = options;
+    const { path, campaign, key = 'test', language = 'en', prepare, ...context } = options;
     const visit = new Visit();
     Object.assign(visit, { axe, stack, asked: [], got: [], complaints: [] });
     visit.context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...context });
@@ -70,8 +70,9 @@ export class Visit {
     });
     await prepare?.(visit.page);
     const search = new URLSearchParams({ ...(campaign && { campaign }), key, language });
-    await visit.page.goto(`${stack.baseUrl}/try?${search}`);
-    await visit.page.locator('#form:visible, #notice:visible, #unreachable:visible').first().waitFor();
+    await visit.page.goto(`${stack.baseUrl}${path ?? `/try?${search}`}`);
+    const loaded = path ? 'main' : '#form:visible, #notice:visible, #unreachable:visible';
+    await visit.page.locator(loaded).first().waitFor();
     return visit;
   }
 
@@ -88,7 +89,7 @@ export class Visit {
     const elsewhere = this.asked.map((request) => request.url()).filter((url) => !allowed.some((start) => url.startsWith(start)));
     assert.deepEqual(elsewhere, []);
     const seen = [...texts, ...sent, ...this.asked.map((request) => request.url()), dom].join('\n');
-    assert.ok(texts.some((text) => text.includes('"campaigns"')), 'replies are looked at');
+    assert.ok(texts.some((text) => text.length > 1_000), 'replies are looked at');
     assert.ok(!this.stack.keys.some((key) => seen.includes(key)) && !/svc_(test|live)_\w{8}/.test(seen), 'a key is in a browser');
   }
 
