@@ -221,15 +221,6 @@ async fn no_more_leases_are_taken_than_there_are_however_many_environments_want_
 }
 
 #[tokio::test]
-async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
-    let (campaign, _) = judged(&Partner::default(), 50).await;
-    let environments = environments(&campaign, 2);
-    let now = campaign.service.clock.now();
-    let lost = take(&environments[0], &campaign, 1, now).await.expect("it is free");
-    let just_before = now.after(Duration::from_millis(9_999));
-    assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
-    let over = now.after(Duration::from_secs(10));
-#[tokio::test]
 async fn an_environment_whose_clock_is_ahead_has_one_request_too_many_and_takes_no_lease_away() {
     let (campaign, _) = judged(&Partner::default(), 50).await;
     let environments = environments(&campaign, 3);
@@ -249,6 +240,15 @@ async fn an_environment_whose_clock_is_ahead_has_one_request_too_many_and_takes_
     assert!(take(&environments[0], &campaign, 1, now.after(Duration::from_secs(40))).await.is_some());
 }
 
+#[tokio::test]
+async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
+    let (campaign, _) = judged(&Partner::default(), 50).await;
+    let environments = environments(&campaign, 2);
+    let now = campaign.service.clock.now();
+    let lost = take(&environments[0], &campaign, 1, now).await.expect("it is free");
+    let just_before = now.after(Duration::from_millis(9_999));
+    assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
+    let over = now.after(Duration::from_secs(10));
     let taken = take(&environments[1], &campaign, 1, over).await.expect("it is over");
     // An expired holder cannot release the lease of the next.
     environments[0].release(&lost).await.expect("it answers");
