@@ -5,7 +5,7 @@ use std::time::Duration;
 use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::scope::Environment;
-use common::domain::settling::Dependency;
+use common::domain::settling::{Dependency, STEP_LEASE};
 use futures_util::future::join_all;
 use local::partner::SimulatedPartner;
 use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
@@ -15,7 +15,7 @@ use service_tests::http::{Reply, RequestBuilder};
 use service_tests::partners::judged_by;
 use service_tests::proxy::{Disturbance, Proxy};
 use service_tests::random::Random;
-use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
 /// A stack over this database, behind a proxy that can throttle its tables.
@@ -39,9 +39,9 @@ struct Due {
 }
 
 impl Due {
-    async fn receipt(campaign: &TestCampaign) -> Self {
+    async fn receipt(campaign: &TestCampaign, code: &str) -> Self {
         let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
-        let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
+        let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), code, &receipt).send().await;
         Self { campaign: campaign.clone(), submitted, dependency: Dependency::TaxAuthority }
     }
 
@@ -66,12 +66,24 @@ impl Due {
     }
 }
 
-/// Throttles a table while requests are sent and due steps run, and checks which requests are refused; later all of them
-/// succeed, once.
-async fn throttle(variable: &'static str, refused: [&str; 4], delays_settling: bool) {
+/// The simulated partner.
+async fn partner() -> SimulatedPartner {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let options = local::partner::Options { secret, ..local::partner::Options::default() };
-    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    SimulatedPartner::serve(options).await.expect("it serves")
+}
+
+/// Throttles every call to a table.
+fn throttle_all(proxy: &Proxy, service: &Service, variable: &'static str) {
+    let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
+    let disturbance = Disturbance { throttled_percent: 100, throttled_table, ..Disturbance::default() };
+    proxy.disturb(Random::new(7), disturbance);
+}
+
+/// Throttles a table while requests are sent and due steps run, and checks which requests are refused and which steps
+/// have to wait; later all of them succeed, once.
+async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
+    let partner = partner().await;
     let database = Service::of_its_own(Options { background: false, ..Options::default() });
     let (service, proxy) = stack_over(&database).await;
     let settler = Settler::of(&service);
@@ -79,7 +91,7 @@ async fn throttle(variable: &'static str, refused: [&str; 4], delays_settling: b
     let mut config = plain();
     receipts_alone(&mut config);
     let receipts = TestCampaign::on(&service, config).await;
-    let due = [Due::receipt(&receipts).await, Due::code(&service, partner.url()).await];
+    let due = [Due::receipt(&receipts, "").await, Due::code(&service, partner.url()).await];
     service.clock.advance(Duration::from_secs(1));
     let typed = json!({ "type": "typed", "code": "GOOD010002", "time": TIME });
     let requests: [(&str, RequestBuilder); 4] = [
@@ -89,10 +101,7 @@ async fn throttle(variable: &'static str, refused: [&str; 4], delays_settling: b
         ("look-up", codes.lookup(&phone(1))),
     ];
 
-    let table = service.env.required(variable).expect("the stack sets it");
-    let throttled_table = Some(table);
-    let disturbance = Disturbance { throttled_percent: 100, throttled_table, ..Disturbance::default() };
-    proxy.disturb(Random::new(7), disturbance);
+    throttle_all(&proxy, &service, variable);
     let replies = join_all(requests.iter().map(|(_, request)| request.clone().send())).await;
     for ((name, _), reply) in requests.iter().zip(&replies) {
         if refused.contains(name) {
@@ -115,7 +124,7 @@ async fn throttle(variable: &'static str, refused: [&str; 4], delays_settling: b
     let listed = codes.lookup(&phone(1)).send().await;
     assert_eq!(listed.field("submissions").as_array().map(Vec::len), Some(1), "{}", listed.text);
     assert_eq!(listed.field("total_entries"), 1);
-    for due in due.iter().filter(|_| delays_settling) {
+    for due in due.iter().filter(|due| waiting.contains(&due.dependency)) {
         assert!(!due.is_accepted().await, "its step could not run");
     }
     for _ in 0..20 {
@@ -129,15 +138,79 @@ async fn throttle(variable: &'static str, refused: [&str; 4], delays_settling: b
 
 #[tokio::test]
 async fn while_the_table_of_rate_limits_is_throttled_every_caller_is_told_to_retry() {
-    throttle("RATE_LIMITS_TABLE", ["creation", "receipt", "check", "look-up"], true).await;
+    let all = ["creation", "receipt", "check", "look-up"];
+    throttle("RATE_LIMITS_TABLE", &all, &Dependency::ALL).await;
 }
 
 #[tokio::test]
 async fn while_the_table_of_submissions_is_throttled_nothing_is_lost() {
-    throttle("SUBMISSIONS_TABLE", ["creation", "look-up", "", ""], true).await;
+    throttle("SUBMISSIONS_TABLE", &["creation", "look-up"], &Dependency::ALL).await;
 }
 
 #[tokio::test]
 async fn while_the_table_of_requests_is_throttled_nothing_is_created_twice() {
-    throttle("REQUESTS_TABLE", ["creation", "receipt", "", ""], false).await;
+    throttle("REQUESTS_TABLE", &["creation", "receipt"], &[]).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_keys_is_throttled_callers_with_a_new_key_are_told_to_retry() {
+    throttle("API_KEYS_TABLE", &["creation", "receipt", "check", "look-up"], &[]).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_campaigns_is_throttled_only_who_needs_to_read_one_has_to_retry() {
+    throttle("CAMPAIGNS_TABLE", &["creation", "check", "look-up"], &Dependency::ALL).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_code_books_is_throttled_no_code_is_judged() {
+    throttle("CODE_BOOKS_TABLE", &["creation", "check"], &[]).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_codes_is_throttled_no_code_is_redeemed() {
+    throttle("CODES_TABLE", &["creation", "check"], &[Dependency::Partner]).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_entrants_is_throttled_no_entry_is_counted_twice() {
+    throttle("ENTRANTS_TABLE", &["creation", "look-up"], &Dependency::ALL).await;
+}
+
+#[tokio::test]
+async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
+    throttle("RECEIPTS_TABLE", &["receipt"], &[Dependency::TaxAuthority]).await;
+}
+
+/// Longer than five leases of a step. The table of codes is not read by a step, so a step fails at its last write.
+#[tokio::test]
+async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_leaves_none_to_an_operator() {
+    let partner = partner().await;
+    let database = Service::of_its_own(Options { background: false, ..Options::default() });
+    let (service, proxy) = stack_over(&database).await;
+    let mut config = plain();
+    code_and_receipt(&mut config);
+    let receipts = TestCampaign::on(&service, config).await;
+    let code = receipts.code(0);
+    let due = [Due::receipt(&receipts, &code).await, Due::code(&service, partner.url()).await];
+    service.clock.advance(Duration::from_secs(1));
+
+    throttle_all(&proxy, &service, "CODES_TABLE");
+    let settlers = [Settler::of(&service), Settler::of(&service)];
+    for _ in 0..6 {
+        join_all(due.iter().zip(&settlers).map(|(due, settler)| due.deliver(settler))).await;
+        service.clock.advance(STEP_LEASE);
+    }
+    proxy.disturb_no_more();
+
+    for due in &due {
+        assert!(!due.is_accepted().await, "{:?}: its code could not be redeemed", due.dependency);
+    }
+    for _ in 0..20 {
+        settlers[0].settle_after(Duration::from_secs(30)).await;
+    }
+    for due in &due {
+        assert!(due.is_accepted().await, "{:?}", due.dependency);
+    }
+    assert_eq!(partner.redemptions().len(), 1);
 }

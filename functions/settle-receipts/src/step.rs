@@ -45,19 +45,24 @@ impl SettleReceipts {
             ClaimResult::Claimed(claimed) => claimed,
             ClaimResult::Exhausted(submission) => {
                 let outcome = StepOutcome::exhausted(&submission);
-                return Ok(self.conclude(*submission, outcome).await?);
+                return Ok(self.conclude(&submission, outcome).await?);
             }
             ClaimResult::Skipped(why) => return Ok(why.into()),
         };
         let step_ends_at = Instant::now() + VERIFY_TIMEOUT;
         let time = LookUpTime { seen, step_ends_at };
         let verified = tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
-        match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
-            Ok(outcome) => Ok(self.conclude(*claimed, outcome).await?),
+        let concluded = match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
+            Ok(outcome) => self.conclude(&claimed, outcome).await,
+            Err(error) => Err(error),
+        };
+        match concluded {
+            Ok(logged) => Ok(logged),
             Err(error) => {
-                // The step still ends here, with a retry scheduled.
+                // The step still ends here, with a retry scheduled. That writes the submission alone, so it succeeds
+                // while another table refuses writes.
                 let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
-                let logged = self.conclude(*claimed, failed).await?;
+                let logged = self.conclude(&claimed, failed).await?;
                 Err(JobError { error, metrics: logged.metrics })
             }
         }
@@ -124,17 +129,17 @@ impl SettleReceipts {
         }
     }
 
-    async fn conclude(&self, before: Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
+    async fn conclude(&self, before: &Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
         let now = self.worker.now();
         loop {
-            let Ok(after) = outcome.applied_to(&before, now) else {
+            let Ok(after) = outcome.applied_to(before, now) else {
                 return Ok("already_settled".into());
             };
             let wrong_code_in = match outcome.receipt_time_mismatch {
-                true => Some(self.worker.campaign(&before).await?),
+                true => Some(self.worker.campaign(before).await?),
                 false => None,
             };
-            match self.worker.finish(&before, &after, wrong_code_in.as_ref()).await? {
+            match self.worker.finish(before, &after, wrong_code_in.as_ref()).await? {
                 SettleResult::Committed => return Ok(outcome.logged(&after)),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
                 // The next outcome is a rejection, which claims no purchase, so this happens at most once.
