@@ -3,8 +3,9 @@
 //! The line of a request or a job is JSON in CloudWatch's embedded metric format (EMF), so that metrics need no call.
 //! It has the request, the campaign and the outcome, but no personal data, code or key.
 //!
-//! A fault that does not fail the request is logged where it happens, with its causes: `tracing::warn!(error =
-//! telemetry::cause(&error), "the message was not sent")`. `events` writes it.
+//! A fault that does not fail the request is logged where it happens, with its causes and, as `subject`, the id of the
+//! submission or receipt that it happened to: `tracing::warn!(error = telemetry::cause(&error), %subject, "the message
+//! was not sent")`. `events` writes it.
 
 mod events;
 

@@ -10,6 +10,7 @@ mod internal_errors;
 mod key_changes;
 mod key_rate_limit;
 mod load;
+mod log_query;
 mod openapi_coverage;
 mod permissions;
 mod rate_limit_headers;

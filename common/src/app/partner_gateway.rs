@@ -8,11 +8,11 @@ use crate::aws::Aws;
 use crate::aws::secrets::Secrets;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
+use crate::domain::ids::SubmissionId;
 use crate::domain::partner::PartnerRules;
 use crate::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
 use crate::domain::partner::reply::PartnerVerdict;
 use crate::domain::phone::Phone;
-use crate::domain::scope::Scope;
 use crate::domain::settling::PendingSettlement;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
@@ -137,7 +137,7 @@ impl PartnerGateway {
         let secret = secret.as_ref().map(|value| value.as_str());
         let left = deadline.saturating_duration_since(Instant::now());
         if left < MIN_TIME {
-            self.release(lease).await;
+            self.release(lease, submission.submission_id).await;
             return Err(late());
         }
         let answer = self.partner.ask(rules, secret, &request, left).await;
@@ -145,12 +145,12 @@ impl PartnerGateway {
         Ok(Answered { outcome, lease })
     }
 
-    /// Releases a lease. If that fails, the lease expires on its own.
-    pub async fn release(&self, lease: Option<PartnerLease>) {
+    /// Releases the lease of a submission's request. If that fails, the lease expires on its own.
+    pub async fn release(&self, lease: Option<PartnerLease>, subject: SubmissionId) {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await
         {
-            tracing::warn!(error = telemetry::cause(&error), "a partner's lease was not released");
+            tracing::warn!(error = telemetry::cause(&error), %subject, "a partner's lease was not released");
         }
     }
 
@@ -164,10 +164,10 @@ impl PartnerGateway {
         left: Duration,
         now: Timestamp,
     ) -> PartnerOutcome {
-        let scope = &submission.scope;
+        let Submission { scope, submission_id: subject, .. } = submission;
         let error = match answer {
             Ok(verdict) => {
-                self.record_success(scope, grant).await;
+                self.record_success(submission, grant).await;
                 return PartnerOutcome::Decided(verdict);
             }
             Err(error) => error,
@@ -180,13 +180,14 @@ impl PartnerGateway {
             FaultOwner::Partner => match self.breakers.record_failure(scope, grant, now).await {
                 Ok(opened_breaker) => opened_breaker,
                 Err(error) => {
-                    tracing::warn!(error = telemetry::cause(&error), "a circuit breaker missed a failure");
+                    let error = telemetry::cause(&error);
+                    tracing::warn!(error, %subject, "a circuit breaker missed a failure");
                     false
                 }
             },
             // A reply, even an unreadable one, shows that the partner is up.
             FaultOwner::Campaign if error.may_have_arrived() => {
-                self.record_success(scope, grant).await;
+                self.record_success(submission, grant).await;
                 false
             }
             FaultOwner::Campaign | FaultOwner::Service => false,
@@ -201,9 +202,11 @@ impl PartnerGateway {
     }
 
     /// Reports an answer. It counts even if the breaker misses it: at worst the breaker opens for the next request.
-    async fn record_success(&self, scope: &Scope, grant: Grant) {
+    async fn record_success(&self, submission: &Submission, grant: Grant) {
+        let Submission { scope, submission_id: subject, .. } = submission;
         if let Err(error) = self.breakers.record_success(scope, grant).await {
-            tracing::warn!(error = telemetry::cause(&error), "a circuit breaker missed an answer");
+            let error = telemetry::cause(&error);
+            tracing::warn!(error, %subject, "a circuit breaker missed an answer");
         }
     }
 }

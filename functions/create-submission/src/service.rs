@@ -177,13 +177,14 @@ impl SubmissionService {
         let retry = RetryContext { now: api.now(), speedup: self.speedup, jitter: random::unit_f64() };
         let entries = api.campaign.entries_per_submission;
         let Ok(after) = outcome.applied_to(&before, entries, retry) else {
-            self.partners.release(lease).await;
+            self.partners.release(lease, before.submission_id).await;
             return Ok(before);
         };
         let wrong_code_in = outcome.is_wrong_code().then_some(&*api.campaign);
         let store = self.store.with_deadline(api.deadline);
         let settling = store.settle(&before, &after, wrong_code_in);
-        let (settled, ()) = tokio::join!(settling, self.partners.release(lease));
+        let releasing = self.partners.release(lease, before.submission_id);
+        let (settled, ()) = tokio::join!(settling, releasing);
         match settled {
             Ok(SettleResult::Committed) => Ok(after),
             // An operator changed the submission first.

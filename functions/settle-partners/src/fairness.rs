@@ -26,7 +26,8 @@ impl SettlePartners {
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Option<SettleMessage> {
         let found = timeout(CHOOSING_TIMEOUT, self.pass_turn(message)).await;
         found.map_err(|late| StoreError::new("choosing a campaign", late)).flatten().unwrap_or_else(|error| {
-            tracing::warn!(error = telemetry::cause(&error), "no campaign was chosen");
+            let error = telemetry::cause(&error);
+            tracing::warn!(error, subject = %message.submission_id, "no campaign was chosen");
             None
         })
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
-use common::domain::scope::{Environment, Scope};
+use common::domain::scope::Environment;
 use common::store::StoreError;
 use common::telemetry;
 use tokio::time::timeout;
@@ -32,16 +32,17 @@ impl SettleReceipts {
         }
         let found = timeout(CHOOSING_TIMEOUT, self.find_next(message)).await;
         found.map_err(|late| StoreError::new("choosing a campaign", late)).flatten().unwrap_or_else(|error| {
-            warn(&error, "no campaign was chosen");
+            warn(&error, message, "no campaign was chosen");
             Choice::default()
         })
     }
 
-    /// Records that a campaign had its turn. If that fails, the campaign may get the next turn too.
-    pub(crate) async fn pass_turn(&self, seen: &SeenSlot, scope: &Scope) {
-        let passed = timeout(TURN_TIMEOUT, self.throttle.pass_turn(seen, scope, self.worker.now())).await;
+    /// Records that the campaign of a message had its turn. If that fails, the campaign may get the next turn too.
+    pub(crate) async fn pass_turn(&self, seen: &SeenSlot, message: &SettleMessage) {
+        let passing = self.throttle.pass_turn(seen, &message.scope, self.worker.now());
+        let passed = timeout(TURN_TIMEOUT, passing).await;
         if let Err(error) = passed.map_err(|late| StoreError::new("recording a turn", late)).flatten() {
-            warn(&error, "a turn was not recorded");
+            warn(&error, message, "a turn was not recorded");
         }
     }
 
@@ -55,6 +56,6 @@ impl SettleReceipts {
     }
 }
 
-fn warn(error: &StoreError, what: &str) {
-    tracing::warn!(error = telemetry::cause(error), "{what}");
+fn warn(error: &StoreError, message: &SettleMessage, what: &str) {
+    tracing::warn!(error = telemetry::cause(error), subject = %message.submission_id, "{what}");
 }

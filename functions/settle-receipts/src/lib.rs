@@ -101,7 +101,7 @@ impl SettleReceipts {
         let step = Box::pin(self.step(message, seen.clone()));
         let result = self.worker.run_logged(message, step).await.map(drop);
         if let Some(seen) = seen {
-            self.pass_turn(&seen, &message.scope).await;
+            self.pass_turn(&seen, message).await;
         }
         result
     }
