@@ -270,7 +270,7 @@ fn types(item: &Value) -> BTreeMap<String, String> {
 }
 
 /// Checks that the last release can read the records of this build that have its version: each attribute has a type that
-/// it had there, none is missing that all records had, and none went unless the version rose.
+/// it had there, none is missing that all records had, and no attribute is gone unless the version rose.
 fn assert_last_release_reads(table: &str, items: &[Value]) {
     let file = format!("{}/records/{LAST_RELEASE}/{table}.json", env!("CARGO_MANIFEST_DIR"));
     // A table that the release did not have.

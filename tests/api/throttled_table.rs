@@ -158,7 +158,7 @@ async fn while_the_table_of_keys_is_throttled_callers_with_a_new_key_are_told_to
 }
 
 #[tokio::test]
-async fn while_the_table_of_campaigns_is_throttled_only_who_needs_to_read_one_has_to_retry() {
+async fn while_the_table_of_campaigns_is_throttled_only_callers_that_need_to_read_one_have_to_retry() {
     throttle("CAMPAIGNS_TABLE", &["creation", "check", "look-up"], &Dependency::ALL).await;
 }
 

@@ -226,6 +226,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn conflicts_that_persist_are_an_error_and_no_failed_condition() {
+        let held = |reasons| TransactionResult::Cancelled(reasons).condition_held("writing");
+        assert!(
+            !held(vec![CancellationCause::None, CancellationCause::ConditionFailed(None)])
+                .expect("an answer")
+        );
+        assert!(held(vec![CancellationCause::Conflict, CancellationCause::None]).is_err());
+        assert!(TransactionResult::Committed.condition_held("writing").expect("an answer"));
+    }
+
+    #[test]
     fn waits_are_random_below_a_bound_that_doubles_up_to_the_longest() {
         let [one, most] = [Duration::from_millis(10), Duration::from_millis(800)];
         for (attempts, bound) in [(0, one), (1, one * 2), (6, one * 64), (7, most), (40, most)] {

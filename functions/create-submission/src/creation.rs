@@ -116,6 +116,7 @@ impl<'a> Creation<'a> {
                 Next::Load => known.load().await?,
                 Next::Conflict { same_request } => {
                     is_repeated = same_request;
+                    backoff(attempt).await;
                     known.load().await?;
                 }
                 Next::Retry if attempt > 1 => backoff(attempt).await,

@@ -120,7 +120,7 @@ fn the_workflow_refuses_a_parameter_that_is_given_twice() {
     for (parameters, twice) in [
         ("Architecture=x86_64 Traces=off Architecture=arm64", "Architecture"),
         ("Traces=off Traces=off", "Traces"),
-        ("Stage=staging", "Stage"),
+        ("Traces=off\nStage=staging", "Stage"),
         ("AlarmEmail=ops@example.com Release=1", "Release"),
     ] {
         let (is_fine, said) = check(parameters);

@@ -21,7 +21,7 @@ fn create() -> Operation {
         description: "Starts a receipt. For a photo, the reply has the upload target: `PUT` the file to `upload.url` \
                       with exactly the headers of `upload.headers`, within 15 minutes. Downsize the photo in the \
                       browser first, to a JPEG of at most 2,000 pixels on its longest side. Then send the receipt's \
-                      `id` as `receipt_id` with the submission.\n\n[All steps with commands](/docs/receipts)."
+                      `id` as `receipt_id` with the submission, within 30 days.\n\n[All steps with commands](/docs/receipts)."
             .to_owned(),
         parameters: vec!["OptionalIdempotencyKey"],
         request: Some(RequestBody {

@@ -29,7 +29,7 @@ async fn conflicts_are_tried_again_until_they_pass() {
 }
 
 #[tokio::test]
-async fn who_sends_a_published_code_amid_the_writes_of_others_is_told_that_it_is_used() {
+async fn a_caller_who_sends_a_published_code_while_others_write_is_told_that_it_is_used() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
