@@ -168,7 +168,7 @@ async fn too_large(campaign: &TestCampaign) -> String {
 async fn in_progress(seen: &mut Seen) {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    proxy.play([Fault::Conflict(0); 14]);
+    proxy.play([Fault::Conflict(0); 1_000]);
     seen.send(campaign.submission(&phone(1), &campaign.code(0))).await;
 }
 

@@ -34,6 +34,8 @@ use crate::service::SubmissionService;
 /// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
 /// ten wrong codes for one phone at once, stays below this.
 const MAX_ATTEMPTS: u32 = 24;
+/// Writes that end in conflicts per request, each tried several times: some two seconds with the waits between them.
+const MAX_CONFLICTS: u32 = 8;
 /// `Retry-After` while the same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
@@ -97,7 +99,7 @@ impl<'a> Creation<'a> {
             return self.replay_or(unmet).await;
         }
         let mut known = KnownRecords::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
-        let mut is_repeated = false;
+        let mut conflicts = 0;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
             if let Some(record) = known.take_idempotency() {
@@ -115,15 +117,18 @@ impl<'a> Creation<'a> {
                 Next::Answer(answer) => return Ok(*answer),
                 Next::Load => known.load().await?,
                 Next::Conflict { same_request } => {
-                    is_repeated = same_request;
-                    backoff(attempt).await;
+                    conflicts += 1;
+                    if conflicts == MAX_CONFLICTS {
+                        return Err(contended(same_request));
+                    }
+                    backoff(conflicts).await;
                     known.load().await?;
                 }
                 Next::Retry if attempt > 1 => backoff(attempt).await,
                 Next::Retry => {}
             }
         }
-        Err(contended(is_repeated))
+        Err(contended(false))
     }
 
     fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
