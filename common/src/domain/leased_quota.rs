@@ -222,6 +222,25 @@ mod tests {
         }
     }
 
+    /// One unlucky minute may have less, but not the average.
+    #[test]
+    fn environments_that_are_busy_in_turns_use_nearly_the_whole_limit_on_average() {
+        const MINUTES: u32 = 100;
+        for (limit, environments) in [(600, 4), (600, 32), (6_000, 4), (6_000, 32), (6_000, 200)] {
+            let mut random = 7;
+            let admitted = (0..MINUTES).map(|_| {
+                let mut minute = Minute::new(limit, environments);
+                for number in 0..limit * 3 / 2 {
+                    let millis = u64::from(number) * 40_000 / u64::from(limit);
+                    minute.request(pick(Load::Moving, environments, next(&mut random), millis), millis);
+                }
+                minute.metrics(limit * 3 / 2).0
+            });
+            let average = admitted.sum::<u32>() / MINUTES;
+            assert!(average >= 95, "{average} % of {limit} with {environments}");
+        }
+    }
+
     #[test]
     fn leases_are_rare_if_an_environment_serves_many_requests_of_a_minute() {
         for (limit, environments, percent) in
