@@ -352,6 +352,11 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
         before = after;
         stays("a day after the last step has not passed").await;
     }
+    let handed_over = before.changed_at().expect("it has steps");
+    for (at, needed) in [(DAY - Duration::from_millis(1), true), (DAY, false)] {
+        let asked = draws.need_phones(&scope, handed_over.after(at)).await;
+        assert_eq!(asked.expect("it answers"), needed, "{at:?} after the last step");
+    }
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
     for id in [&winner, &next] {
