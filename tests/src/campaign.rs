@@ -6,7 +6,6 @@ use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::cipher::{SecretKey, printed};
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
-use common::domain::hex::hex;
 use common::domain::message::MessageOverrides;
 use common::domain::scope::{Environment, Scope};
 use common::random;
@@ -90,7 +89,7 @@ impl TestCampaign {
     }
 
     pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
-        let key = format!("{}{}", key_prefix(environment), hex(&random::bytes::<16>()));
+        let key = format!("{}{}", key_prefix(environment), hex::encode(random::bytes::<16>()));
         let hash = KeyHash::digest(&key);
         let record = ApiKeyRecord {
             key_id: hash.key_id().to_owned(),
@@ -215,7 +214,7 @@ pub fn body(phone: &str, code: &str) -> Value {
 }
 
 pub fn fresh_key() -> String {
-    hex(&random::bytes::<16>())
+    hex::encode(random::bytes::<16>())
 }
 
 /// A valid phone for each number.

@@ -13,7 +13,6 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::hex::hex;
 use super::timestamp::Timestamp;
 
 /// The version of the canonical form.
@@ -99,7 +98,7 @@ impl AuditRow {
         let form =
             (FORM, sequence, at, who, by, action, campaign, environment, subject, why, details, previous);
         // Numbers and texts can always be written as JSON.
-        hex(&Sha256::digest(serde_json::to_string(&form).unwrap_or_default()))
+        hex::encode(Sha256::digest(serde_json::to_string(&form).unwrap_or_default()))
     }
 }
 

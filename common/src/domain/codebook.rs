@@ -10,7 +10,6 @@ use sha2::Sha256;
 
 use super::cipher::{CodeCipher, RADIX, SecretKey};
 use super::code::SYMBOLS;
-use super::hex::hex;
 
 /// Symbols in a minted code, unless minting sets another number.
 pub const DEFAULT_CODE_SYMBOLS: u8 = 12;
@@ -198,7 +197,7 @@ impl CodeBook {
         block.iter_mut().zip(self.digest_key.expose()).for_each(|(place, byte)| *place = *byte);
         let mut mac = Hmac::<Sha256>::new(&block.into());
         mac.update(normal.as_bytes());
-        hex(&mac.finalize().into_bytes())
+        hex::encode(mac.finalize().into_bytes())
     }
 
     /// The odds of guessing a minted code in one attempt after `more` codes are minted. Codes of all versions of the

@@ -9,7 +9,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::hex::hex;
 use super::timestamp::Timestamp;
 
 /// A draw's name within its campaign and environment, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
@@ -136,7 +135,7 @@ pub struct FreezeAttempt {
 impl FreezeAttempt {
     /// An attempt that begins now. The bytes must be random.
     pub fn new(draw: DrawName, at: Timestamp, id: [u8; 16]) -> Self {
-        Self { id: hex(&id), draw, at, commitment: None, is_abandoned: false }
+        Self { id: hex::encode(id), draw, at, commitment: None, is_abandoned: false }
     }
 }
 

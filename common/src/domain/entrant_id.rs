@@ -8,7 +8,6 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use super::hex::hex;
 use super::ids::SubmissionId;
 use super::key_encryption::DeploymentSecret;
 use super::phone::Phone;
@@ -36,7 +35,7 @@ impl EntrantId {
 
     /// A random id that replaces an erased one.
     pub fn tombstone(random: [u8; DIGEST_BYTES]) -> Self {
-        Self(hex(&random))
+        Self(hex::encode(&random))
     }
 }
 
@@ -78,19 +77,19 @@ impl DeploymentSecret {
     /// A phone with its digest in a scope. The digests of one phone in two campaigns have nothing in common.
     pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
         let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
-        let id = hex(digest.as_ref().get(..DIGEST_BYTES).unwrap_or_default());
+        let id = hex::encode(digest.as_ref().get(..DIGEST_BYTES).unwrap_or_default());
         Consumer { phone, id: EntrantId(id) }
     }
 
     /// A digest of a request's body that takes this secret to compute, since phones are few enough to try.
     pub fn keyed_digest(&self, scope: &Scope, body_digest: &str) -> String {
-        hex(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
+        hex::encode(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
     }
 
     /// The check value of the keys for personal data: the same for two secrets with the same keys. 16 hexadecimal
     /// digits.
     pub fn people_check(&self) -> String {
-        hex(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
+        hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
     /// A phone for the record of a submission, to which it is bound. The nonce must be random. A phone's fixed

@@ -129,7 +129,6 @@ impl fmt::Debug for DeploymentSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::hex::hex;
     use crate::domain::scope::Environment;
 
     const NONCE: [u8; 12] = [5; 12];
@@ -152,7 +151,7 @@ mod tests {
             NONCE,
         );
         assert_eq!(
-            hex(&stored.expect("a key")),
+            hex::encode(stored.expect("a key")),
             "050505050505050505050505cd02110d4fe02b6d3ea9e420bc8a78e182bf1f4c0d29b78a4c37bdc5da700628fa98679700bd7f1e6b7b5b88fccbd4c7"
         );
     }

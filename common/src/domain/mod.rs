@@ -10,7 +10,6 @@ pub mod codebook;
 pub mod draw;
 pub mod entrant;
 pub mod entrant_id;
-pub mod hex;
 pub mod ids;
 pub mod key_encryption;
 pub mod leased_quota;

@@ -39,18 +39,22 @@ pub struct Submission {
     #[serde(skip)]
     pub entrant_id: EntrantId,
     /// The number to call a winner on; `None` once the person was erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<StoredPhone>,
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code_key: Option<String>,
     /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only for counting.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
     /// The attached receipt; `None` if it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<ReceiptId>,
     /// The part of the tax authority's record that callers see.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptSummary>,
     /// The purchase that the receipt proves; unique among accepted submissions.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub purchase: Option<VerificationCode>,
     /// The outcome so far.
     #[serde(rename = "standing")]
@@ -60,28 +64,34 @@ pub struct Submission {
     /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`. Limits count by it, even if it settles later.
     pub day: String,
     /// The consumer's region, as sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The purchase as the consumer describes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,
     /// The consumer's consent; records of the previous release lack it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
     /// The code for the partner; deleted when the submission is settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partner_code: Option<Code>,
     /// The partner's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
     /// The operator's decision, if an operator settled or corrected it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
     /// The acceptance that a second operator has to confirm, because it gives an instant prize.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<ProposedAcceptance>,
     /// The correction that a second operator has to confirm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
     /// The second look of another person, after it was settled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub second_look: Option<SecondLook>,
     /// The pending work; `None` when it is settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub settling: Option<PendingSettlement>,
     /// The number of changes. A change is written only over the revision that it was made from.
     pub revision: u32,
@@ -90,7 +100,7 @@ pub struct Submission {
     /// The time of its last change.
     pub updated_at: Timestamp,
     /// The id in the log of the request that created it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Earlier states, oldest first: the first and the latest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

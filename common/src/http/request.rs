@@ -10,7 +10,6 @@ use lambda_http::request::RequestContext;
 use super::body::JsonBody;
 use super::language;
 use super::reply::X_REQUEST_ID;
-use crate::domain::hex::hex;
 use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
 use crate::domain::phone::Phone;
@@ -169,7 +168,7 @@ pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     // Log lines have no phones.
     let is_phone = |id: &str| id.parse::<Phone>().is_ok();
     let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed) && !is_phone(id);
-    let made = || format!("req_{}", hex(&random::bytes::<12>()));
+    let made = || format!("req_{}", hex::encode(random::bytes::<12>()));
     RequestIds { request: given.filter(is_fit).map_or_else(made, str::to_owned), gateway }
 }
 

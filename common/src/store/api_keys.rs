@@ -11,7 +11,6 @@ use super::table::Table;
 use super::transaction::{CancellationCause, TransactionResult};
 use super::{Item, StoreError, condition_held, number, transaction};
 use crate::config::{ConfigError, Env};
-use crate::domain::hex::hex;
 use crate::domain::scope::{CampaignSlug, Scope};
 use crate::domain::timestamp::Timestamp;
 
@@ -27,7 +26,7 @@ pub struct KeyHash(String);
 impl KeyHash {
     /// The digest of a key.
     pub fn digest(key: &str) -> Self {
-        Self(hex(&Sha256::digest(key.as_bytes())))
+        Self(hex::encode(Sha256::digest(key.as_bytes())))
     }
 
     /// The key's public id: the digest's first 12 digits.

@@ -17,7 +17,6 @@ use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
 use crate::domain::entrant_id::EntrantId;
-use crate::domain::hex::hex;
 use crate::domain::ids::SubmissionId;
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
@@ -72,7 +71,7 @@ impl CodeKey {
     /// The key of an entrant's sentinel.
     pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
         let digest = Sha256::new().chain_update(entrant.as_str()).chain_update(identity).finalize();
-        Self::Sentinel(hex(&digest))
+        Self::Sentinel(hex::encode(digest))
     }
 
     /// Whether both keys name the same record, whatever batch they expect.

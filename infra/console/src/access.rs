@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use common::domain::hex::hex;
 use common::domain::timestamp::Timestamp;
 use common::random;
 use subtle::ConstantTimeEq;
@@ -17,7 +16,7 @@ struct Secret(String);
 
 impl Secret {
     fn new() -> Self {
-        Self(hex(&random::bytes::<32>()))
+        Self(hex::encode(random::bytes::<32>()))
     }
 
     /// Compares in constant time.

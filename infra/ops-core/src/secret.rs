@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use common::aws::deployment_secret::SecretVersion;
-use common::domain::hex::hex;
 use common::random;
 use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
@@ -35,7 +34,7 @@ pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
     if unfinished > 0 {
         return Ok(Rotated { version: current.id.clone(), is_new: false, books: unfinished });
     }
-    let new = books.secrets().rotate(&hex(&random::bytes::<32>())).await?;
+    let new = books.secrets().rotate(&hex::encode(random::bytes::<32>())).await?;
     let books = encrypt_all(books, &new).await?;
     Ok(Rotated { version: new.id.clone(), is_new: true, books })
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::hex::hex;
 use crate::domain::timestamp::Timestamp;
 
 /// The largest photo, in bytes: 5 MB as storage and browsers count it.
@@ -70,7 +69,7 @@ impl PhotoType {
 
 /// SHA-256 of a photo's bytes, in hexadecimal, to recognize a file that was sent before.
 pub fn photo_digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// A file in storage.

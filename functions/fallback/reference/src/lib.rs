@@ -14,7 +14,6 @@ pub mod tables;
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use common::domain::hex::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -161,5 +160,5 @@ fn known(path: &str) -> Option<FileKind> {
 
 /// A short digest, for ETags and for the URLs of style and script.
 fn digest(text: &str) -> String {
-    hex(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
+    hex::encode(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
 }

@@ -10,7 +10,6 @@ use common::app::partner_gateway;
 use common::aws::{deployment_secret, photos, secrets as partner_secrets, settle_queue};
 use common::clock::Clock;
 use common::config;
-use common::domain::hex::hex;
 use common::random;
 use tokio::sync::mpsc;
 
@@ -169,7 +168,7 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
     let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
     let file = options.data.as_deref().map(|data| data.join("secrets.json"));
     let mut secrets = Secrets::kept_in(file).map_err(|cause| data_folder(folder, cause))?;
-    let random = || hex(&random::bytes::<32>());
+    let random = || hex::encode(random::bytes::<32>());
     let deployments = options.deployment_secret.clone().unwrap_or_else(random);
     let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
     made.map_err(|cause| data_folder(folder, cause))?;

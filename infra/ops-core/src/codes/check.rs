@@ -6,7 +6,6 @@ use std::hash::BuildHasher;
 
 use common::domain::code_list::{CodeList, WeakestLength};
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
-use common::domain::hex::hex;
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::codes::{CodeKey, Codes};
@@ -95,7 +94,7 @@ pub async fn check(
     };
     let count = request.codes.check_all(PART, check_part).await?;
     seen.refuse_heading(request, count)?;
-    let digest = hex(&seen.digest.finalize());
+    let digest = hex::encode(seen.digest.finalize());
     batch_to_fill(&mut book.clone(), request, &digest)?;
     let lengths = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
     let mut checked = Checked {

@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use common::domain::hex::hex;
 use common::domain::timestamp::Timestamp;
 use common::store::segments::Segment;
 use serde::{Deserialize, Serialize};
@@ -221,7 +220,7 @@ impl ExportFile {
             "columns": columns,
             "rows": rows,
             "bytes": bytes,
-            "sha256": hex(&self.hash.clone().finalize()),
+            "sha256": hex::encode(self.hash.clone().finalize()),
             "started_at": started_at.to_string(),
             "finished_at": now.to_string(),
         });

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::domain::hex::hex;
 use common::domain::ids::{Reference, SubmissionId};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
@@ -166,7 +165,7 @@ impl Screens {
 
     /// Opens a screen, and returns its name.
     pub(super) fn open(&self, scope: Scope, now: Timestamp) -> String {
-        let name = hex(&random::bytes::<16>());
+        let name = hex::encode(random::bytes::<16>());
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
         let shown = Shown {
             held: HeldAnswers::default(),
