@@ -35,7 +35,7 @@ impl EntrantId {
 
     /// A random id that replaces an erased one.
     pub fn tombstone(random: [u8; DIGEST_BYTES]) -> Self {
-        Self(hex::encode(&random))
+        Self(hex::encode(random))
     }
 }
 
