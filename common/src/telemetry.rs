@@ -148,7 +148,32 @@ struct Line<'a> {
     #[serde(flatten)]
     metrics: BTreeMap<&'static str, u64>,
     #[serde(rename = "_aws")]
-    emf: serde_json::Value,
+    declarations: Declarations<'a>,
+}
+
+/// What CloudWatch counts in a line, in its embedded metric format.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Declarations<'a> {
+    timestamp: i64,
+    cloud_watch_metrics: Vec<Declaration<'a>>,
+}
+
+/// Metrics and the dimensions to count them by. Each combination of values is a metric to pay for.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Declaration<'a> {
+    namespace: &'static str,
+    dimensions: &'static [&'static [&'static str]],
+    metrics: Vec<Metric<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metric<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'static str>,
 }
 
 impl Telemetry {
@@ -220,10 +245,7 @@ fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
         "causes": line.error_chain,
         "Steps": 1,
         "Duration": u64::try_from(line.duration_ms).unwrap_or(u64::MAX),
-        "_aws": {
-            "Timestamp": line.at.as_millis(),
-            "CloudWatchMetrics": work_counters(line.metrics),
-        },
+        "_aws": work_declarations(line),
     });
     if let Some(fields) = text.as_object_mut() {
         fields.extend(line.metrics.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
@@ -232,37 +254,40 @@ fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
     text
 }
 
-/// The EMF declaration of metrics and the dimensions to count them by. Each combination of values is a metric to pay
-/// for.
-fn counters(dimensions: &[&[&str]], metrics: &[serde_json::Value]) -> serde_json::Value {
-    json!({ "Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics })
-}
-
-/// The metrics of every line, whatever its outcome: its count and duration for each operation, its own metrics for the
-/// service.
-fn common_counters(itself: &str, metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
-    let duration = json!({ "Name": "Duration", "Unit": "Milliseconds" });
-    let itself = json!({ "Name": itself, "Unit": "Count" });
-    let mut all = vec![counters(&[&["service", "operation"]], &[itself, duration])];
-    if !metrics.is_empty() {
-        let metrics: Vec<_> = metrics.iter().map(|(name, _)| json!({ "Name": name })).collect();
-        all.push(counters(&[&["service"]], &metrics));
+impl<'a> Declarations<'a> {
+    /// The metrics of every line, whatever its outcome: its count and duration for each operation, its own metrics for
+    /// the service.
+    fn new(at: Timestamp, itself: &'static str, own: &'a [(&'static str, u64)]) -> Self {
+        let duration = Metric { name: "Duration", unit: Some("Milliseconds") };
+        let mut declarations = Self { timestamp: at.as_millis(), cloud_watch_metrics: Vec::new() };
+        declarations.declare(&[&["service", "operation"]], vec![count(itself), duration]);
+        if !own.is_empty() {
+            let own = own.iter().map(|(name, _)| Metric { name, unit: None }).collect();
+            declarations.declare(&[&["service"]], own);
+        }
+        declarations
     }
-    all
+
+    fn declare(&mut self, dimensions: &'static [&'static [&'static str]], metrics: Vec<Metric<'a>>) {
+        self.cloud_watch_metrics.push(Declaration { namespace: NAMESPACE, dimensions, metrics });
+    }
 }
 
-fn work_counters(metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
-    let mut all = common_counters("Steps", metrics);
-    let steps = json!({ "Name": "Steps", "Unit": "Count" });
-    all.push(counters(&[&["service", "operation", "outcome"]], &[steps]));
-    all
+fn count(name: &str) -> Metric<'_> {
+    Metric { name, unit: Some("Count") }
+}
+
+fn work_declarations<'a>(line: &JobLine<'a>) -> Declarations<'a> {
+    let mut declarations = Declarations::new(line.at, "Steps", line.metrics);
+    declarations.declare(&[&["service", "operation", "outcome"]], vec![count("Steps")]);
+    declarations
 }
 
 /// Outcomes are counted where people look at them: for each campaign those of its live requests, and for the whole
 /// service the refusals before a campaign was known. A campaign's alarm needs its entry attempts alone: pre-checks and
 /// polls continue when its entries stop.
-fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
-    let mut all = common_counters("Requests", line.metrics);
+fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
+    let mut declarations = Declarations::new(line.at, "Requests", line.metrics);
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
             if line.operation == CREATE_SUBMISSION.function {
@@ -275,9 +300,9 @@ fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
         (None, _) => &[&["service", "outcome"]],
     };
     if !by.is_empty() {
-        all.push(counters(by, &[json!({ "Name": "Requests", "Unit": "Count" })]));
+        declarations.declare(by, vec![count("Requests")]);
     }
-    all
+    declarations
 }
 
 fn job_for_terminal(line: &JobLine<'_>) -> String {
@@ -312,10 +337,7 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
         requests: 1,
         duration_ms: line.duration_ms,
         metrics: line.metrics.iter().copied().collect(),
-        emf: json!({
-            "Timestamp": line.at.as_millis(),
-            "CloudWatchMetrics": request_counters(line),
-        }),
+        declarations: request_declarations(line),
     }
 }
 

@@ -251,22 +251,25 @@ impl SubmissionStore {
         let Submission { scope, entrant_id, status, .. } = submission;
         let log = submission.partner_code.is_some().then(|| before.with_wrong_code(campaign, now));
         let wrong_codes = log.as_ref().map(|after| WrongCodeLogUpdate { before, after });
-        let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
-        if let Some(code) = code {
-            let claim = Claim {
-                entrant: entrant_id.clone(),
-                submission_id: submission.submission_id,
-                redeemed: status.state() == State::Accepted,
-            };
-            items.push(transaction::update(self.codes.claim_update(scope, code, &claim, now)?));
-        }
-        let count = self.entrants.count_update(submission, campaign.limits, checks, wrong_codes, now)?;
-        items.push(transaction::update(count));
-        items.push(transaction::put(self.submissions.create_put(submission)?));
-        if let Some(receipt) = submission.receipt_id {
-            let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
-            items.push(transaction::update(attach));
-        }
+        let items = || {
+            let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
+            if let Some(code) = code {
+                let claim = Claim {
+                    entrant: entrant_id.clone(),
+                    submission_id: submission.submission_id,
+                    redeemed: status.state() == State::Accepted,
+                };
+                items.push(transaction::update(self.codes.claim_update(scope, code, &claim, now)?));
+            }
+            let count = self.entrants.count_update(submission, campaign.limits, checks, wrong_codes, now)?;
+            items.push(transaction::update(count));
+            items.push(transaction::put(self.submissions.create_put(submission)?));
+            if let Some(receipt) = submission.receipt_id {
+                let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
+                items.push(transaction::update(attach));
+            }
+            Ok(items)
+        };
         let result =
             transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
         self.write_result(result, code, write, now).await
@@ -281,16 +284,19 @@ impl SubmissionStore {
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let submission = write.submission;
-        let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
-        if let Some((before, after)) = wrong_code {
-            let wrong_codes = Some(WrongCodeLogUpdate { before, after });
-            let change = CountChange { wrong_codes, ..CountChange::default() };
-            let Submission { scope, entrant_id, day, .. } = submission;
-            items.extend(
-                self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update),
-            );
-        }
-        items.push(transaction::put(self.submissions.create_put(submission)?));
+        let items = || {
+            let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
+            if let Some((before, after)) = wrong_code {
+                let wrong_codes = Some(WrongCodeLogUpdate { before, after });
+                let change = CountChange { wrong_codes, ..CountChange::default() };
+                let Submission { scope, entrant_id, day, .. } = submission;
+                items.extend(
+                    self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update),
+                );
+            }
+            items.push(transaction::put(self.submissions.create_put(submission)?));
+            Ok(items)
+        };
         let result =
             transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
         self.write_result(result, None, write, now).await
@@ -349,10 +355,13 @@ impl SubmissionStore {
         let RecordKeys { scope, key, code, .. } = keys;
         let record =
             IdempotencyRecord { body_hash: body_hash.to_owned(), record_id: earlier, replayed: true };
-        let mut items = vec![transaction::put(self.idempotency_keys.put(scope, key, &record, now)?)];
-        if let Some(code) = code {
-            items.push(transaction::check(self.codes.claim_check(scope, code, earlier)?));
-        }
+        let items = || {
+            let mut items = vec![transaction::put(self.idempotency_keys.put(scope, key, &record, now)?)];
+            if let Some(code) = code {
+                items.push(transaction::check(self.codes.claim_check(scope, code, earlier)?));
+            }
+            Ok(items)
+        };
         let written =
             transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
         let reasons = match written {

@@ -44,9 +44,9 @@ const READING: &str = "reading a submission";
 /// Since version 2, its phone is encrypted, and the entrant is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
-/// A submission in the table.
+/// A submission in the table; `S` is it or a reference to it.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Stored<S> {
     id: String,
     entrant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ struct Stored {
     #[serde(rename = "scope_and_next_step", skip_serializing_if = "Option::is_none")]
     next_step: Option<String>,
     #[serde(flatten)]
-    submission: Submission,
+    submission: S,
 }
 
 /// A submission in the index by entrant.
@@ -99,7 +99,7 @@ impl Submissions {
             entrant: submission.scope.key(submission.entrant_id.as_str()),
             unsettled,
             next_step,
-            submission: submission.clone(),
+            submission,
         };
         let item = VERSION.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
         let put = self.table.put(item);
@@ -279,7 +279,8 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     VERSION.check(&item, READING)?;
-    let Stored { entrant, mut submission, .. } = from_item(item).map_err(StoreError::during(READING))?;
+    let stored: Stored<Submission> = from_item(item).map_err(StoreError::during(READING))?;
+    let Stored { entrant, mut submission, .. } = stored;
     let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
     submission.entrant_id = required(id, READING)?;
     Ok(submission)

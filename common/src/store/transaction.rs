@@ -106,10 +106,11 @@ impl ThrottlingRetries {
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
-    write_until(client, items, None, MAX_CONFLICT_ATTEMPTS).await
+    write_until(client, || Ok(items.clone()), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
-/// Writes all items or none. With a deadline, a throttled transaction gives up by then.
+/// Writes all items or none. With a deadline, a throttled transaction gives up by then. `items` is called for each
+/// attempt, since a call consumes its items, and most transactions need only one.
 ///
 /// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
 /// and jitter. After `max_attempts` with a conflict, it is cancelled with [`CancellationCause::Conflict`].
@@ -118,14 +119,14 @@ pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Tra
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub(crate) async fn write_until(
     client: &Client,
-    items: Vec<TransactWriteItem>,
+    items: impl Fn() -> Result<Vec<TransactWriteItem>, StoreError>,
     deadline: Option<Instant>,
     max_attempts: u32,
 ) -> Result<TransactionResult, StoreError> {
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
     loop {
-        let sending = Box::pin(client.transact_write_items().set_transact_items(Some(items.clone())).send());
+        let sending = Box::pin(client.transact_write_items().set_transact_items(Some(items()?)).send());
         let reasons = match throttling.run(sending).await.map_err(StoreError::during(WRITING))? {
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,

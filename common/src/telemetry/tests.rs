@@ -120,8 +120,8 @@ fn dimensions(
         metrics: &[],
         error_chain: &[],
     };
-    let counted = request_counters(&line).split_off(1);
-    counted.into_iter().map(|one| one["Dimensions"].clone()).collect()
+    let counted = request_declarations(&line).cloud_watch_metrics.split_off(1);
+    counted.into_iter().map(|one| json!(one.dimensions)).collect()
 }
 
 #[test]

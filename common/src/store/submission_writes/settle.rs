@@ -114,6 +114,7 @@ impl SubmissionStore {
         let count = self.entrants.change_update(scope, entrant_id, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let items = || Ok(items.clone());
         let written =
             transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
         let reasons = match written {
