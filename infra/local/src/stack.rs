@@ -338,7 +338,11 @@ fn data_folder(folder: &Path, cause: io::Error) -> StartError {
 
 /// Creates the data folder and locks it for this stack: two databases over one file would corrupt it.
 fn lock(folder: &Path) -> Result<File, StartError> {
-    std::fs::create_dir_all(folder).map_err(|cause| data_folder(folder, cause))?;
+    let mut builder = std::fs::DirBuilder::new();
+    // Phones, photos and keys are for its owner alone.
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder).map_err(|cause| data_folder(folder, cause))?;
     let file = File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -78,8 +78,11 @@ impl From<StoreError> for Failure {
             return Self::new("not_allowed", format!("{error}: {}", missing_right(denied)));
         }
         let mut message = error.to_string();
+        let mut is_refused = false;
         let mut cause = error.source();
         while let Some(inner) = cause {
+            let io_error = inner.downcast_ref::<io::Error>();
+            is_refused |= io_error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
             let text = inner.to_string();
             // SDK errors repeat their cause; once is enough.
             if !message.contains(&text) {
@@ -88,8 +91,12 @@ impl From<StoreError> for Failure {
             }
             cause = inner.source();
         }
-        message
-            .push_str("; check the AWS credentials, the region and the tables' names, then run this again");
+        message.push_str(if is_refused {
+            "; nothing listens at this address: a local stack has to run, and writes other addresses to its \
+             --ready-file at each start"
+        } else {
+            "; check the AWS credentials, the region and the tables' names, then run this again"
+        });
         Self::new("aws_failed", message)
     }
 }

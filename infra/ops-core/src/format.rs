@@ -4,7 +4,13 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
+use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+
+/// A campaign and its environment in a sentence, such as `soda-rush-2026, live`.
+pub fn scope_in_words(scope: &Scope) -> String {
+    format!("{}, {}", scope.campaign, scope.environment)
+}
 
 /// `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {

@@ -60,7 +60,7 @@ impl Caller<'_> {
             ("submit it: received, to be checked", self.submit("")),
             ("look at it until it is settled: entered", self.look()),
             ("make a photo of a receipt, in the folder of this repository", make),
-            ("create_receipt it: the answer says where to put it", self.create_receipt(&photo)),
+            ("start the receipt: the answer says where to put the photo", self.create_receipt(&photo)),
             ("put it there; a second time, storage refuses it", put),
             ("submit it", self.submit("")),
             ("look at it until it is settled: entered", self.look()),

@@ -61,7 +61,14 @@ pub(crate) async fn run(
             Ok(report_rolled(&rolled))
         }
         KeyCommand::Revoke { key_id, confirm } => {
-            let ApiKeyRecord { key_id, scope, label, .. } = keys::find(tables, &key_id).await?;
+            let key = keys::find(tables, &key_id).await?;
+            if key.revoked_at.is_some() {
+                return Ok(Report::new(
+                    as_json(&key),
+                    format!("{key_id} was revoked before; nothing changes"),
+                ));
+            }
+            let ApiKeyRecord { key_id, scope, label, .. } = key;
             let label = label.map(|label| format!(" ({})", printable(&label))).unwrap_or_default();
             let question = format!(
                 "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",

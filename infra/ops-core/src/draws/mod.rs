@@ -32,6 +32,7 @@ use common::domain::scope::Scope;
 use draw::Header;
 
 use crate::failure::Failure;
+use crate::format::scope_in_words;
 use crate::tables::Tables;
 
 /// A draw that must exist.
@@ -41,7 +42,8 @@ use crate::tables::Tables;
 pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
     tables.draws.get(scope, name).await?.ok_or_else(|| {
         let message = format!(
-            "{scope} has no draw `{name}`; `ops draw list` shows those there are, `ops draw freeze` begins one"
+            "{} has no draw `{name}`; `ops draw list` shows those there are, `ops draw freeze` begins one",
+            scope_in_words(scope)
         );
         Failure::new("draw_unknown", message)
     })

@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 
 use super::files::{DrawFiles, Upload, temporary};
 use crate::failure::Failure;
+use crate::format::scope_in_words;
 use crate::people::PersonRecords;
 use crate::tables::Tables;
 
@@ -75,7 +76,8 @@ pub(crate) async fn check_not_freezing(
     let is_recent = |attempt: &&FreezeAttempt| now < attempt.at.after(FREEZE_TIMEOUT);
     if let Some(FreezeAttempt { draw, at, .. }) = attempts.iter().find(is_recent) {
         let message = format!(
-            "a freeze of the draw {draw} of {scope} began at {at} and can be running; run this again once it has ended, or, if it was interrupted, at {} or later",
+            "a freeze of the draw {draw} of {} began at {at} and can be running; run this again once it has ended, or, if it was interrupted, at {} or later",
+            scope_in_words(scope),
             at.after(FREEZE_TIMEOUT)
         );
         return Err(Failure::new("draw_busy", message));

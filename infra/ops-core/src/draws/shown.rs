@@ -10,7 +10,7 @@ use draw::{Digest, Header};
 use super::freeze::{ReadReport, published_late, unpublished};
 use super::{chain, header};
 use crate::failure::Failure;
-use crate::format::{grouped, lines, or_dash, zoned_time};
+use crate::format::{grouped, lines, or_dash, scope_in_words, zoned_time};
 
 /// The state of a draw, in a word or two.
 pub fn state(draw: &Draw) -> &'static str {
@@ -29,7 +29,7 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
     let time = |time: Timestamp| zoned_time(time, zone);
     let grouped_commitment =
         draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
-    let mut pairs = vec![("draw", format!("{} of {scope}, {}", draw.name, state(draw)))];
+    let mut pairs = vec![("draw", format!("{} of {}: {}", draw.name, scope_in_words(scope), state(draw)))];
     pairs.extend(header_facts(&header(draw)?));
     pairs.extend([
         ("commitment", grouped_commitment),
@@ -61,6 +61,7 @@ pub(super) fn freeze_question(
         "left out",
         format!("{phones} submissions without a phone, {unsettled} that are not settled"),
     ));
+    let scope = scope_in_words(scope);
     format!("{}Freeze these entries as the draw {} of {scope}?", lines(&pairs), header.draw)
 }
 

@@ -63,6 +63,8 @@ async fn an_issued_key_can_be_listed_and_revoked() {
     let sure = stack.answering(&[&revoke[..], &["--json"]].concat(), &format!("{id}\n")).await;
     let revoked: Value = serde_json::from_str(&sure.out).expect("JSON");
     assert_eq!(revoked["revoked_at"], "2026-03-01T00:00:00.000Z");
+    let again = stack.run(&revoke).await;
+    assert_eq!(again.out, format!("{id} was revoked before; nothing changes\n"));
     let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
     assert_eq!(listed["keys"][0], revoked);
     assert_eq!(listed["keys"][0]["label"], "Duka Ltd");

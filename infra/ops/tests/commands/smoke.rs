@@ -79,6 +79,10 @@ async fn what_is_not_as_it_should_be_is_named() {
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let address = held.local_addr().expect("an address").to_string();
-    let ended = run(&["smoke", "--url", &address], env, &Clock::system()).await;
+    let ended = run(&["smoke", "--url", &address], env.clone(), &Clock::system()).await;
     assert!(ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"), "{}", ended.err);
+    let stopped =
+        [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), format!("http://{address}"))].into_iter().collect();
+    let ended = run(&["campaign", "list"], env.overridden_by(stopped), &Clock::system()).await;
+    assert!(ended.err.contains("nothing listens at this address"), "{}", ended.err);
 }

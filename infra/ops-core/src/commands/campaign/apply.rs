@@ -156,7 +156,7 @@ fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<St
     if plan.change() != Change::Unchanged {
         if campaign.status(now) == CampaignStatus::Live && campaign.window.start.is_none() {
             notes.push(format!(
-                "{slug} takes entries from now on: it has no window.start and is not paused; \
+                "{slug} takes entries as soon as this is applied: it has no window.start and is not paused; \
                  `ops campaign pause {slug}` stops it"
             ));
         }

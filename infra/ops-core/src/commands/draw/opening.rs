@@ -9,6 +9,7 @@ use crate::audit::Action;
 use crate::draws::files::DrawFiles;
 use crate::draws::openings;
 use crate::failure::Failure;
+use crate::format::scope_in_words;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
@@ -29,9 +30,9 @@ pub(super) async fn run(
             let action =
                 Action::new("draw.opening").in_scope(scope).on(submission.submission_id).with(details);
             tables.audit.append(action, now).await?;
-            let (name, hash) = (&draw.name, opening.row_hash());
+            let (name, scope_words, hash) = (&draw.name, scope_in_words(scope), opening.row_hash());
             text.push(format!(
-                "draw {name} of {scope}, row {row}, whose line begins with {hash}\n\n{opening}\n"
+                "draw {name} of {scope_words}, row {row}, whose line begins with {hash}\n\n{opening}\n"
             ));
             json.push(json!({
                 "campaign": scope.campaign,

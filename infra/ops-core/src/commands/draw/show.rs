@@ -11,7 +11,7 @@ use crate::cli::{DrawArgs, DrawScopeArgs};
 use crate::draws::shown::{facts, next_step, state};
 use crate::draws::{find, header};
 use crate::failure::Failure;
-use crate::format::{grouped, lines, or_dash, table, zoned_time};
+use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
@@ -33,7 +33,7 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     if draws.is_empty() {
         return Ok(Report::new(
             json!({ "draws": json }),
-            format!("{scope} has no draws; `ops draw freeze` begins one."),
+            format!("{} has no draws; `ops draw freeze` begins one.", scope_in_words(&scope)),
         ));
     }
     let row = |draw: &Draw| -> Result<Vec<String>, Failure> {
