@@ -43,7 +43,7 @@ async fn an_erasure_waits_for_a_freeze_that_is_running() {
     assert_eq!(refused["code"], "draw_busy");
     let message = refused["message"].as_str().expect("text");
     assert!(
-        message.contains("the draw week-03 of chai-bora-2026#live began at 2026-03-01T00:00:00.000Z")
+        message.contains("the draw week-03 of chai-bora-2026, live began at 2026-03-01T00:00:00.000Z")
             && message.contains("at 2026-03-01T00:30:00.000Z or later"),
         "{message}"
     );
