@@ -7,7 +7,7 @@ import urllib.request
 
 from emulator import fail, parse, wait_for
 
-CAMPAIGN = "infra/local/demo/chai-bora-2026.yaml"
+CAMPAIGN = "sample-events"
 INTERVAL_SECONDS = 0.2
 # A lost message is found by the sweep, which runs every minute.
 SETTLED_SECONDS = 150
@@ -17,8 +17,8 @@ class Entries:
     """Context manager that sends entries one after the other, each with another phone."""
 
     def __init__(self, ops, url):
-        ops.run("campaign", "apply", "--yes", CAMPAIGN)
-        issued = parse(ops.run("--json", "key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"))
+        ops.run("campaign", "apply", "--yes", f"infra/local/demo/{CAMPAIGN}.yaml")
+        issued = parse(ops.run("--json", "key", "issue", "--campaign", CAMPAIGN, "--environment", "test"))
         self.key, self.url = issued["key"], url
         self.run_id = issued["key_id"]
         self.entered, self.pending, self.wrong = 0, [], []
