@@ -26,6 +26,9 @@ class Entries:
         self.thread = threading.Thread(target=self.send_all)
 
     def __enter__(self):
+        # These are settled later, by a function that may be of another release then.
+        self.send(1, code="SLOW", expected="checking")
+        self.send(2, receipt="TEST0VERIFIED", expected="receipt_received")
         self.thread.start()
         return self
 
@@ -34,7 +37,7 @@ class Entries:
         self.thread.join()
 
     def send_all(self):
-        number = 0
+        number = 2
         # Includes one more entry after the change.
         last = False
         while not last:
@@ -42,17 +45,12 @@ class Entries:
             number += 1
             self.send(number)
 
-    def send(self, number):
-        code = f"TEST-0-VALID.{self.run_id}.{number}"
-        body = {"phone": f"0712{number:06}", "code": code, "consent": True}
-        expected = "entered"
+    def send(self, number, code="VALID", receipt=None, expected="entered"):
+        body = {"phone": f"0712{number:06}", "code": f"TEST-0-{code}.{self.run_id}.{number}", "consent": True}
         try:
-            # Some are settled later, by a function that may be of the next release then.
-            if number % 5 == 1:
-                body["code"], expected = code.replace("VALID", "SLOW"), "checking"
-            if number % 5 == 2:
-                typed = {"type": "typed", "code": "TEST0VERIFIED", "time": "10:15"}
-                body["receipt_id"], expected = self.call("receipts", typed, f"receipt-{number:06}")["id"], "receipt_received"
+            if receipt:
+                typed = {"type": "typed", "code": receipt, "time": "10:15"}
+                body["receipt_id"] = self.call("receipts", typed, f"receipt-{number:06}")["id"]
             found = self.call("submissions", body, f"entry-{number:06}")
         except (OSError, ValueError) as error:
             content = error.read().decode() if isinstance(error, urllib.error.HTTPError) else ""
@@ -78,4 +76,4 @@ class Entries:
         for submission in self.pending:
             accepted = lambda: self.call(f"submissions/{submission}")["state"] == "accepted"
             wait_for(accepted, f"settling submission {submission}, which was pending {when},", SETTLED_SECONDS)
-        print(f"ok   {self.entered} entries {when}, none refused, and {len(self.pending)} that were settled later")
+        print(f"ok   {self.entered} entries {when}, none refused; {len(self.pending)} that were pending before are settled")
