@@ -338,11 +338,13 @@ fn data_folder(folder: &Path, cause: io::Error) -> StartError {
 
 /// Creates the data folder and locks it for this stack: two databases over one file would corrupt it.
 fn lock(folder: &Path) -> Result<File, StartError> {
+    let parents = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
     let mut builder = std::fs::DirBuilder::new();
-    // Phones, photos and keys are for its owner alone.
+    // A new folder is for its owner alone: it has phones, photos and keys.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder).map_err(|cause| data_folder(folder, cause))?;
+    let created = parents.and_then(|()| if folder.is_dir() { Ok(()) } else { builder.create(folder) });
+    created.map_err(|cause| data_folder(folder, cause))?;
     let file = File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

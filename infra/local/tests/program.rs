@@ -126,7 +126,8 @@ fn the_first_screen_is_short_and_leads_to_everything_else() {
 #[test]
 fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let folder = tempfile::tempdir().expect("a folder");
-    let data = folder.path().to_str().expect("text");
+    let kept = folder.path().join("kept");
+    let data = kept.to_str().expect("text");
     let first = Running::start(&["--data", data, "--show", "demo"]);
     let (key, code) = (first.after("live key").to_owned(), first.after("live codes").to_owned());
     let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
@@ -134,9 +135,10 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
         first.printed.split(&code).nth(1).expect("codes").split_whitespace().next().expect("a second code");
     let other = other.trim_matches(',').to_owned();
     assert!(first.interrupt().0.success());
-    let secrets =
-        std::fs::metadata(folder.path().join("secrets.json")).expect("the deployment's secret is kept");
-    assert_eq!(secrets.permissions().mode() & 0o077, 0, "for its owner alone");
+    for path in [kept.clone(), kept.join("secrets.json")] {
+        let mode = std::fs::metadata(&path).expect("it is kept").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} is for its owner alone", path.display());
+    }
 
     let second = Running::start(&["--data", data, "--show", "demo"]);
     assert_eq!(second.after("live key"), key);

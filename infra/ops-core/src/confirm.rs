@@ -40,7 +40,7 @@ impl Terminal<'_> {
             Failure::new("not_confirmed", format!("nothing was changed: asking failed: {error}; use --yes"))
         })?;
         let Some(given) = given else {
-            let message = "nothing was changed: this asks first, and there is no terminal to ask on; \
+            let message = "nothing was changed: this command asks first, and there is no terminal to ask on; \
                            run it in a terminal, or add --yes once you have checked what it will do";
             return Err(Failure::new("confirmation_needed", message));
         };

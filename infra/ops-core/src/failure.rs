@@ -92,8 +92,8 @@ impl From<StoreError> for Failure {
             cause = inner.source();
         }
         message.push_str(if is_refused {
-            "; nothing listens at this address: a local stack has to run, and writes other addresses to its \
-             --ready-file at each start"
+            "; nothing answers at this address: check the network, or, for a local stack, that it runs and that \
+             --env-file is of its latest start; then run this again"
         } else {
             "; check the AWS credentials, the region and the tables' names, then run this again"
         });

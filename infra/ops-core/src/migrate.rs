@@ -6,6 +6,7 @@ use common::domain::scope::{Environment, Scope};
 use common::store::code_books::SaveError;
 
 use crate::failure::Failure;
+use crate::format::scope_in_words;
 use crate::tables::Tables;
 
 /// How many records were migrated.
@@ -61,8 +62,9 @@ async fn move_book(tables: &Tables, scope: &Scope, old: CodeBook) -> Result<(), 
     // Someone applied the campaign before migrating, which created a book without codes.
     if !there.book.batches.is_empty() {
         let message = format!(
-            "{scope} has codes of the first release and codes of this one, under different keys; void the batches of \
-             one of them"
+            "{} has codes of the first release and codes of this one, under different keys; void the batches of one \
+             of them",
+            scope_in_words(scope)
         );
         return Err(Failure::new("code_books_differ", message));
     }
@@ -74,5 +76,6 @@ async fn move_book(tables: &Tables, scope: &Scope, old: CodeBook) -> Result<(), 
 }
 
 fn changed(scope: &Scope) -> Failure {
+    let scope = scope_in_words(scope);
     Failure::new("code_book_busy", format!("others changed the code book of {scope}; run this again"))
 }

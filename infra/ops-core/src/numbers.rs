@@ -17,6 +17,7 @@ use common::store::numbers::recount::recount;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
+use crate::format::scope_in_words;
 use crate::tables::Tables;
 
 /// Partitions that are read at once.
@@ -201,8 +202,9 @@ async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Re
     let retention = tables.retention.get(&scope.campaign).await?.value;
     if retention.was_active(&campaign, scope.environment, PersonalData::Phones, now, QUIET) {
         let message = format!(
-            "nothing was corrected: phones of {scope} are being deleted, and the changes may still be on their way; run this \
+            "nothing was corrected: phones of {} are being deleted, and the changes may still be on their way; run this \
              again five minutes after the deletion has ended or waits (`ops campaign show {}` says when)",
+            scope_in_words(scope),
             scope.campaign
         );
         return Err(Failure::new("not_quiet", message));

@@ -236,7 +236,7 @@ async fn applying_says_what_is_live_at_once() {
     let stack = Stack::empty().await;
     let window = "window: { start: 2026-01-01T00:00:00+03:00, end: null }\n";
     let file = stack.file("chai.yaml", CHAI.replace(window, ""));
-    let said = "chai-bora-2026 takes entries as soon as this is applied: it has no window.start and is not paused; \
+    let said = "chai-bora-2026 has no window.start and is not paused, so it takes entries once it is applied; \
                 `ops campaign pause chai-bora-2026` stops it\n";
     let told = stack.run(&["campaign", "apply", "--yes", &file]).await.err;
     assert!(told.starts_with("next: give the caller a key") && told.contains("`ops code mint"), "{told}");

@@ -84,5 +84,5 @@ async fn what_is_not_as_it_should_be_is_named() {
     let stopped =
         [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), format!("http://{address}"))].into_iter().collect();
     let ended = run(&["campaign", "list"], env.overridden_by(stopped), &Clock::system()).await;
-    assert!(ended.err.contains("nothing listens at this address"), "{}", ended.err);
+    assert!(ended.err.contains("nothing answers at this address"), "{}", ended.err);
 }

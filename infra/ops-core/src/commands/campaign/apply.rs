@@ -156,7 +156,7 @@ fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<St
     if plan.change() != Change::Unchanged {
         if campaign.status(now) == CampaignStatus::Live && campaign.window.start.is_none() {
             notes.push(format!(
-                "{slug} takes entries as soon as this is applied: it has no window.start and is not paused; \
+                "{slug} has no window.start and is not paused, so it takes entries once it is applied; \
                  `ops campaign pause {slug}` stops it"
             ));
         }
