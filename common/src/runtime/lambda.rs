@@ -54,7 +54,7 @@ pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
 pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
     let function = Arc::new(function);
     // Raw, because `lambda_http` cannot read every event, and Lambda would then reply instead of us.
-    lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
+    let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let function = Arc::clone(&function);
         // Boxed, because a function's future can be deep, and would be reserved on the stack at start.
         let answered: BoxFuture<'_, _> = Box::pin(async move {
@@ -63,8 +63,13 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
             Ok::<_, Error>(telemetry::in_invocation(context.request_id, answering).await)
         });
         answered
-    }))
-    .await
+    }));
+    in_task(running).await
+}
+
+/// Runs a future in a task of its own: waking the main task would take two system calls each time.
+async fn in_task(running: impl Future<Output = Result<(), Error>> + Send + 'static) -> Result<(), Error> {
+    tokio::spawn(running).await?
 }
 
 /// Serves a handler of events until Lambda ends the environment. Its connection to DynamoDB is also opened first.
@@ -76,7 +81,7 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let telemetry = Telemetry::cloud_watch(&env);
     let context = EventContext::new(env, Clock::system(), telemetry)?;
     let function = Arc::new(while_opening(&context.aws, async { F::connect(&context) }).await?);
-    lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
+    let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // Lambda sends the event again after an error. Boxed for the same reason as above.
         let handled: BoxFuture<'_, _> = Box::pin(async move {
@@ -85,6 +90,6 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
             handling.await.map_err(Error::from)
         });
         handled
-    }))
-    .await
+    }));
+    in_task(running).await
 }
