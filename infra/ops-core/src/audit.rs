@@ -195,6 +195,17 @@ impl Audit {
         }
     }
 
+    /// Who the operator is, for a record that keeps no AWS identity beside it: a name that was given adds to the one in the
+    /// identity, as in `asha (deploy-bot)`.
+    ///
+    /// # Errors
+    /// When AWS does not say who the operator is.
+    pub async fn operator_in_full(&self) -> Result<String, Failure> {
+        let name = self.asked().await?.name();
+        let given = self.by.as_deref().filter(|by| *by != name);
+        Ok(given.map_or_else(|| name.to_owned(), |by| format!("{by} ({name})")))
+    }
+
     /// The log itself, for reading.
     pub fn log(&self) -> &AuditLog {
         &self.log

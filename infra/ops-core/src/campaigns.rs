@@ -296,7 +296,7 @@ pub async fn set_paused(
     let action = Action::new(if paused { "campaign.pause" } else { "campaign.resume" }).in_campaign(slug);
     let action = why.into_iter().fold(action, Action::because);
     tables.audit.append(action, now).await?;
-    let by = tables.audit.operator_name().await?;
+    let by = tables.audit.operator_in_full().await?;
     let change = PauseChange { paused, at: now, by, why: why.map(str::to_owned) };
     if tables.campaigns.set_paused(slug, &change).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
 }

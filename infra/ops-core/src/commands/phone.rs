@@ -57,7 +57,7 @@ async fn change(
     let PhoneChangeArgs { campaign, phones, file, column, why, confirm } = args;
     let why = Some(words(&why, "--why")?);
     let decide = async |tables: &Tables| -> Result<OperatorDecision, Failure> {
-        let by = tables.audit.operator_name().await?;
+        let by = tables.audit.operator_in_full().await?;
         Ok(OperatorDecision { by, at: clock.now(), why, confirmed: None, identity: None })
     };
     let Some(file) = file else {

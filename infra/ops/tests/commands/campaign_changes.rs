@@ -263,7 +263,7 @@ async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
     stack.fine(&["campaign", "pause", SLUG]).await;
     stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "phone_daily: 3", "phone_daily: 4")]).await;
     let text = stack.fine(&["campaign", "history", SLUG]).await;
-    assert!(text.starts_with("REVISION  WHEN                 BY    CHANGED\n4         2026-03-01 03:00:00  asha  name, limits.phone_daily\n"), "{text}");
+    assert!(text.starts_with("REVISION  WHEN                 BY            CHANGED\n4         2026-03-01 03:00:00  asha (local)  name, limits.phone_daily\n"), "{text}");
     let document = stack.json(&["campaign", "history", SLUG]).await;
     let revisions: Vec<_> =
         document["history"].as_array().expect("a list").iter().map(|one| one["revision"].clone()).collect();

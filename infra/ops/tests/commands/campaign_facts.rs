@@ -67,20 +67,20 @@ async fn a_campaign_shows_who_turned_its_pause_switch_when_and_why() {
     let shown = async || stack.fine(&["campaign", "show", SLUG]).await;
     assert!(shown().await.contains("\npaused                  false\n"), "{}", shown().await);
     stack.fine(&["campaign", "pause", SLUG, "--why", "codes were leaked", "--by", "asha"]).await;
-    let at = "2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha";
+    let at = "2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local)";
     assert!(shown().await.contains(&format!("true, paused {at}: codes were leaked\n")), "{}", shown().await);
     let row = stack.json(&["audit", "list"]).await["rows"].as_array().expect("rows").last().cloned();
     assert_eq!(row.expect("a row")["why"], "codes were leaked");
     // A file that does not speak of it keeps the pause and who made it.
     stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "Shinda", "Pata")]).await;
     let document = stack.json(&["campaign", "show", SLUG]).await;
-    assert_eq!(document["pause_change"]["by"], "asha");
+    assert_eq!(document["pause_change"]["by"], "asha (local)");
     stack.fine(&["campaign", "resume", SLUG, "--by", "juma"]).await;
-    let resumed = "false, resumed 2026-03-01 03:00:00 Africa/Dar_es_Salaam by juma\n";
+    let resumed = "false, resumed 2026-03-01 03:00:00 Africa/Dar_es_Salaam by juma (local)\n";
     assert!(shown().await.contains(resumed), "{}", shown().await);
     let nameless = stack.fine(&["campaign", "pause", SLUG]).await;
     assert!(nameless.contains("paused"), "{nameless}");
-    assert!(shown().await.contains("Dar_es_Salaam by asha\n"), "from OPS_BY: {}", shown().await);
+    assert!(shown().await.contains("Dar_es_Salaam by asha (local)\n"), "from OPS_BY: {}", shown().await);
     assert_eq!(stack.refused(&["campaign", "pause", SLUG, "--why", " "]).await["code"], "words_invalid");
 }
 

@@ -98,19 +98,19 @@ async fn blocked_phones_are_listed_with_when_why_and_by_whom_and_unblocked_ones_
 
     for environment in ["test", "live"] {
         let expected = json!([
-            { "phone": "+2557•••••001", "at": "2026-03-01T00:00:00.000Z", "by": "juma", "why": "Sells codes" },
-            { "phone": "+2557•••••002", "at": "2026-03-01T00:01:00.000Z", "by": "asha", "why": "Guesses codes" },
+            { "phone": "+2557•••••001", "at": "2026-03-01T00:00:00.000Z", "by": "juma (local)", "why": "Sells codes" },
+            { "phone": "+2557•••••002", "at": "2026-03-01T00:01:00.000Z", "by": "asha (local)", "why": "Guesses codes" },
         ]);
         assert_eq!(stack.json(&list(environment)).await["phones"], expected);
     }
     let text = stack.fine(&list("live")).await;
-    assert!(text.contains("+2557•••••001  2026-03-01 03:00:00             juma  Sells codes"), "{text}");
+    assert!(text.contains("+2557•••••001  2026-03-01 03:00:00             juma (local)  Sells codes"), "{text}");
     let unknown = ["phone", "list", "--campaign", "nobody", "--environment", "live"];
     assert_eq!(stack.refused(&unknown).await["code"], "campaign_unknown");
 
     let found = stack.json(&["phone", "find", "0712000003"]).await;
     let live = &found["scopes"][1];
-    let unblocked = json!({ "at": "2026-03-01T00:02:00.000Z", "by": "asha", "why": "Was a mistake" });
+    let unblocked = json!({ "at": "2026-03-01T00:02:00.000Z", "by": "asha (local)", "why": "Was a mistake" });
     assert_eq!((&live["blocked"], &live["unblocked"]), (&json!(null), &unblocked));
 }
 
@@ -139,7 +139,7 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
     for shown in [
         "today             1 (2 left)",
         "throttled         no",
-        "blocked           since 2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha: Shares prize pages",
+        "blocked           since 2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local): Shares prize pages",
         &id,
     ] {
         assert!(typed.out.contains(shown), "{shown}: {}{}", typed.out, typed.err);

@@ -35,7 +35,7 @@ pub(crate) async fn run(
     // Boxed, like the longest of the commands: together they would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
     let change = async |tables: &Tables| -> Result<CampaignChange, Failure> {
-        Ok(CampaignChange { at: now, by: Some(tables.audit.operator_name().await?) })
+        Ok(CampaignChange { at: now, by: Some(tables.audit.operator_in_full().await?) })
     };
     match command {
         CampaignCommand::Apply(args) => {
