@@ -4,7 +4,7 @@
 //! digest, of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Update};
 use futures_util::future::try_join_all;
 use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
@@ -339,20 +339,13 @@ impl Codes {
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
-    /// The transaction item that erases the person of a submission from its code. A sentinel's key is a digest of the
-    /// person, so its record is deleted.
-    pub(crate) fn erase(
+    /// The transaction item that erases the person of a submission from its code.
+    pub(crate) fn erase_update(
         &self,
         code_key: &str,
         holder: SubmissionId,
         entrant: &EntrantId,
-    ) -> Result<TransactWriteItem, StoreError> {
-        const ACTION: &str = "erasing a phone from a code";
-        if is_sentinel(code_key) {
-            let delete = self.table.delete(code_key).condition_expression("submission_id = :id");
-            let delete = delete.expression_attribute_values(":id", text(holder.to_string())).build();
-            return delete.map(transaction::delete).map_err(StoreError::during(ACTION));
-        }
+    ) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
             .update_expression("SET entrant_id = :entrant REMOVE phone")
@@ -360,8 +353,25 @@ impl Codes {
             .expression_attribute_values(":entrant", text(entrant.as_str()))
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
-            .map(transaction::update)
-            .map_err(StoreError::during(ACTION))
+            .map_err(StoreError::during("erasing a phone from a code"))
+    }
+
+    /// Deletes the record of a sentinel, whose key is a digest of the person, unless another submission of that person has
+    /// it. A rejected submission can have left a record without a claim.
+    pub(crate) async fn delete_sentinel(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+    ) -> Result<(), StoreError> {
+        const ACTION: &str = "deleting the record of a sentinel";
+        let delete = self
+            .table
+            .delete(code_key)
+            .condition_expression("submission_id = :id OR attribute_not_exists(submission_id)")
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during(ACTION))?;
+        transaction::write_one(self.table.client(), transaction::delete(delete), ACTION).await.map(drop)
     }
 
     /// Replaces the phones that the previous release wrote with digests, and returns how many. Reads the whole table.

@@ -381,11 +381,20 @@ impl SubmissionStore {
     /// submission has changed since it was read.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
         let mut after = before.erased(entrant.clone());
-        after.code_key = after.code_key.filter(|code_key| !codes::is_sentinel(code_key));
-        let mut items = vec![transaction::put(self.submissions.change_put(before, &after)?)];
-        if let Some(code_key) = before.code_key.as_ref().filter(|_| before.status.counts()) {
-            items.push(self.codes.erase(code_key, before.submission_id, entrant)?);
+        let mut code = None;
+        match &before.code_key {
+            Some(code_key) if codes::is_sentinel(code_key) => {
+                // First, because the submission then no longer names the record.
+                self.codes.delete_sentinel(code_key, before.submission_id).await?;
+                after.code_key = None;
+            }
+            Some(code_key) if before.status.counts() => {
+                code = Some(self.codes.erase_update(code_key, before.submission_id, entrant)?);
+            }
+            Some(_) | None => {}
         }
+        let mut items = vec![transaction::put(self.submissions.change_put(before, &after)?)];
+        items.extend(code.map(transaction::update));
         let written = transaction::write(&self.client, items).await?;
         Ok(matches!(written, TransactionResult::Committed))
     }

@@ -51,6 +51,11 @@ impl PersonRecords {
         submissions.filter(|submission| !submission.status.is_terminal())
     }
 
+    /// Instant prizes that were won. The winner can be called only while the phone is held.
+    pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
+        self.submissions.iter().filter_map(|(submission, _)| submission.status.instant_win())
+    }
+
     /// Photos of receipts.
     pub fn photos(&self) -> impl Iterator<Item = &Receipt> {
         let receipts = self.submissions.iter().filter_map(|(_, receipt)| receipt.as_ref());

@@ -2,6 +2,7 @@
 
 use common::config::Env;
 use common::domain::phone::Phone;
+use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -46,8 +47,9 @@ pub(crate) async fn run(
             held.iter().try_for_each(people::check_settled)?;
             let question = format!(
                 "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
-                 deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.",
-                summary(&phone, &held)
+                 deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.{}",
+                summary(&phone, &held),
+                prizes_to_hand_over(&held)
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
             people::erase_all(&tables, env, &held, &why, now).await?;
@@ -89,11 +91,25 @@ fn counts(held: &[PersonRecords]) -> Value {
             "submissions": held.submissions.iter().map(|(submission, _)| submission.submission_id).collect::<Vec<_>>(),
             "unsettled": held.unsettled().count(),
             "photos": held.photos().count(),
+            "instant_prizes": held.instant_prizes().count(),
             "drawn": held.contacts.len(),
             "blocked": held.entrant.blocked,
         })
     };
     held.iter().map(count).collect()
+}
+
+/// A warning about live instant prizes: the service does not know whether they were handed over.
+fn prizes_to_hand_over(held: &[PersonRecords]) -> String {
+    let live = held.iter().filter(|held| held.scope.environment == Environment::Live);
+    let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
+    if prizes.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nWon instantly: {}. The winner cannot be called afterwards, so hand these over first.",
+        prizes.join(", ")
+    )
 }
 
 fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
@@ -107,11 +123,21 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
             held.submissions.len().to_string(),
             held.unsettled().count().to_string(),
             held.photos().count().to_string(),
+            held.instant_prizes().count().to_string(),
             held.contacts.len().to_string(),
             if held.entrant.blocked { "yes" } else { "no" }.to_owned(),
         ]
     };
     let rows: Vec<_> = held.iter().map(row).collect();
-    let header = ["CAMPAIGN", "ENVIRONMENT", "SUBMISSIONS", "UNSETTLED", "PHOTOS", "DRAWN", "BLOCKED"];
+    let header = [
+        "CAMPAIGN",
+        "ENVIRONMENT",
+        "SUBMISSIONS",
+        "UNSETTLED",
+        "PHOTOS",
+        "INSTANT PRIZES",
+        "DRAWN",
+        "BLOCKED",
+    ];
     format!("{}:\n{}", phone.masked(), table(&header, &rows))
 }

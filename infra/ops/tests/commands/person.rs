@@ -7,6 +7,7 @@ use common::aws::Aws;
 use common::aws::photos::{self, Photos};
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::domain::campaign::ConsentText;
+use common::domain::codebook::BatchStatus;
 use common::domain::entrant_id::EntrantId;
 use common::domain::scope::Environment;
 use local::stack::Options;
@@ -281,6 +282,52 @@ async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     assert_eq!(found(&campaign).await, json!([]));
     let digest = entrant_id(&campaign.scope(Environment::Test), &phone);
     assert!(!records(&campaign.service).await.contains(digest.as_str()));
+}
+
+/// The keys of a campaign's sentinels, which are digests of the sentinel and the person.
+async fn sentinels(campaign: &TestCampaign) -> Vec<String> {
+    let of_campaign = campaign.scope(Environment::Test).key("sentinel#");
+    let pages = campaign.service.dynamodb().scan().table_name("codes").into_paginator().items().send();
+    let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
+    let keys = items.iter().filter_map(|item| item["code"].as_s().ok().cloned());
+    keys.filter(|key| key.starts_with(&of_campaign)).collect()
+}
+
+#[tokio::test]
+async fn an_erasure_leaves_no_record_of_a_sentinel_that_a_rejected_submission_had() {
+    const PHONE: &str = "0712 555 001";
+    let campaign = TestCampaign::plain().await;
+    let correct = async |args: &[&str]| {
+        let ended = ops(&campaign, &[&["submission"], args, &["--why", "seen"]].concat()).await;
+        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
+    };
+    let enter = async |code| id_of(&campaign.submit(PHONE, code).await);
+    correct(&["revoke", &enter("TEST-0-VALID.kept").await]).await;
+    correct(&["revoke", &enter("TEST-0-VALID.freed").await, "--free-code"]).await;
+    correct(&["settle", &enter("TEST-0-CHECKING").await, "--reject", "invalid"]).await;
+    enter("TEST-0-VALID.freed").await;
+    assert_eq!(sentinels(&campaign).await.len(), 3);
+
+    let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
+    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
+    assert_eq!(sentinels(&campaign).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_erasure_warns_of_instant_prizes_whose_winner_cannot_be_called_afterwards() {
+    const PHONE: &str = "0712 555 002";
+    let campaign = TestCampaign::plain().await;
+    let serial = campaign.mint("kettles", BatchStatus::Active, Some("Kettle")).await;
+    let sent = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sent = sent.json(&body(PHONE, &campaign.code(serial))).send().await;
+    assert_eq!(sent.field("message_key"), "instant_win");
+    let erase = ["person", "erase", "--phone", PHONE, "--why", "asked"];
+    let asked = run_typing(&erase, campaign.service.env.clone(), &campaign.service.clock, Some("no\n")).await;
+    assert!(
+        asked.err.contains("Won instantly: Kettle. The winner cannot be called afterwards"),
+        "{}",
+        asked.err
+    );
 }
 
 #[tokio::test]
