@@ -455,11 +455,15 @@ impl Codes {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {
             let key = read_text(&item, KEY).unwrap_or_default();
-            if CodeKey::parse(scope, key).is_none() || !item.contains_key("submission_id") {
+            let claimed = item.contains_key("submission_id");
+            if CodeKey::parse(scope, key).is_none() {
                 return Ok(false);
             }
             if !item.contains_key("batch_name") && !item.contains_key("voided_at") {
-                return self.table.delete_found(&item, ACTION).await;
+                return Ok(self.table.delete_found(&item, ACTION).await? && claimed);
+            }
+            if !claimed {
+                return Ok(false);
             }
             let update = self.table.update_item(key).update_expression(REMOVE_CLAIM);
             update.send().await.map(|_| true).map_err(StoreError::during(ACTION))

@@ -265,6 +265,61 @@ async fn an_erasure_that_was_interrupted_before_it_found_anything_is_not_forgott
     assert_eq!(found(&campaign).await, json!([]));
 }
 
+/// An erasure that dies at any of its calls is finished by running it again, and leaves nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_erasure_of_photo_code_and_counts_is_finished_wherever_it_was_cut() {
+    /// Every call would take minutes.
+    const STRIDE: usize = 2;
+    const PEOPLE: usize = 16;
+    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let mut config = plain();
+    code_and_receipt(&mut config);
+    let campaign = TestCampaign::on(&service, config).await;
+    let phones: Vec<_> = (0..PEOPLE).map(|number| format!("07115550{number:02}")).collect();
+    for (number, phone) in (0..).zip(&phones) {
+        let photo = [PHOTO, phone.as_bytes()].concat();
+        let payload = format!("https://verify.tra.go.tz/GOOD02{number:04}_101530");
+        let photo = campaign.photo(&campaign.live_key, &photo, Some(&payload)).await;
+        let code = campaign.code(number);
+        let sent = campaign.with_receipt(&campaign.live_key, phone, &code, &photo).send().await;
+        assert_eq!(sent.field("state"), "pending");
+    }
+    Settler::of(&service).settle_due().await;
+
+    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let mut proxied = Vec::new();
+    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3"] {
+        let upstream = service.env.required(variable).expect("the stack sets it");
+        proxied.push((variable.to_owned(), faults.in_front_of(&upstream).await));
+    }
+    let faulty = service.env.clone().overridden_by(proxied.into_iter().collect());
+    let mut was_made = true;
+    for (number, phone) in phones.iter().enumerate() {
+        let (call, how) = (number * STRIDE, FaultKind::ALL[number % FaultKind::ALL.len()]);
+        let typed = phone.parse().expect("a phone");
+        let digest = entrant_id(&campaign.scope(Environment::Live), &typed);
+        let erase = ["person", "erase", "--phone", phone, "--why", "asked by letter", "--yes"];
+        faults.arm(call, how);
+        tokio::select! {
+            _ = run(&erase, faulty.clone(), &service.clock) => {}
+            () = faults.death() => {}
+        }
+        was_made = faults.was_made();
+        faults.disarm();
+        let erased = ops(&campaign, &erase).await;
+        assert_eq!(erased.code, ops_core::EXIT_OK, "{how:?} at {call}: {}", erased.err);
+        let (_, objects) = messages_and_objects(&service).await;
+        let left = [records(&service).await, objects].concat();
+        for trace in [digest.as_str(), &phone[1..]] {
+            assert!(!left.contains(trace), "{trace} after {how:?} at {call}");
+        }
+        if !was_made {
+            break;
+        }
+    }
+    assert!(!was_made, "there were enough people for every call");
+}
+
 #[tokio::test]
 async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     let campaign = TestCampaign::plain().await;

@@ -104,7 +104,10 @@ async fn blocked_phones_are_listed_with_when_why_and_by_whom_and_unblocked_ones_
         assert_eq!(stack.json(&list(environment)).await["phones"], expected);
     }
     let text = stack.fine(&list("live")).await;
-    assert!(text.contains("+2557•••••001  2026-03-01 03:00:00             juma (local)  Sells codes"), "{text}");
+    assert!(
+        text.contains("+2557•••••001  2026-03-01 03:00:00             juma (local)  Sells codes"),
+        "{text}"
+    );
     let unknown = ["phone", "list", "--campaign", "nobody", "--environment", "live"];
     assert_eq!(stack.refused(&unknown).await["code"], "campaign_unknown");
 
