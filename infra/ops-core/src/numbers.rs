@@ -37,6 +37,11 @@ pub struct Days {
 }
 
 impl Days {
+    /// Whether these are all days of the campaign.
+    pub fn are_all(self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
     fn contain(self, day: &str) -> bool {
         // Days are stored in a form that sorts like the dates.
         self.from.is_none_or(|from| from.to_string().as_str() <= day)
@@ -86,15 +91,25 @@ pub async fn phones_by_entries(
     tables: &Tables,
     scope: &Scope,
 ) -> Result<[i64; ENTRIES_RANGES.len()], Failure> {
-    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
-    let days: Vec<String> = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
-    let reads = days.iter().map(|day| Box::pin(tables.numbers.cells(scope, Metric::EntriesPerPhone, day)));
-    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    let found = of_all_days(tables, scope, Metric::EntriesPerPhone).await?;
     let phones = |range: &str| {
-        let cells = found.iter().flat_map(Cells::iter).filter(|(cell, _)| cell.dimension == range);
-        cells.map(|(_, amount)| amount.records).sum()
+        found.iter().filter(|(cell, _)| cell.dimension == range).map(|(_, amount)| amount.records).sum()
     };
     Ok(ENTRIES_RANGES.map(phones))
+}
+
+/// The cells of a metric on all days of a scope: a query for each day.
+///
+/// # Errors
+/// If the table does not answer.
+pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
+    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+    let days: Vec<String> = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
+    let reads = days.iter().map(|day| Box::pin(tables.numbers.cells(scope, metric, day)));
+    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    let mut all = Cells::default();
+    found.into_iter().for_each(|cells| all.merge(cells));
+    Ok(all)
 }
 
 /// A cell that is not what a count of all records gives.

@@ -17,8 +17,8 @@ use ops_core::campaigns::set_paused;
 use ops_core::failure::Failure;
 use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::numbers::sums::{
-    Sums, by_day, by_dimension, by_hand_percent, codes_of, each_day, each_hour, latest_hour, receipt_words,
-    span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, codes_of, each_day, each_hour, latest_hour,
+    prizes_left, receipt_words, span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
@@ -210,7 +210,7 @@ fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
     }
 }
 
-/// Redeemed codes of each batch, and what is left of the prizes.
+/// Redeemed codes of each batch, and how many prizes are left at most.
 fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
     let redeemed = by_dimension(cells, Metric::Batches);
     let row = |batch: &Batch| {
@@ -228,11 +228,10 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
             words: format!("{} of {}", number(used), grouped(codes_of(batch))),
         }
     };
-    let prizes = batches.iter().filter(|batch| batch.status == BatchStatus::Active).filter_map(|batch| {
-        let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
-        let all = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
-        let (name, left) = (html! { (batch.prize.as_ref()?) br; span.soft { (batch.name) } }, all - used);
-        Some(Share { name, value: left, of: all, words: format!("{} of {}", number(left), number(all)) })
+    let prizes = prizes_left(batches, &redeemed).into_iter().filter_map(|prizes| {
+        let PrizesLeft { batch, prize, codes, at_most } = prizes;
+        let (name, left) = (html! { (prize) br; span.soft { (batch.name) } }, at_most?);
+        Some(Share { name, value: left, of: codes, words: format!("{} of {}", number(left), number(codes)) })
     });
     let prizes: Vec<_> = prizes.collect();
     html! {
@@ -244,8 +243,9 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
                 }
                 @if !prizes.is_empty() {
                     div {
-                        h2 { "Prizes left" }
-                        (shares("Prizes that are left", ["Prize", "Left"], prizes))
+                        h2 { "Prizes left, at most" }
+                        (shares("Prizes that are left, at most", ["Prize", "Left, at most"], prizes))
+                        p.soft { "Held codes are among these, and those that were voided one by one or stayed used after a revocation." }
                     }
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use common::domain::codebook::{Batch, Origin};
+use common::domain::codebook::{Batch, BatchStatus, Origin};
 use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
 use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
 use common::domain::timestamp::Timestamp;
@@ -161,6 +161,29 @@ pub fn codes_of(batch: &Batch) -> u64 {
     match &batch.origin {
         Origin::Minted { count, .. } | Origin::Imported { count, .. } => *count,
     }
+}
+
+/// The prizes of a batch that can still be won.
+#[derive(Clone, Copy, Debug)]
+pub struct PrizesLeft<'a> {
+    pub batch: &'a Batch,
+    pub prize: &'a str,
+    /// The codes of the batch.
+    pub codes: i64,
+    /// Those that no accepted submission has. Fewer may be left: some may be held or void, or have stayed used after a
+    /// revocation, which only their records tell. `None` if the batch is not active.
+    pub at_most: Option<i64>,
+}
+
+/// What is left of the prizes of each batch that has one; `redeemed` is of the whole campaign.
+pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Sums) -> Vec<PrizesLeft<'a>> {
+    let left = |batch: &'a Batch| {
+        let codes = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
+        let redeemed = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
+        let at_most = (batch.status == BatchStatus::Active).then(|| (codes - redeemed).max(0));
+        Some(PrizesLeft { batch, prize: batch.prize.as_deref()?, codes, at_most })
+    };
+    batches.iter().filter_map(left).collect()
 }
 
 #[cfg(test)]

@@ -92,7 +92,88 @@ async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
     let text = stack.fine(&SHOW).await;
     assert!(text.contains("Submissions: 3; entries: 4; phones: 1; unknown now: 0\n"), "{text}");
     assert!(text.contains("kettles  1         5   A kettle  ██████\n"), "{text}");
-    assert!(text.contains("2026-03-01  2            2        ████"), "{text}");
+    assert!(text.contains("DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES"), "{text}");
+    assert!(text.contains("2026-03-01  2            2        1           1              ████"), "{text}");
+    assert!(text.contains("2026-03-02  1            2        0           1              ████"), "{text}");
+}
+
+/// One phone entered on both days: on the second it is active, and not new.
+#[tokio::test]
+async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day() {
+    let (stack, _) = counted().await;
+    let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
+    let text = stack.fine(&second).await;
+    assert!(text.contains("Submissions: 1; entries: 2; new phones: 0; unknown now: 0\n"), "{text}");
+    assert!(text.contains("2026-03-02  1            2        0           1              ████"), "{text}");
+    assert!(!text.contains("Entries of a phone"), "{text}");
+    assert!(stack.fine(&SHOW).await.contains("Entries of a phone"));
+    let shown = stack.json(&second).await;
+    assert_eq!((&shown["phones"], &shown["new_phones"]), (&Value::Null, &json!(0)));
+    assert_eq!(shown["entries_per_phone"], Value::Null);
+    assert_eq!(stack.json(&[&SHOW[..], &["--to", "2026-03-01"]].concat()).await["new_phones"], 1);
+}
+
+#[tokio::test]
+async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
+    let (stack, _) = counted().await;
+    let left = |batch: &str, prize: &str, status: &str, codes: u32, at_most: Value| json!({ "batch": batch, "prize": prize, "status": status, "codes": codes, "left_at_most": at_most });
+    let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
+    let kettles = left("kettles", "A kettle", "active", 5, json!(4));
+    assert_eq!(stack.json(&SHOW).await["prizes_left"], json!([kettles]));
+    assert_eq!(stack.json(&second).await["prizes_left"], json!([kettles]), "one was won the day before");
+    let live = ["--campaign", "chai-bora-2026", "--environment", "live"];
+    let mint = ["code", "mint", "--count", "7", "--batch"];
+    for (batch, prize) in [("mugs", &["--prize", "A mug"][..]), ("plain", &[])] {
+        let output = stack.arg(&format!("{batch}.csv"));
+        stack.fine(&[&mint[..], &[batch], &live[..], &["--output", &output], prize].concat()).await;
+    }
+    stack.fine(&[&["code", "void", "--yes", "--batch", "mugs"][..], &live].concat()).await;
+    let mugs = left("mugs", "A mug", "void", 7, Value::Null);
+    assert_eq!(stack.json(&SHOW).await["prizes_left"], json!([kettles, mugs]));
+    let text = stack.fine(&SHOW).await;
+    let part = text.split("Prizes left, at most\n").nth(1).expect("a part");
+    for line in
+        ["kettles  A kettle  4     5   ████", "mugs     A mug     void  7", "`ops code batches --used`"]
+    {
+        assert!(part.contains(line), "{line}: {text}");
+    }
+    assert!(!part.contains("plain"), "{text}");
+}
+
+#[tokio::test]
+async fn numbers_follow_a_revocation_and_a_reopening() {
+    let stack = Stack::with_chai().await;
+    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "5"];
+    stack.fine(&[&mint[..], &["--output", &stack.arg("codes.csv"), "--batch", "plain"]].concat()).await;
+    let key = CodeKey::Minted(0);
+    let entered = Submission {
+        batch: Some("plain".to_owned()),
+        code_key: Some(key.in_scope(&chai(Environment::Live))),
+        ..submission(random::submission_id(), SubmissionStatus::accepted(2, None), None)
+    };
+    write(&stack, &entered, Some(&key)).await;
+    let mut counter = Counter::new(&stack.env, &stack.clock);
+    let id = entered.submission_id.to_string();
+    let accepted = ("accepted", 2, 1, 1);
+    for (command, (state, entries, redeemed, phones)) in [
+        (&[][..], accepted),
+        (&["submission", "revoke", &id], ("rejected", 0, 0, 0)),
+        (&["submission", "reopen", &id], ("unknown", 0, 0, 1)),
+        (&["submission", "settle", &id, "--accept"], accepted),
+        (&["submission", "revoke", &id, "--free-code"], ("rejected", 0, 0, 0)),
+    ] {
+        if !command.is_empty() {
+            stack.fine(&[command, &WHY].concat()).await;
+        }
+        counter.count_all().await;
+        let shown = stack.json(&SHOW).await;
+        assert_eq!(shown["outcomes"].as_array().map(Vec::len), Some(1), "{command:?}: {shown}");
+        assert_eq!(shown["outcomes"][0]["state"], state, "{command:?}");
+        assert_eq!((&shown["submissions"], &shown["entries"]), (&json!(1), &json!(entries)), "{command:?}");
+        assert_eq!(shown["codes"][0]["redeemed"], redeemed, "{command:?}");
+        assert_eq!(shown["phones"], phones, "{command:?}");
+        assert_eq!(stack.json(&VERIFY).await["differences"], json!([]), "{command:?}");
+    }
 }
 
 #[tokio::test]

@@ -4,10 +4,13 @@ mod report;
 mod verify;
 
 use common::clock::Clock;
+use common::domain::numbers::Metric;
 use common::domain::scope::Scope;
 
+use self::report::Overview;
 use crate::cli::{NumbersArgs, NumbersCommand};
 use crate::failure::Failure;
+use crate::numbers::sums::{by_dimension, prizes_left};
 use crate::numbers::{self, Days};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
@@ -30,10 +33,20 @@ pub(crate) async fn run(
         (None, Some(campaign)) => {
             let scope = Scope { campaign, environment };
             let campaign = tables.campaign(&scope.campaign).await?;
-            let cells = Box::pin(numbers::read(tables, &scope, Days { from, to })).await?;
+            let days = Days { from, to };
+            let cells = Box::pin(numbers::read(tables, &scope, days)).await?;
             let book = tables.code_books.overview(&scope).await?;
             let batches = book.map(|book| book.batches).unwrap_or_default();
-            Ok(report::overview(&scope, campaign.timezone, &cells, &batches))
+            // A prize that was won on another day is not left either.
+            let redeemed = if days.are_all() {
+                by_dimension(&cells, Metric::Batches)
+            } else {
+                by_dimension(&numbers::of_all_days(tables, &scope, Metric::Batches).await?, Metric::Batches)
+            };
+            let prizes = prizes_left(&batches, &redeemed);
+            let zone = campaign.timezone;
+            Ok(Overview { scope: &scope, zone, days, cells: &cells, batches: &batches, prizes: &prizes }
+                .report())
         }
         (None, None) => Err(Failure::new("usage", "say which campaign with --campaign SLUG")),
     }

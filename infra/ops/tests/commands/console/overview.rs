@@ -68,6 +68,7 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
         "<td>accepted, instant win</td><td>1</td>",
         "<td>1 of 5</td>",
         // One of five kettles is won.
+        "<h2>Prizes left, at most</h2>",
         "<td>4 of 5</td>",
     ] {
         assert!(page.contains(text), "{text}: {page}");
