@@ -200,11 +200,17 @@ pub(crate) enum CodeCommand {
         dry_run: bool,
     },
     /// Void codes; entries made with them stay valid
+    ///
+    /// With --batch, it counts the unused codes, which reads the whole table of codes: before it asks, or, with --yes, once
+    /// the batch is void.
     Void {
         #[command(flatten)]
         scope: ScopeArgs,
         #[command(flatten)]
         what: VoidArgs,
+        /// Count what would be voided, and void nothing
+        #[arg(long)]
+        dry_run: bool,
         #[command(flatten)]
         confirm: ConfirmArgs,
     },
@@ -268,6 +274,9 @@ pub(crate) enum SubmissionCommand {
         name: String,
     },
     /// List a campaign's submissions, newest first; with --unsettled, longest waiting first
+    ///
+    /// An index serves --phone, --code, --ref, --unsettled and --state pending or unknown. Anything else reads the whole table
+    /// of submissions, and asks first.
     List(ListArgs),
     /// Hand submissions that wait for an operator back to the service, for example after an outage
     Resume {

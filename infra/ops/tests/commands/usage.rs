@@ -53,6 +53,8 @@ async fn the_help_of_a_command_that_reads_whole_tables_says_so() {
         (&["draw", "freeze"], " of submissions"),
         (&["export"], ""),
         (&["numbers", "verify"], "s"),
+        (&["submission", "list"], " of submissions"),
+        (&["code", "void"], " of codes"),
     ] {
         let help = [command, &["--help"]].concat();
         let help = run(&help, Env::default(), &Clock::manual(NOW)).await.out;

@@ -19,7 +19,7 @@ use crate::terminal::{Report, Terminal};
 const READS_ALL: &str = "Reading all records of the table of codes, of every campaign; this takes about a minute for ten million.";
 
 /// The use of every batch, if it was asked for.
-type AllUsage = BTreeMap<String, Usage>;
+pub(super) type AllUsage = BTreeMap<String, Usage>;
 
 pub(super) async fn batches(
     tables: &Tables,
@@ -164,7 +164,7 @@ pub(super) fn kind_of(batch: &Batch) -> &'static str {
     if batch.origin.is_imported() { "imported" } else { "minted" }
 }
 
-pub(super) fn status_of(batch: &Batch) -> &'static str {
+pub(crate) fn status_of(batch: &Batch) -> &'static str {
     match batch.status {
         BatchStatus::Reserved => "reserved",
         BatchStatus::Active => "active",

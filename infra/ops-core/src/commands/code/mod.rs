@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task;
 
-pub(crate) use self::batches::count_of;
+pub(crate) use self::batches::{count_of, status_of};
 use crate::audit::Action;
 use crate::cli::{CodeCommand, VoidArgs};
 use crate::codes::import::ImportRequest;
@@ -49,12 +49,16 @@ pub(crate) async fn run(
             let request = ImportRequest { codes, prize, batch, allow_weak };
             import::import(tables, &scope, request, dry_run, clock, terminal).await
         }
-        CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, confirm } => {
+        CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, dry_run, confirm } => {
             let scope = code_scope(tables, scope.into()).await?;
             match (batch, file) {
+                (Some(name), _) if dry_run => void::plan_batch(tables, &scope, &name, terminal).await,
                 (Some(name), _) => void::void_batch(tables, &scope, &name, confirm, clock, terminal).await,
                 (None, Some(file)) => {
                     let codes = lines::codes(&file, column.as_deref());
+                    if dry_run {
+                        return void::plan_file(tables, &scope, codes).await;
+                    }
                     void::void_file(tables, &scope, codes, confirm, clock, terminal).await
                 }
                 (None, None) => Err(Failure::new("usage", "say which codes with --batch or --file")),

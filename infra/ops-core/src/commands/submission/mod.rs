@@ -173,8 +173,8 @@ async fn listed(
         (_, _, Some(reference)) => submissions::of_reference(&tables, &scope, &reference).await?,
         _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
         _ => {
-            let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref and \
-                            --unsettled read a few records. Read it?";
+            let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref, --unsettled \
+                            and --state pending or unknown read a few records. Read it?";
             terminal.confirm(question, Answer::Yes, confirm)?;
             submissions::list(&tables, &scope, most, wanted).await?
         }

@@ -105,3 +105,57 @@ async fn voiding_a_batch_says_how_long_its_codes_still_count() {
         assert!(text.contains(&format!("its 40 codes count no more within {within}.")), "{text}");
     }
 }
+
+#[tokio::test]
+async fn voiding_a_batch_in_a_script_says_how_many_of_its_codes_are_unused() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    enter(&stack, 0).await;
+    let void = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat();
+    let ended = stack.run(&void).await;
+    assert!(
+        ended.out.contains(" is void: ") && ended.out.contains("2 of its 3 codes are unused."),
+        "{}",
+        ended.out
+    );
+    assert!(ended.err.contains("Reading all records of the table of codes"), "{}", ended.err);
+    stack.fine(&mint_args("4", &stack.arg("b.csv"), &[])).await;
+    let other = [&void[..void.len() - 1], &["batch-2"]].concat();
+    let other = stack.json(&other).await;
+    assert_eq!((&other["status"], &other["used"], &other["unused"]), (&json!("void"), &json!(0), &json!(4)));
+}
+
+#[tokio::test]
+async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    let minted = codes_in(&stack, "a.csv");
+    enter(&stack, 0).await;
+    let rows = stack.json(&["audit", "list"]).await;
+    let void = [&["code", "void", "--dry-run"], &LIVE[..]].concat();
+    let batch = [&void[..], &["--batch", "batch-1"]].concat();
+    let planned = stack.json(&batch).await;
+    assert_eq!((&planned["dry_run"], &planned["status"]), (&json!(true), &json!("active")));
+    assert_eq!((&planned["used"], &planned["unused"]), (&json!(1), &json!(2)));
+    let text = stack.fine(&batch).await;
+    assert!(text.contains("Nothing was voided") && text.contains("2 of its 3 codes are unused."), "{text}");
+    let list = stack.file("stolen.csv", format!("{}\n{}\n", minted[0], minted[1]));
+    let file = [&void[..], &["--file", &list]].concat();
+    let planned = stack.json(&file).await;
+    let expected =
+        json!({ "dry_run": true, "would_be_voided": 2, "unused": 1, "already_void": 0, "in_use": 1 });
+    assert_eq!(planned, expected);
+    let text = stack.fine(&file).await;
+    assert!(
+        text.contains("Nothing was voided") && text.contains("2 codes would be voided, of which 1 are"),
+        "{text}"
+    );
+    let book = book(&stack).await;
+    for code in &minted {
+        assert!(matches!(book.verify(&normal(code)), BookMatch::Minted { .. }));
+        assert!(!record(&stack, code).await.unwrap_or_default().voided);
+    }
+    assert_eq!(stack.json(&["audit", "list"]).await, rows, "nothing changed that would have a row");
+    let unknown = [&void[..], &["--batch", "batch-7"]].concat();
+    assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
+}
