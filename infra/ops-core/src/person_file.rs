@@ -1,5 +1,7 @@
 //! The file that hands a person's data over: a ZIP with `person.json`, the same as a page, and the photos.
 
+mod labels;
+
 use std::fmt::Write as _;
 use std::io::{self, Seek, Write};
 
@@ -43,13 +45,16 @@ pub(crate) fn failed(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
+/// What stands above the data, in Swahili and in English.
+const HEADING: &str = "<!doctype html><html lang=\"sw\"><meta charset=\"utf-8\"><title>Taarifa binafsi / Personal data</title>\n\
+    <style>body{font:15px/1.5 sans-serif;max-width:50em;margin:2em auto}dt{font-weight:600}</style>\n\
+    <h1>Taarifa binafsi / <span lang=\"en\">Personal data</span></h1>\n\
+    <p>Haya ni yote tunayohifadhi kuhusu namba hii ya simu. Hali na sababu ni kwa maneno ya mfumo wenyewe.</p>\n\
+    <p lang=\"en\">This is all that we hold on this phone number. States and reasons are in the words of the system.</p>\n";
+
 /// The data as a page of nested lists.
 fn page(data: &Value) -> String {
-    let mut html = String::from(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Personal data</title>\n\
-         <style>body{font:15px/1.5 sans-serif;max-width:50em;margin:2em auto}dt{font-weight:600}</style>\n\
-         <h1>Personal data</h1>\n",
-    );
+    let mut html = String::from(HEADING);
     list(data, &mut html);
     html
 }
@@ -60,7 +65,7 @@ fn list(value: &Value, html: &mut String) {
         Value::Object(fields) => {
             html.push_str("<dl>");
             for (name, value) in fields {
-                let _ = write!(html, "<dt>{}</dt><dd>", escaped(&name.replace('_', " ")));
+                let _ = write!(html, "<dt>{}</dt><dd>", label(name));
                 list(value, html);
                 html.push_str("</dd>");
             }
@@ -77,8 +82,19 @@ fn list(value: &Value, html: &mut String) {
         }
         Value::Null => write!(html, "-"),
         Value::String(text) => write!(html, "{}", escaped(text)),
-        Value::Bool(_) | Value::Number(_) => write!(html, "{value}"),
+        Value::Bool(true) => write!(html, "ndiyo / <span lang=\"en\">yes</span>"),
+        Value::Bool(false) => write!(html, "hapana / <span lang=\"en\">no</span>"),
+        Value::Number(_) => write!(html, "{value}"),
     };
+}
+
+/// A field's label in both languages.
+fn label(field: &str) -> String {
+    match labels::of(field) {
+        Some([swahili, english]) => format!("{swahili} / <span lang=\"en\">{english}</span>"),
+        // Better than nothing to the reader.
+        None => escaped(&field.replace('_', " ")),
+    }
 }
 
 fn escaped(text: &str) -> String {

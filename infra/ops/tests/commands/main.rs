@@ -20,6 +20,7 @@ mod export;
 mod key;
 mod numbers;
 mod person;
+mod person_file;
 mod phone;
 mod records;
 mod review;

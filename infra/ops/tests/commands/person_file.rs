@@ -1,0 +1,142 @@
+//! `ops person`: the page of the file that it hands over, and numbers that it refuses.
+
+use std::fs::File;
+use std::io::Read;
+
+use common::domain::message::{Language, MessageKey};
+use common::domain::partner::reply::{Upstream, UpstreamCode};
+use common::domain::receipt::judgement::ReceiptSummary;
+use common::domain::submission::acceptance::ProposedAcceptance;
+use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::second_look::SecondLook;
+use common::domain::submission::{
+    Claimed, ClaimedItem, Confirmation, Consent, OperatorDecision, PastState, Submission, SubmissionStatus,
+};
+use common::random;
+use serde_json::{Value, json};
+
+use crate::draw::{args, entered, freeze};
+use crate::review::{photo, typed, with_receipt};
+use crate::submission::{submission, write};
+use crate::support::{NOW, Stack};
+
+const PHONE: &str = "0712345678";
+
+/// `person.json` and `person.html` of an export.
+async fn exported(stack: &Stack) -> (Value, String) {
+    let path = stack.arg("person.zip");
+    stack.fine(&["person", "export", "--phone", PHONE, "--output", &path]).await;
+    let mut zip = zip::ZipArchive::new(File::open(&path).expect("a file")).expect("a ZIP file");
+    let mut text = |name: &str| {
+        let mut text = String::new();
+        zip.by_name(name).expect("it is there").read_to_string(&mut text).expect("text");
+        text
+    };
+    (serde_json::from_str(&text("person.json")).expect("JSON"), text("person.html"))
+}
+
+fn decision() -> OperatorDecision {
+    let (by, why) = ("asha".to_owned(), Some("Receipt seen".to_owned()));
+    let confirmed = Some(Confirmation { by: "juma".to_owned(), why: why.clone(), identity: None });
+    OperatorDecision { by, at: NOW, why, confirmed, identity: Some("user/asha".to_owned()) }
+}
+
+/// A submission with all that one can have, before or after it is settled.
+fn full(submission: Submission) -> Submission {
+    let past = PastState {
+        at: NOW,
+        status: SubmissionStatus::checking(),
+        reasons: vec!["reopened".to_owned()],
+        is_under_way: true,
+        anomaly: Some("a page of another kind".to_owned()),
+        decision: Some(decision()),
+    };
+    let items = vec![ClaimedItem { key: "chai".to_owned(), qty: 2 }];
+    Submission {
+        claimed: Some(Claimed { items, branch: Some("Duka <Kuu>".to_owned()) }),
+        consent: Some(Consent { version: Some("1".to_owned()), language: Language::Sw }),
+        upstream: Some(Upstream { code: UpstreamCode::Number(7), message: Some("used".to_owned()) }),
+        receipt: Some(ReceiptSummary {
+            date: Some("2026-03-01".to_owned()),
+            branch: None,
+            items_summary: None,
+            counted_entries: Some(2),
+        }),
+        decision: Some(decision()),
+        second_look: Some(SecondLook {
+            by: "neema".to_owned(),
+            at: NOW,
+            rejects: Some(MessageKey::ReceiptWrongStore),
+            agrees: false,
+        }),
+        history: vec![past],
+        ..submission
+    }
+}
+
+/// A person with everything: submissions of each kind, and a prize of a draw.
+async fn with_person() -> Stack {
+    let stack = Stack::with_chai().await;
+    entered(&stack, PHONE, 1).await;
+    stack.fine(&args(&freeze(&stack, "week", &["--prize", "Kettle=1"]))).await;
+    let draw = ["--campaign", "chai-bora-2026", "--draw", "week"];
+    stack.fine(&[&["draw", "run"], &draw[..]].concat()).await;
+    for (step, more) in [("call", &["--outcome", "reached"][..]), ("confirm", &[])] {
+        stack.fine(&[&["draw", step, "--winner", "1"], &draw[..], more].concat()).await;
+    }
+    let skip = ["--winner", "1", "--reason", "not-collected", "--inspector", "Neema", "--yes"];
+    stack.fine(&[&["draw", "skip"], &draw[..], &skip].concat()).await;
+    with_receipt(&stack, typed(), full).await;
+    let first = ProposedAcceptance { entries: 1, purchase: None, decision: decision() };
+    let proposed = |left: Submission| Submission { acceptance: Some(first), ..full(left) };
+    with_receipt(&stack, photo(Some("https://verify.tra.go.tz/AB")), proposed).await;
+    let correction = Correction::Revoke { free_code: true };
+    let proposal = Proposal { correction, decision: decision(), identity: "user/asha".to_owned() };
+    let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
+    let won = submission(random::submission_id(), won, None);
+    write(&stack, &Submission { proposal: Some(proposal), ..full(won) }, None).await;
+    stack
+}
+
+#[tokio::test]
+async fn every_field_of_the_page_is_named_in_swahili_and_in_english() {
+    let stack = with_person().await;
+    let (data, page) = exported(&stack).await;
+    assert_eq!(data["campaigns"][0]["submissions"].as_array().map(Vec::len), Some(4));
+    for part in [
+        "<html lang=\"sw\">",
+        "<h1>Taarifa binafsi / <span lang=\"en\">Personal data</span></h1>",
+        "<dt>Namba ya simu / <span lang=\"en\">Phone number</span></dt><dd>+255712345678</dd>",
+        "<dt>Droo / <span lang=\"en\">Draws</span></dt>",
+        "<dt>Mkaguzi / <span lang=\"en\">Inspector</span></dt><dd>Neema</dd>",
+        "<dt>Imezuiwa / <span lang=\"en\">Blocked</span></dt><dd>hapana / <span lang=\"en\">no</span></dd>",
+        "<dd>Duka &lt;Kuu&gt;</dd>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let mut fields = page.split("<dt>").skip(1).map(|rest| rest.split("</dt>").next().expect("a field"));
+    let unnamed: Vec<_> = fields.by_ref().filter(|field| !field.contains(" / <span lang=\"en\">")).collect();
+    assert_eq!(unnamed, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_phone_of_another_country_is_refused_without_repeating_it() {
+    let stack = Stack::with_chai().await;
+    let output = stack.arg("person.zip");
+    for command in
+        [&["find"][..], &["export", "--output", &output], &["erase", "--why", "Letter of 3 March", "--yes"]]
+    {
+        for phone in ["+254712345678", "254 712 345 678", "+1 202 555 0123"] {
+            let args = [&["person"], command, &["--phone", phone]].concat();
+            let error = stack.refused(&args).await;
+            assert_eq!(error["code"], "phone_invalid", "{args:?}");
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains("Tanzanian"), "{message}");
+            assert!(!message.contains("254") && !message.contains("555"), "{message}");
+        }
+    }
+    assert!(!stack.path("person.zip").exists());
+    let rows = stack.json(&["audit", "list"]).await;
+    assert_eq!(rows["rows"].as_array().map(Vec::len), Some(1), "the campaign's own: {rows}");
+    assert_eq!(stack.json(&["person", "find", "--phone", "0712000000"]).await["held"], json!([]));
+}
