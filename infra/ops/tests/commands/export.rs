@@ -7,10 +7,11 @@ use std::process::Command;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::random;
+use common::store::audit::VARIABLE as AUDIT_TABLE;
 use serde_json::{Value, json};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, files_in};
+use crate::support::{NOW, Stack, files_in, run};
 
 const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 
@@ -268,4 +269,32 @@ async fn a_full_disk_is_said_and_once_there_is_room_the_export_goes_on() {
         files_in(stack.folder.path()),
         ["all.ndjson", "all.ndjson.manifest.json", "chai.yaml", "ready.json"]
     );
+}
+
+#[tokio::test]
+async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
+    let (stack, _) = with_three().await;
+    let rows = async || {
+        let rows = stack.json(&["audit", "list"]).await["rows"].as_array().expect("rows").clone();
+        rows.into_iter().filter(|row| row["action"] == "export").collect::<Vec<_>>()
+    };
+    export(&stack, "submissions", "masked.csv", &[]).await;
+    assert_eq!(rows().await, [Value::Null; 0], "a masked phone is no look");
+    let (_, text) = export(&stack, "submissions", "whole.csv", &["--phones"]).await;
+    assert!(text.contains("+255712345678"), "{text}");
+    let written = rows().await;
+    assert_eq!(written.len(), 1, "{written:?}");
+    assert_eq!(
+        (&written[0]["campaign"], &written[0]["environment"]),
+        (&json!("chai-bora-2026"), &json!("live"))
+    );
+    let details: Value = serde_json::from_str(written[0]["details"].as_str().expect("text")).expect("JSON");
+    assert_eq!(details, json!({ "content": "submissions", "phones": "whole" }));
+
+    let elsewhere = [(AUDIT_TABLE.to_owned(), "nowhere".to_owned())].into_iter().collect();
+    let output = stack.arg("unrecorded.csv");
+    let args = [&["export", "submissions", "--phones", "--output", &output], &CAMPAIGN[..]].concat();
+    let ended = run(&args, stack.env.clone().overridden_by(elsewhere), &stack.clock).await;
+    assert_eq!((ended.code, ended.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", ended.err);
+    assert!(!Path::new(&output).exists(), "what cannot be recorded is not exported");
 }
