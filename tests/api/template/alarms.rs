@@ -53,6 +53,14 @@ fn every_alarm_counts_its_own_stack_alone() {
     }
 }
 
+/// The widgets of the dashboard.
+fn widgets() -> Vec<Value> {
+    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
+    let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
+    body["widgets"].as_array().expect("widgets").clone()
+}
+
 /// The names of the functions' own metrics in the templates.
 fn metrics_in_templates() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -62,10 +70,7 @@ fn metrics_in_templates() -> BTreeSet<String> {
         let own = parts.chain([alarm]).filter(|metric| metric["Namespace"] == "CampaignEntryService");
         names.extend(own.map(|metric| metric["MetricName"].as_str().expect("a name").to_owned()));
     }
-    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
-    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
-    let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
-    for widget in body["widgets"].as_array().expect("widgets") {
+    for widget in widgets() {
         // A dot repeats what is above it.
         let mut namespace = "";
         for metric in widget["properties"]["metrics"].as_array().expect("metrics") {
@@ -120,6 +125,31 @@ fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
     // One of an alarm, one of a part of an alarm, one of a search, and one after a dot.
     for found in ["OldestDueSeconds", "KeyRefused", "Steps", "CountingTransactions"] {
         assert!(names.contains(found), "{found}: {names:?}");
+    }
+}
+
+#[test]
+fn the_dashboard_sets_pre_checks_against_entry_requests() {
+    let all = widgets();
+    let ratio = |widget: &&Value| {
+        widget["properties"]["title"].as_str().is_some_and(|title| title.starts_with("Pre-checks"))
+    };
+    let shown = &all.iter().find(ratio).expect("a widget")["properties"];
+    assert_eq!((&shown["period"], &shown["stat"]), (&json!(3600), &json!("Sum")));
+    let stack = json!("${Service}");
+    assert_eq!(
+        shown["metrics"],
+        json!([
+            [{ "expression": "FILL(checks, 0) / entries", "label": "Pre-checks for each entry request", "id": "ratio" }],
+            [
+                "CampaignEntryService", "Requests", "service", stack, "operation", "check-code",
+                { "id": "checks", "visible": false },
+            ],
+            ["...", "create-submission", { "id": "entries", "visible": false }],
+        ])
+    );
+    for operation in ["check-code", "create-submission"] {
+        assert!(crates().iter().any(|function| function == operation), "{operation}");
     }
 }
 
