@@ -49,8 +49,8 @@ pub(crate) fn failed(error: &io::Error) -> Failure {
 const HEADING: &str = "<!doctype html><html lang=\"sw\"><meta charset=\"utf-8\"><title>Taarifa binafsi / Personal data</title>\n\
     <style>body{font:15px/1.5 sans-serif;max-width:50em;margin:2em auto}dt{font-weight:600}</style>\n\
     <h1>Taarifa binafsi / <span lang=\"en\">Personal data</span></h1>\n\
-    <p>Haya ni yote tunayohifadhi kuhusu namba hii ya simu. Hali na sababu ni kwa maneno ya mfumo wenyewe.</p>\n\
-    <p lang=\"en\">This is all that we hold on this phone number. States and reasons are in the words of the system.</p>\n";
+    <p>Haya ndiyo tunayohifadhi kuhusu namba hii ya simu. Hali na sababu ni kwa maneno ya mfumo wenyewe.</p>\n\
+    <p lang=\"en\">This is what we hold on this phone number. States and reasons are in the words of the system.</p>\n";
 
 /// The data as a page of nested lists.
 fn page(data: &Value) -> String {

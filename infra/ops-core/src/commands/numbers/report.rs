@@ -181,11 +181,8 @@ fn as_json(overview: Overview<'_>) -> Value {
             "active_phones": records_of(&active, day),
         })
     };
-    let by_entries = || {
-        let ranges = phones_by_entries(cells).into_iter();
-        let range = |(range, sum): (String, Amount)| json!({ "range": range, "phones": sum.records, "entries": sum.entries });
-        ranges.map(range).collect::<Vec<_>>()
-    };
+    let range = |(range, sum): (String, Amount)| json!({ "range": range, "phones": sum.records, "entries": sum.entries });
+    let by_entries = || phones_by_entries(cells).into_iter().map(range).collect::<Vec<_>>();
     let all = total(&days);
     let redeemed = by_dimension(cells, Metric::Batches);
     let batch = |batch: &Batch| {
