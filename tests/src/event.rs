@@ -19,8 +19,8 @@ pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Va
     ]);
     headers.extend(added);
     let route = ROUTES.iter().find_map(|route| {
-        let id = (route.method == method).then(|| route.matches(path)).flatten()?;
-        Some((format!("{method} {}", route.path), id))
+        let matched = route.matches(path).filter(|_| route.method == method)?;
+        Some((format!("{method} {}", route.path), matched.id))
     });
     let (route_key, id) = route.unwrap_or(("$default".to_owned(), None));
     let mut event = json!({

@@ -14,7 +14,7 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::batch::{BatchGet, BatchItems};
-use crate::store::code_books::{CodeBooks, NoCodeBook};
+use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
 use crate::store::codes::{CodeKey, CodeLookup, CodeRecord, Codes};
 
 /// The maximum age of a code book that rejects a code or promises a prize: the delay until a new code works, and until a
@@ -114,9 +114,12 @@ impl CodeVerifier {
         scope: &Scope,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        if let Some(book) = self.books.find_in(items, scope)? {
-            self.cache.set(scope, now, book.map(|stored| stored.book));
-        }
+        let book = match self.books.find_in(items, scope)? {
+            PrefetchedBook::NotRead => return Ok(()),
+            PrefetchedBook::Absent => None,
+            PrefetchedBook::Found(stored) => Some(stored.book),
+        };
+        self.cache.set(scope, now, book);
         Ok(())
     }
 

@@ -102,7 +102,7 @@ impl PartnerGateway {
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone)) else {
-            let unasked = Unanswered::unasked(PartnerError::Misconfigured.as_str(), FaultOwner::Campaign);
+            let unasked = Unanswered::unasked(PartnerError::MISCONFIGURED, FaultOwner::Campaign);
             return Ok(PartnerOutcome::NoAnswer(unasked).into());
         };
         let deadline = Instant::now() + limit;
@@ -172,6 +172,7 @@ impl PartnerGateway {
             }
             Err(error) => error,
         };
+        tracing::warn!(error = telemetry::cause(&error), %subject, "a partner gave no answer that counts");
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
         // A timeout after less time than the campaign allows does not show that the partner is down.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();

@@ -46,10 +46,16 @@ pub const REFRESH_UPLOAD_URL: Route =
 pub const GET_RECEIPT: Route =
     Route { function: "get-receipt", method: "GET", path: "/api/v1/receipts/{id}" };
 
+/// A path that matches a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathMatch<'a> {
+    /// The value of `{id}`, still encoded; `None` if the route has none.
+    pub id: Option<&'a str>,
+}
+
 impl Route {
-    /// Whether the path matches, and the value of `{id}` in it, still encoded. A path with one slash more or less does
-    /// not match.
-    pub fn matches<'a>(&self, path: &'a str) -> Option<Option<&'a str>> {
+    /// Matches a path; `None` if it is another route's. A path with one slash more or less does not match.
+    pub fn matches<'a>(&self, path: &'a str) -> Option<PathMatch<'a>> {
         let mut id = None;
         let mut segments = path.split('/');
         for expected in self.path.split('/') {
@@ -60,7 +66,7 @@ impl Route {
                 return None;
             }
         }
-        segments.next().is_none().then_some(id)
+        segments.next().is_none().then_some(PathMatch { id })
     }
 }
 
@@ -78,10 +84,10 @@ mod tests {
 
     #[test]
     fn a_path_belongs_to_one_route() {
-        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x"), Some(Some("x")));
+        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x"), Some(PathMatch { id: Some("x") }));
         assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/"), None);
         assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x/"), None);
-        assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign"), Some(None));
+        assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign"), Some(PathMatch { id: None }));
         assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign/"), None);
         assert_eq!(methods_of("/api/v1/submissions/lookup"), ["POST"]);
         assert_eq!(methods_of("/api/v1/submissions/other"), ["GET"]);

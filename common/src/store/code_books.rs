@@ -35,6 +35,16 @@ const PEOPLE_CHECK: &str = "people_check";
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
 
+/// A code book in a batch of reads.
+pub(crate) enum PrefetchedBook {
+    /// The batch did not ask for it, or its secret is not in memory yet.
+    NotRead,
+    /// The scope has none.
+    Absent,
+    /// The book.
+    Found(StoredBook),
+}
+
 /// A code book and its revision; a change is written only over that revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
@@ -130,22 +140,19 @@ impl CodeBooks {
         self.table.add_to(batch, scope.to_string());
     }
 
-    /// A scope's code book among the items of a batch; `None` if the batch did not ask for it, or if its secret is not
-    /// in memory yet.
-    pub(crate) fn find_in(
-        &self,
-        items: &BatchItems,
-        scope: &Scope,
-    ) -> Result<Option<Option<StoredBook>>, StoreError> {
+    /// A scope's code book among the items of a batch.
+    pub(crate) fn find_in(&self, items: &BatchItems, scope: &Scope) -> Result<PrefetchedBook, StoreError> {
         match self.table.find_in(items, &scope.to_string()) {
-            Found::NotAsked => Ok(None),
-            Found::Absent => Ok(Some(None)),
+            Found::NotAsked => Ok(PrefetchedBook::NotRead),
+            Found::Absent => Ok(PrefetchedBook::Absent),
             Found::Item(item) => {
                 if let Some(check) = read_text(item, PEOPLE_CHECK) {
                     self.secrets.check_version_for_phones(check)?;
                 }
-                let secret = self.secrets.fetched_version(secret_version(item)?);
-                secret.map(|secret| read(item, scope, secret).map(Some)).transpose()
+                match self.secrets.fetched_version(secret_version(item)?) {
+                    Some(secret) => Ok(PrefetchedBook::Found(read(item, scope, secret)?)),
+                    None => Ok(PrefetchedBook::NotRead),
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Finds the receipt code and time in a photo.
 
-use common::domain::message::MessageKey;
+use common::domain::ids::SubmissionId;
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
@@ -9,31 +9,33 @@ use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
+use common::telemetry;
 
 use crate::SettleReceipts;
 use crate::photo::Unreadable;
 use crate::step_outcome::StepOutcome;
 
+/// What a photo shows.
+pub(crate) enum PhotoContent {
+    /// One receipt's code, and its time if that was readable.
+    Receipt(ReceiptKey),
+    /// No single receipt.
+    Nothing(PhotoFault),
+}
+
 impl SettleReceipts {
-    /// Reads code and time from a photo; the inner error is the step outcome of a photo without them.
-    pub(crate) async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptKey, StepOutcome>, Error> {
+    /// Reads code and time from a submission's photo.
+    pub(crate) async fn read(&self, photo: &[u8], subject: SubmissionId) -> Result<PhotoContent, Error> {
+        let nothing = |fault| Ok(PhotoContent::Nothing(fault));
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
-            // An operator can see more than a machine, but not in a file that is no image.
-            Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
-                return Ok(Err(StepOutcome::reject(
-                    MessageKey::ReceiptUnreadable,
-                    PhotoFault::from(&fault).as_str(),
-                )));
+            Err(Unreadable::NotDecoded(not_decoded)) => {
+                tracing::info!(error = telemetry::cause(&not_decoded), %subject, "a photo was not decoded");
+                return nothing(PhotoFault::from(&not_decoded));
             }
-            Err(Unreadable::NotDecoded(fault)) => {
-                return Ok(Err(StepOutcome::left_to_operator((&fault).into())));
-            }
-            Err(Unreadable::NoQrCode) => return Ok(Err(StepOutcome::left_to_operator(PhotoFault::NoQrCode))),
-            Err(Unreadable::TooSlow) => return Ok(Err(StepOutcome::left_to_operator(PhotoFault::TooSlow))),
-            Err(Unreadable::Crashed) => {
-                return Ok(Err(StepOutcome::left_to_operator(PhotoFault::ReaderCrashed)));
-            }
+            Err(Unreadable::NoQrCode) => return nothing(PhotoFault::NoQrCode),
+            Err(Unreadable::TooSlow) => return nothing(PhotoFault::TooSlow),
+            Err(Unreadable::Crashed) => return nothing(PhotoFault::ReaderCrashed),
             Err(Unreadable::Io(cause)) => return Err(Error::internal(cause)),
         };
         let mut claims: Vec<_> =
@@ -43,10 +45,10 @@ impl SettleReceipts {
             claims.retain(|claim| claim.time.is_some());
         }
         let Some(first) = claims.first().cloned() else {
-            return Ok(Err(StepOutcome::left_to_operator(PhotoFault::NoReceipt)));
+            return nothing(PhotoFault::NoReceipt);
         };
         let several = claims.iter().any(|claim| claim.code != first.code);
-        Ok(if several { Err(StepOutcome::left_to_operator(PhotoFault::SeveralReceipts)) } else { Ok(first) })
+        if several { nothing(PhotoFault::SeveralReceipts) } else { Ok(PhotoContent::Receipt(first)) }
     }
 
     /// If an operator has to review this photo, names the submission that sent the same photo before.

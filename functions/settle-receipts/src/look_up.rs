@@ -7,6 +7,7 @@ use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
 use common::domain::submission::Submission;
 use common::error::Error;
+use common::telemetry;
 use common::upstream::tax_authority::answer::{Answer, PortalError};
 use tokio::time::{Instant, timeout_at};
 
@@ -49,6 +50,10 @@ impl SettleReceipts {
         let looking_up = self.authority.look_up(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
         let answer = answer.unwrap_or(Answer::Trouble(PortalError::Deadline));
+        if let Answer::Trouble(error) = &answer {
+            let subject = submission.submission_id;
+            tracing::warn!(error = telemetry::cause(error), %subject, "the tax authority gave no answer");
+        }
         let outcome = StepOutcome::from_answer(&answer, campaign, rules, submission, self.worker.retry());
         if outcome.findings.purchase.is_some() && self.purchase_taken(submission, &claim.code).await? {
             // Safe to reveal: the caller knew the receipt's time.

@@ -19,6 +19,7 @@ use common::store::submission_writes::SettleResult;
 use tokio::time::Instant;
 
 use crate::SettleReceipts;
+use crate::evidence::PhotoContent;
 use crate::look_up::LookUpTime;
 use crate::pace::SeenSlot;
 use crate::step_outcome::StepOutcome;
@@ -115,14 +116,14 @@ impl SettleReceipts {
                 let Some(photo) = self.photos.read(scope, *receipt_id).await? else {
                     return Ok(StepOutcome::left_to_operator(PhotoFault::Missing));
                 };
-                let outcome = match self.read(&photo).await? {
-                    Ok(claim @ ReceiptKey { time: Some(_), .. }) => {
+                let outcome = match self.read(&photo, submission.submission_id).await? {
+                    PhotoContent::Receipt(claim @ ReceiptKey { time: Some(_), .. }) => {
                         let outcome = self.look_up(submission, &campaign, claim, time).await?;
                         // The service itself read the code from the photo, so it was not guessed.
                         return Ok(StepOutcome { receipt_time_mismatch: false, ..outcome });
                     }
-                    Ok(_) => StepOutcome::left_to_operator(PhotoFault::NoTime),
-                    Err(outcome) => outcome,
+                    PhotoContent::Receipt(_) => StepOutcome::left_to_operator(PhotoFault::NoTime),
+                    PhotoContent::Nothing(fault) => StepOutcome::from_photo_fault(fault),
                 };
                 self.with_earlier_photo(outcome, submission, &photo, now).await
             }

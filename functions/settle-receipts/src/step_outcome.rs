@@ -50,6 +50,15 @@ impl StepOutcome {
         Self::review(fault.as_str())
     }
 
+    /// No receipt was read out of a photo. An operator can see more than a machine, but not in a file that is not an
+    /// image.
+    pub(crate) fn from_photo_fault(fault: PhotoFault) -> Self {
+        if fault == PhotoFault::NotDecoded {
+            return Self::reject(MessageKey::ReceiptUnreadable, fault.as_str());
+        }
+        Self::left_to_operator(fault)
+    }
+
     /// Another submission was accepted with the same purchase.
     pub(crate) fn already_used(receipt: Option<ReceiptSummary>) -> Self {
         let findings = Findings { receipt, ..Findings::default() };

@@ -60,8 +60,8 @@ impl Gateway {
 
     fn route(&self, method: &Method, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
         for (route, function) in &self.routes {
-            if let Some(id) = route.matches(path).filter(|_| route.method == method) {
-                let id = id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
+            if let Some(matched) = route.matches(path).filter(|_| route.method == method) {
+                let id = matched.id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
                 return (format!("{} {}", route.method, route.path), id, function.as_ref());
             }
         }

@@ -8,6 +8,7 @@ use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::store::segments::Segment;
 use crate::store::{StoreError, text, transaction};
+use crate::telemetry;
 
 /// Submissions that are changed at once.
 const MAX_CONCURRENCY: usize = 16;
@@ -52,7 +53,8 @@ impl Submissions {
         let before = match found {
             Ok(before) => before,
             Err(error) if error.is_unreadable() => {
-                tracing::error!("a submission whose retention is over cannot be read");
+                let error = telemetry::cause(&error);
+                tracing::error!(error, "a submission whose retention is over cannot be read");
                 return Ok(false);
             }
             Err(error) => return Err(error),

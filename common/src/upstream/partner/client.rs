@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::Request;
 
-use super::error::PartnerError;
+use super::error::{InvalidPart, PartnerError};
 use super::partner_url::{PartnerUrl, header_name, header_value};
 use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{InvalidReply, PartnerVerdict};
@@ -48,11 +48,11 @@ impl Partner {
         request: &PartnerRequest,
         limit: Duration,
     ) -> Result<PartnerVerdict, PartnerError> {
-        let url = PartnerUrl::parse(&rules.url).map_err(|_| PartnerError::Misconfigured)?;
+        let url = PartnerUrl::parse(&rules.url).map_err(InvalidPart::Url)?;
         if self.addresses == Addresses::PublicOnly && !url.is_https() {
             return Err(PartnerError::NotHttps);
         }
-        let mut request = http_request(rules, secret, request, url).ok_or(PartnerError::Misconfigured)?;
+        let mut request = http_request(rules, secret, request, url)?;
         *request.timeout_mut() = Some(limit.min(rules.timeout()));
         let reply = self.client.send(request).await?;
         let status = reply.status().as_u16();
@@ -80,13 +80,16 @@ impl Partner {
     }
 }
 
-/// The HTTP request; `None` if the rules and the secret do not make a valid one.
+/// The HTTP request.
+///
+/// # Errors
+/// When the rules and the secret do not make a valid one.
 fn http_request(
     rules: &PartnerRules,
     secret: Option<&str>,
     request: &PartnerRequest,
     url: PartnerUrl,
-) -> Option<Request> {
+) -> Result<Request, InvalidPart> {
     let method = match rules.method {
         Method::Post => http::Method::POST,
         Method::Put => http::Method::PUT,
@@ -97,17 +100,22 @@ fn http_request(
     let headers = sent.headers_mut();
     headers.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON), (USER_AGENT, US)]);
     for (name, value) in &rules.headers {
-        headers.insert(header_name(name).ok()?, header_value(value).ok()?);
+        let header = header_name(name).ok().zip(header_value(value).ok());
+        let (header, value) = header.ok_or_else(|| InvalidPart::Header(name.clone()))?;
+        headers.insert(header, value);
     }
-    headers.insert(IDEMPOTENCY_KEY, header_value(&request.reference).ok()?);
+    let reference = header_value(&request.reference);
+    headers.insert(IDEMPOTENCY_KEY, reference.map_err(|_| InvalidPart::Header(IDEMPOTENCY_KEY.to_string()))?);
     if let Some(named) = &rules.secret {
         // A secret stored from a file may end with a line break.
-        let secret = secret.map(str::trim).filter(|secret| !secret.is_empty())?;
-        let mut value = header_value(secret).ok()?;
+        let secret = secret.map(str::trim).filter(|secret| !secret.is_empty());
+        let value = secret.and_then(|secret| header_value(secret).ok());
+        let header = header_name(&named.header).ok().zip(value);
+        let (header, mut value) = header.ok_or(InvalidPart::Secret)?;
         value.set_sensitive(true);
-        headers.insert(header_name(&named.header).ok()?, value);
+        headers.insert(header, value);
     }
-    Some(sent)
+    Ok(sent)
 }
 
 #[cfg(test)]
@@ -133,7 +141,7 @@ mod tests {
         PartnerRequest { reference, code, phone, campaign, livemode: true }
     }
 
-    fn made(rules: &PartnerRules, secret: Option<&str>) -> Option<Request> {
+    fn made(rules: &PartnerRules, secret: Option<&str>) -> Result<Request, InvalidPart> {
         http_request(rules, secret, &partner_request(), PartnerUrl::parse(&rules.url).expect("a URL"))
     }
 
@@ -147,7 +155,14 @@ mod tests {
     #[test]
     fn without_its_secret_no_request_is_made() {
         for secret in [None, Some(""), Some(" \n"), Some("a\nb")] {
-            assert!(made(&rules(), secret).is_none(), "{secret:?}");
+            assert_eq!(made(&rules(), secret).err(), Some(InvalidPart::Secret), "{secret:?}");
         }
+    }
+    #[test]
+    fn an_invalid_header_is_named_without_its_value() {
+        let mut rules = rules();
+        rules.headers.insert("X-Shop".to_owned(), "hush\n".to_owned());
+        let invalid = made(&rules, Some("secret")).expect_err("no request");
+        assert_eq!(invalid.to_string(), "the header `X-Shop` is not valid");
     }
 }

@@ -3,6 +3,7 @@
 use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{InvalidReply, Upstream};
 use crate::upstream::http_client::TransportError;
+use crate::upstream::partner::partner_url::PartnerUrlError;
 
 /// Why a partner gave no answer that counts, so that we have to ask again. Prints nothing that the partner said.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,10 +25,27 @@ pub enum PartnerError {
     NotHttps,
     /// The campaign's `partner` block or its secret makes no valid request: our own fault.
     #[error("no request can be made of the campaign's partner block and its secret")]
-    Misconfigured,
+    Misconfigured(#[from] InvalidPart),
+}
+
+/// The part of a campaign's `partner` block that makes no valid request. Prints no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPart {
+    /// `url`.
+    #[error("the URL is not valid")]
+    Url(#[from] PartnerUrlError),
+    /// The header of this name.
+    #[error("the header `{0}` is not valid")]
+    Header(String),
+    /// The secret, or the header that it goes into.
+    #[error("the secret is missing, empty, or not valid in its header")]
+    Secret,
 }
 
 impl PartnerError {
+    /// The name of [`PartnerError::Misconfigured`], whichever part it is.
+    pub const MISCONFIGURED: &str = "misconfigured";
+
     /// The stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -36,14 +54,14 @@ impl PartnerError {
             Self::Status(_) => "status",
             Self::Unreadable(why) => why.as_str(),
             Self::NotHttps => "not_https",
-            Self::Misconfigured => "misconfigured",
+            Self::Misconfigured(_) => Self::MISCONFIGURED,
         }
     }
 
     /// Who has to fix it.
     pub fn fault_owner(&self) -> FaultOwner {
         match self {
-            Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured => {
+            Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured(_) => {
                 FaultOwner::Campaign
             }
             Self::Transport(_) | Self::Unreadable(InvalidReply::NotJson) => FaultOwner::Partner,
@@ -76,7 +94,7 @@ impl PartnerError {
                 | TransportError::ForbiddenAddress,
             )
             | Self::NotHttps
-            | Self::Misconfigured => false,
+            | Self::Misconfigured(_) => false,
         }
     }
 
@@ -88,7 +106,7 @@ impl PartnerError {
             | Self::Redirected
             | Self::Status(_)
             | Self::NotHttps
-            | Self::Misconfigured => None,
+            | Self::Misconfigured(_) => None,
         }
     }
 }

@@ -9,8 +9,7 @@ use std::process;
 use common::domain::receipt::photo::MAX_BYTES;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::decode::{NotDecoded, decode};
-use super::luma::Luma;
+use super::decode::decode;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use super::{cascade, shown};
 
@@ -39,16 +38,16 @@ fn answer_if_asked(variable: &str, answer: impl FnOnce(Job) -> io::Result<()>) {
     process::exit(i32::from(answered.is_err()));
 }
 
-/// The photo on standard input, decoded.
-fn photo(job: Job) -> io::Result<Result<Luma, NotDecoded>> {
+/// The photo on standard input, for a process that is limited from now on.
+fn photo(job: Job) -> io::Result<Vec<u8>> {
     limit(job)?;
     let mut photo = Vec::new();
     io::stdin().take(MAX_BYTES + 1).read_to_end(&mut photo)?;
-    Ok(decode(&photo))
+    Ok(photo)
 }
 
 fn copy(job: Job) -> io::Result<()> {
-    let luma = match photo(job)? {
+    let luma = match decode(&photo(job)?) {
         Ok(luma) => luma,
         Err(fault) => return tell(&Line::NotDecoded(fault)),
     };
@@ -58,7 +57,7 @@ fn copy(job: Job) -> io::Result<()> {
 }
 
 fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
-    let luma = match photo(job)? {
+    let luma = match decode(&photo(job)?) {
         Ok(luma) => luma,
         Err(fault) => return tell(&Line::NotDecoded(fault)),
     };

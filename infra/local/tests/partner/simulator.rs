@@ -9,7 +9,7 @@ use common::domain::partner::outcome::FaultOwner;
 use common::domain::partner::reply::{InvalidReply, PartnerVerdict, Upstream};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
-use common::upstream::partner::error::PartnerError;
+use common::upstream::partner::error::{InvalidPart, PartnerError};
 use local::partner::cases::CASES;
 use local::partner::{Options, SimulatedPartner};
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ async fn only_who_knows_the_secret_is_answered() {
     let wrong = fixture.client.ask(&rules, Some("hash"), &request, LONG).await;
     assert_eq!(wrong, Err(PartnerError::Status(401)));
     let none = fixture.client.ask(&rules, None, &request, LONG).await;
-    assert_eq!(none, Err(PartnerError::Misconfigured));
+    assert_eq!(none, Err(PartnerError::Misconfigured(InvalidPart::Secret)));
     assert_eq!(fixture.partner.asked("a"), 0);
     let right = fixture.client.ask(&rules, Some("hush"), &request, LONG).await;
     assert!(right.is_ok(), "{right:?}");

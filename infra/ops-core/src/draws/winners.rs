@@ -41,7 +41,12 @@ struct Missing {
     submissions: HashMap<SubmissionId, Submission>,
 }
 
-/// The person of a row.
+/// The entrant of a row, if we still know it.
+enum RowEntrant {
+    Found(Box<Person>),
+    Gone(SkipReason),
+}
+
 struct Person {
     reference: Reference,
     submission: Submission,
@@ -148,16 +153,17 @@ impl<'a> Winners<'a> {
                 return Ok(());
             }
             let people = next.into_iter().map(async |(number, place)| {
-                Ok::<_, Failure>((number, place, self.person(place.row).await?))
+                Ok::<_, Failure>((number, place, self.entrant(place.row).await?))
             });
             let people: Vec<_> = stream::iter(people).buffered(MAX_CONCURRENCY).try_collect().await?;
-            for (number, place, person) in people {
-                if let Ok(Person { submission, .. }) = &person {
+            for (number, place, entrant) in people {
+                if let RowEntrant::Found(person) = &entrant {
+                    let submission = &person.submission;
                     submissions.insert(submission.submission_id, submission.clone());
                 }
                 let has_prize = self.header.one_prize_per_row
                     && contacts.iter().any(|one| one.row == place.row && one.holds_prize());
-                let contact = self.contact(tier, &result.name, (number, place.row), person, now);
+                let contact = self.contact(tier, &result.name, (number, place.row), entrant, now);
                 contacts.push(if has_prize { skipped(contact, SkipReason::HasPrize, now) } else { contact });
             }
         }
@@ -168,7 +174,7 @@ impl<'a> Winners<'a> {
         tier: u32,
         prize: &str,
         (place, row): (u64, u64),
-        person: Result<Person, SkipReason>,
+        entrant: RowEntrant,
         now: Timestamp,
     ) -> Contact {
         let contact = Contact {
@@ -184,29 +190,33 @@ impl<'a> Winners<'a> {
             steps: vec![ContactStep { at: now, by: None, event: ContactEvent::Drawn }],
             revision: 0,
         };
-        match person {
-            Err(reason) => skipped(contact, reason, now),
-            Ok(Person { reference, submission, masked_phone }) => Contact {
-                reference: Some(reference),
-                submission_id: Some(submission.submission_id),
-                region: submission.region,
-                masked_phone: Some(masked_phone),
+        match entrant {
+            RowEntrant::Gone(reason) => skipped(contact, reason, now),
+            RowEntrant::Found(person) => Contact {
+                reference: Some(person.reference),
+                submission_id: Some(person.submission.submission_id),
+                region: person.submission.region,
+                masked_phone: Some(person.masked_phone),
                 ..contact
             },
         }
     }
 
-    /// The person of a row, or why there is none: an erasure removes the opening, retention only the phone.
-    async fn person(&self, row: u64) -> Result<Result<Person, SkipReason>, Failure> {
+    /// The entrant of a row. An erasure removes the opening, retention only the phone.
+    async fn entrant(&self, row: u64) -> Result<RowEntrant, Failure> {
         let reference =
             self.openings.get(&row).and_then(|opening| opening.references().first()?.parse().ok());
-        let Some(reference) = reference else { return Ok(Err(SkipReason::Erased)) };
+        let Some(reference) = reference else { return Ok(RowEntrant::Gone(SkipReason::Erased)) };
         let found = self.tables.store.submissions().by_reference(&reference).await?;
         let Some(submission) = found.into_iter().find(|submission| submission.scope == *self.scope) else {
-            return Ok(Err(SkipReason::PhoneDeleted));
+            return Ok(RowEntrant::Gone(SkipReason::PhoneDeleted));
         };
-        let phone = self.tables.secrets().phone_of(&submission).await?.ok_or(SkipReason::PhoneDeleted);
-        Ok(phone.map(|phone| Person { reference, masked_phone: phone.masked(), submission }))
+        Ok(match self.tables.secrets().phone_of(&submission).await? {
+            Some(phone) => {
+                RowEntrant::Found(Box::new(Person { reference, masked_phone: phone.masked(), submission }))
+            }
+            None => RowEntrant::Gone(SkipReason::PhoneDeleted),
+        })
     }
 }
 

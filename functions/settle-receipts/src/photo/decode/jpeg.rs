@@ -47,8 +47,8 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
         .jpeg_set_max_scans(MAX_SCANS)
         .jpeg_set_out_colorspace(ColorSpace::Luma);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(photo), options);
-    decoder.decode_headers().map_err(|_| NotDecoded::Damaged)?;
-    let info = decoder.info().ok_or(NotDecoded::Damaged)?;
+    decoder.decode_headers().map_err(NotDecoded::damaged)?;
+    let info = decoder.info().ok_or_else(|| NotDecoded::damaged("no frame header"))?;
     let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
     let samples = match decoder.input_colorspace() {
         Some(ColorSpace::YCbCr | ColorSpace::Luma) => Samples::Gray,
@@ -58,7 +58,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
             Samples::Rgb
         }
     };
-    let decoded = decoder.decode().map_err(|_| NotDecoded::Damaged)?;
+    let decoded = decoder.decode().map_err(NotDecoded::damaged)?;
     let orientation = decoder.exif().map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
     let gray = match samples {
         Samples::Gray => decoded,

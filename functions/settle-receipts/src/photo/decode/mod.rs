@@ -5,6 +5,8 @@ mod jpeg;
 mod png;
 mod webp;
 
+use std::fmt;
+
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 
@@ -14,8 +16,11 @@ use super::luma::Luma;
 /// memory.
 pub const MAX_PIXELS: u64 = 40_000_000;
 
-/// Maximum pixels of one side; anything longer is no photo.
+/// Maximum pixels of one side; anything longer is not a photo.
 pub const MAX_SIDE: u32 = 16_384;
+
+/// Enough for a decoder's message.
+const MAX_CAUSE_CHARS: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,7 +34,7 @@ pub enum NotDecoded {
     NoHeader,
     /// An image with a size that cannot be decoded.
     #[error("the photo is damaged")]
-    Damaged,
+    Damaged(#[source] DecoderError),
     /// More than [`MAX_PIXELS`], or a side longer than [`MAX_SIDE`].
     #[error("the photo has {width} x {height} pixels, too many")]
     TooManyPixels {
@@ -42,12 +47,25 @@ pub enum NotDecoded {
     Animated,
 }
 
+/// What a decoder said about a file: terms and numbers of the format, no pixels.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[error("{0}")]
+pub struct DecoderError(String);
+
 impl NotDecoded {
+    fn damaged(cause: impl fmt::Display) -> Self {
+        Self::Damaged(DecoderError(cause.to_string().chars().take(MAX_CAUSE_CHARS).collect()))
+    }
+
+    fn too_large_for_memory() -> Self {
+        Self::damaged("its pixels do not fit into memory")
+    }
+
     /// True if the file is no image at all. An operator may still recognize something in any other file.
     pub fn is_no_picture(&self) -> bool {
         match self {
             Self::NotAnImage | Self::NoHeader => true,
-            Self::TooManyBytes | Self::Damaged | Self::TooManyPixels { .. } | Self::Animated => false,
+            Self::TooManyBytes | Self::Damaged(_) | Self::TooManyPixels { .. } | Self::Animated => false,
         }
     }
 }
@@ -56,7 +74,7 @@ impl From<&NotDecoded> for PhotoFault {
     fn from(fault: &NotDecoded) -> Self {
         match fault {
             NotDecoded::NotAnImage | NotDecoded::NoHeader => Self::NotDecoded,
-            NotDecoded::Damaged => Self::Damaged,
+            NotDecoded::Damaged(_) => Self::Damaged,
             NotDecoded::TooManyBytes | NotDecoded::TooManyPixels { .. } => Self::TooLarge,
             NotDecoded::Animated => Self::Animated,
         }
@@ -80,7 +98,7 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     };
     match decoded {
         Ok((luma, orientation)) => Ok(luma.rotated(orientation)),
-        Err(NotDecoded::Damaged) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
+        Err(NotDecoded::Damaged(_)) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
         Err(fault) => Err(fault),
     }
 }
@@ -105,17 +123,18 @@ struct Size {
 impl Size {
     fn bounded(width: u32, height: u32) -> Result<Self, NotDecoded> {
         if width == 0 || height == 0 {
-            return Err(NotDecoded::Damaged);
+            return Err(NotDecoded::damaged("a side without pixels"));
         }
         if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
             return Err(NotDecoded::TooManyPixels { width, height });
         }
-        let side = |side: u32| usize::try_from(side).map_err(|_| NotDecoded::Damaged);
+        let side = |side: u32| usize::try_from(side).map_err(NotDecoded::damaged);
         Ok(Self { width: side(width)?, height: side(height)? })
     }
 
     fn luma(self, pixels: Vec<u8>) -> Result<Luma, NotDecoded> {
-        Luma::new(self.width, self.height, pixels).ok_or(NotDecoded::Damaged)
+        Luma::new(self.width, self.height, pixels)
+            .ok_or_else(|| NotDecoded::damaged("not as many pixels as its size"))
     }
 }
 

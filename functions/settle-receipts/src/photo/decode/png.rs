@@ -24,15 +24,15 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
-    let header = decoder.read_header_info().map_err(|_| NotDecoded::Damaged)?;
+    let header = decoder.read_header_info().map_err(NotDecoded::damaged)?;
     let size = Size::bounded(header.width, header.height)?;
-    let mut reader = decoder.read_info().map_err(|_| NotDecoded::Damaged)?;
+    let mut reader = decoder.read_info().map_err(NotDecoded::damaged)?;
     let samples = match reader.output_color_type() {
         (ColorType::Grayscale, BitDepth::Eight) => Samples::Gray,
         (ColorType::GrayscaleAlpha, BitDepth::Eight) => Samples::GrayAlpha,
         (ColorType::Rgb, BitDepth::Eight) => Samples::Rgb,
         (ColorType::Rgba, BitDepth::Eight) => Samples::Rgba,
-        _ => return Err(NotDecoded::Damaged),
+        _ => return Err(NotDecoded::damaged("an unknown color type")),
     };
     let gray = if reader.info().interlaced {
         whole(&mut reader, samples)
@@ -48,7 +48,7 @@ type PngReader<'a> = Reader<Cursor<&'a [u8]>>;
 
 fn row_by_row(reader: &mut PngReader<'_>, samples: Samples, size: Size) -> Result<Vec<u8>, NotDecoded> {
     let mut gray = Vec::with_capacity(size.width * size.height);
-    while let Some(row) = reader.next_row().map_err(|_| NotDecoded::Damaged)? {
+    while let Some(row) = reader.next_row().map_err(NotDecoded::damaged)? {
         samples.push_gray(row.data(), &mut gray);
     }
     Ok(gray)
@@ -56,8 +56,8 @@ fn row_by_row(reader: &mut PngReader<'_>, samples: Samples, size: Size) -> Resul
 
 /// Decodes an interlaced image at once: its rows come in seven passes and are only in order at the end.
 fn whole(reader: &mut PngReader<'_>, samples: Samples) -> Result<Vec<u8>, NotDecoded> {
-    let mut pixels = vec![0; reader.output_buffer_size().ok_or(NotDecoded::Damaged)?];
-    reader.next_frame(&mut pixels).map_err(|_| NotDecoded::Damaged)?;
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or_else(NotDecoded::too_large_for_memory)?];
+    reader.next_frame(&mut pixels).map_err(NotDecoded::damaged)?;
     let mut gray = Vec::new();
     samples.push_gray(&pixels, &mut gray);
     Ok(gray)

@@ -137,7 +137,7 @@ fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
         let mut told = 0;
         for end in 0..file.len() {
             match decode(&file[..end]) {
-                Err(fault @ NotDecoded::Damaged) => {
+                Err(fault @ NotDecoded::Damaged(_)) => {
                     assert!(
                         !fault.is_no_picture() && has_size(photo_type, &file[..end]),
                         "{photo_type:?} {end}"
@@ -171,7 +171,7 @@ fn half_a_jpeg_shows_its_upper_half() {
 fn half_a_png_or_webp_is_damaged() {
     for file in [receipt_photo::png(&picture()), webp(&picture())] {
         let file = file.expect("a photo");
-        assert_eq!(decode(&file[..file.len() / 2]), Err(NotDecoded::Damaged));
+        assert!(matches!(decode(&file[..file.len() / 2]), Err(NotDecoded::Damaged(_))));
     }
 }
 
@@ -236,7 +236,7 @@ fn the_largest_picture_has_40_million_pixels_and_sides_of_16384() {
         assert_eq!(Size::bounded(width, height).err(), Some(NotDecoded::TooManyPixels { width, height }));
     }
     for (width, height) in [(0, 1), (1, 0)] {
-        assert_eq!(Size::bounded(width, height).err(), Some(NotDecoded::Damaged));
+        assert!(matches!(Size::bounded(width, height), Err(NotDecoded::Damaged(_))));
     }
 }
 

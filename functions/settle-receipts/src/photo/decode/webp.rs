@@ -19,22 +19,22 @@ const METADATA_BYTES: usize = 256 * 1024;
 
 /// Width and height from the first chunk with a size.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
-    Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size().flatten())
+    Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size())
 }
 
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     for chunk in Chunks(photo.get(FILE_HEADER_BYTES..).unwrap_or_default()) {
         chunk.check()?;
     }
-    let mut decoder = WebPDecoder::new(Cursor::new(photo)).map_err(|_| NotDecoded::Damaged)?;
+    let mut decoder = WebPDecoder::new(Cursor::new(photo)).map_err(NotDecoded::damaged)?;
     if decoder.is_animated() {
         return Err(NotDecoded::Animated);
     }
     let (width, height) = decoder.dimensions();
     let size = Size::bounded(width, height)?;
     let samples = if decoder.has_alpha() { Samples::Rgba } else { Samples::Rgb };
-    let mut pixels = vec![0; decoder.output_buffer_size().ok_or(NotDecoded::Damaged)?];
-    decoder.read_image(&mut pixels).map_err(|_| NotDecoded::Damaged)?;
+    let mut pixels = vec![0; decoder.output_buffer_size().ok_or_else(NotDecoded::too_large_for_memory)?];
+    decoder.read_image(&mut pixels).map_err(NotDecoded::damaged)?;
     let mut gray = Vec::with_capacity(size.width * size.height);
     samples.push_gray(&pixels, &mut gray);
     decoder.set_memory_limit(METADATA_BYTES);
@@ -75,19 +75,25 @@ impl Chunk<'_> {
             b"ANIM" | b"ANMF" => return Err(NotDecoded::Animated),
             _ => {}
         }
-        let Some(size) = self.size() else { return Ok(()) };
-        let (width, height) = size.ok_or(NotDecoded::Damaged)?;
+        if !self.has_size() {
+            return Ok(());
+        }
+        let (width, height) = self.size().ok_or_else(|| NotDecoded::damaged("a size is cut off"))?;
         Size::bounded(width, height).map(|_| ())
     }
 
-    /// The size in a chunk: `None` for chunks without one, `Some(None)` if it is cut off.
-    fn size(&self) -> Option<Option<(u32, u32)>> {
-        Some(match self.name {
+    fn has_size(&self) -> bool {
+        matches!(self.name, b"VP8X" | b"VP8 " | b"VP8L")
+    }
+
+    /// The size in a chunk that has one; `None` if it is cut off.
+    fn size(&self) -> Option<(u32, u32)> {
+        match self.name {
             b"VP8X" => self.number(4).zip(self.number(6)).map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
             b"VP8 " => self.number(6).map(|sides| (sides & 0x3fff, (sides >> 16) & 0x3fff)),
             b"VP8L" => self.number(1).map(|sides| ((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)),
-            _ => return None,
-        })
+            _ => None,
+        }
     }
 
     /// Four bytes from `start` as a little-endian number.
