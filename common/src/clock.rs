@@ -8,10 +8,10 @@ use crate::domain::timestamp::Timestamp;
 
 /// A source of the time. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock(TimeSource);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum TimeSource {
     System,
     Manual(Arc<AtomicI64>),
 }
@@ -19,37 +19,37 @@ enum Source {
 impl Clock {
     /// The machine's clock.
     pub fn system() -> Self {
-        Self(Source::System)
+        Self(TimeSource::System)
     }
 
     /// A clock for tests: it stands still until it is moved.
     pub fn manual(start: Timestamp) -> Self {
-        Self(Source::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
+        Self(TimeSource::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
     }
 
     /// The time now.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::System => {
+            TimeSource::System => {
                 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
                 let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp::from_millis(0).after(since_epoch)
             }
-            Source::Manual(millis) => Timestamp::from_millis(millis.load(Ordering::SeqCst)),
+            TimeSource::Manual(millis) => Timestamp::from_millis(millis.load(Ordering::SeqCst)),
         }
     }
 
     /// Waits this long; a manual clock jumps ahead instead.
     pub async fn sleep(&self, span: Duration) {
         match &self.0 {
-            Source::System => tokio::time::sleep(span).await,
-            Source::Manual(_) => self.advance(span),
+            TimeSource::System => tokio::time::sleep(span).await,
+            TimeSource::Manual(_) => self.advance(span),
         }
     }
 
     /// Moves a manual clock forward; does nothing to the machine's clock.
     pub fn advance(&self, span: Duration) {
-        if let Source::Manual(millis) = &self.0 {
+        if let TimeSource::Manual(millis) = &self.0 {
             let step = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
             millis.fetch_add(step, Ordering::SeqCst);
         }

@@ -62,7 +62,7 @@ pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     match env.optional(HASTEN) {
         None => Ok(RetrySpeedup::default()),
         Some(times) => match times.parse() {
-            Ok(times @ 1..=1_000_000) => Ok(RetrySpeedup::by(times)),
+            Ok(times @ 1..=1_000_000) => Ok(RetrySpeedup::new(times)),
             Ok(_) | Err(_) => Err(malformed),
         },
     }

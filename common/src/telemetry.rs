@@ -75,7 +75,7 @@ pub struct RequestLine<'a> {
     /// The request's ids.
     pub ids: &'a RequestIds,
     /// The function that served it.
-    pub operation: &'a str,
+    pub function: &'a str,
     /// The scope of its key, once known.
     pub scope: Option<&'a Scope>,
     /// The public id of that key.
@@ -116,7 +116,7 @@ pub struct JobLine<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct EmfLine<'a> {
     timestamp: String,
     level: &'static str,
     message: &'static str,
@@ -165,12 +165,12 @@ struct Declarations<'a> {
 struct Declaration<'a> {
     namespace: &'static str,
     dimensions: &'static [&'static [&'static str]],
-    metrics: Vec<Metric<'a>>,
+    metrics: Vec<EmfMetric<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Metric<'a> {
+struct EmfMetric<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<&'static str>,
@@ -207,7 +207,7 @@ impl Telemetry {
         match self {
             Self::CloudWatch(service) => match serde_json::to_string(&request_metrics(service, line)) {
                 Ok(text) => self.write(&text),
-                Err(error) => tracing::error!(error = cause(&error), "a request's line is no JSON"),
+                Err(error) => tracing::error!(error = cause(&error), "a request's line is not valid JSON"),
             },
             Self::Terminal => self.write(&request_for_terminal(line)),
             Self::Off => {}
@@ -255,26 +255,26 @@ fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
 }
 
 impl<'a> Declarations<'a> {
-    /// The metrics of every line, whatever its outcome: its count and duration for each operation, its own metrics for
+    /// The metrics of every line, whatever its outcome: its count and duration for each function, its own metrics for
     /// the service.
     fn new(at: Timestamp, itself: &'static str, own: &'a [(&'static str, u64)]) -> Self {
-        let duration = Metric { name: "Duration", unit: Some("Milliseconds") };
+        let duration = EmfMetric { name: "Duration", unit: Some("Milliseconds") };
         let mut declarations = Self { timestamp: at.as_millis(), cloud_watch_metrics: Vec::new() };
         declarations.declare(&[&["service", "operation"]], vec![count(itself), duration]);
         if !own.is_empty() {
-            let own = own.iter().map(|(name, _)| Metric { name, unit: None }).collect();
+            let own = own.iter().map(|(name, _)| EmfMetric { name, unit: None }).collect();
             declarations.declare(&[&["service"]], own);
         }
         declarations
     }
 
-    fn declare(&mut self, dimensions: &'static [&'static [&'static str]], metrics: Vec<Metric<'a>>) {
+    fn declare(&mut self, dimensions: &'static [&'static [&'static str]], metrics: Vec<EmfMetric<'a>>) {
         self.cloud_watch_metrics.push(Declaration { namespace: NAMESPACE, dimensions, metrics });
     }
 }
 
-fn count(name: &str) -> Metric<'_> {
-    Metric { name, unit: Some("Count") }
+fn count(name: &str) -> EmfMetric<'_> {
+    EmfMetric { name, unit: Some("Count") }
 }
 
 fn work_declarations<'a>(line: &JobLine<'a>) -> Declarations<'a> {
@@ -290,7 +290,7 @@ fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
     let mut declarations = Declarations::new(line.at, "Requests", line.metrics);
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
-            if line.operation == CREATE_SUBMISSION.function {
+            if line.function == CREATE_SUBMISSION.function {
                 &[&["service", "campaign"], &["service", "campaign", "outcome"]]
             } else {
                 &[&["service", "campaign", "outcome"]]
@@ -316,8 +316,8 @@ fn job_for_terminal(line: &JobLine<'_>) -> String {
     format!("{time} --- {function}{scope} {outcome}{metrics} {duration_ms} ms{subject}{error_chain}")
 }
 
-fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
-    Line {
+fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> {
+    EmfLine {
         timestamp: line.at.to_string(),
         level: if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
         message: "request",
@@ -325,7 +325,7 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
         gateway_request_id: line.ids.gateway.as_deref(),
         lambda_request_id: invocation_id(),
         service,
-        operation: line.operation,
+        operation: line.function,
         campaign: line.scope.map(|scope| scope.campaign.as_str()),
         environment: line.scope.map(|scope| scope.environment.as_str()),
         key_id: line.key_id,
@@ -342,7 +342,7 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
 }
 
 fn request_for_terminal(line: &RequestLine<'_>) -> String {
-    let RequestLine { ids, operation, status, duration_ms, .. } = line;
+    let RequestLine { ids, function, status, duration_ms, .. } = line;
     let (time, request_id) = (time_of_day(line.at), &ids.request);
     let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
     let scope =
@@ -351,7 +351,7 @@ fn request_for_terminal(line: &RequestLine<'_>) -> String {
     let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
     let metrics = metrics_for_terminal(line.metrics);
     format!(
-        "{time} {status} {operation}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
+        "{time} {status} {function}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
     )
 }
 

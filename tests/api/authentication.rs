@@ -152,7 +152,7 @@ async fn revoking_a_key_takes_effect_within_five_seconds() {
 
 #[tokio::test]
 async fn a_live_key_works_on_production_alone() {
-    let service = Service::of_its_own(Options { stage: "staging", ..Options::default() });
+    let service = Service::with_options(Options { stage: "staging", ..Options::default() });
     let campaign = TestCampaign::on(&service, plain()).await;
     let reply = campaign.live("GET", CAMPAIGN).send().await;
     assert_eq!(

@@ -24,7 +24,7 @@ const DATABASE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 const REGIONS: u32 = 100;
 
 fn service() -> Service {
-    Service::of_its_own(Options { clock: Clock::manual(NOON), background: false, ..Options::default() })
+    Service::with_options(Options { clock: Clock::manual(NOON), background: false, ..Options::default() })
 }
 
 async fn set_up() -> (TestCampaign, Counter) {
@@ -235,7 +235,7 @@ async fn a_batch_that_names_no_shard_comes_again_and_the_end_of_a_window_is_noth
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stack_counts_by_itself() {
-    let service = Service::of_its_own(Options::default());
+    let service = Service::with_options(Options::default());
     let campaign = TestCampaign::on(&service, plain()).await;
     enter(&campaign, 0).await;
     let scope = campaign.scope(Environment::Live);

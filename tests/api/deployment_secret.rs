@@ -211,7 +211,7 @@ async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
 #[tokio::test]
 async fn a_secret_that_is_too_short_is_refused() {
     let stack = Options { deployment_secret: Some("short".to_owned()), ..Options::default() };
-    let service = Service::of_its_own(stack);
+    let service = Service::with_options(stack);
     let aws = Aws::for_function(&service.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&service.env, &aws).expect("a name");
     let error = secrets.current().await.expect_err("it is too short");

@@ -64,7 +64,7 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     // The stack fetched the deployment's secret at start-up, so decrypting the code book costs no round trip.
     let cold = {
         let dynamodb_url = Some(proxy.url.clone());
-        Service::of_its_own(Options {
+        Service::with_options(Options {
             dynamodb_url,
             clock: clock.clone(),
             background: false,
@@ -98,7 +98,7 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
 async fn a_warm_entry_is_one_call_of_ten_write_units() {
     let proxy = Proxy::start(Service::shared().database_url()).await;
     let dynamodb_url = Some(proxy.url.clone());
-    let service = Service::of_its_own(Options { dynamodb_url, background: false, ..Options::default() });
+    let service = Service::with_options(Options { dynamodb_url, background: false, ..Options::default() });
     let mut config = plain();
     config.consent = Some(ConsentText { version: "1".into(), en: "I agree".into(), sw: "Nakubali".into() });
     let campaign = TestCampaign::on(&service, config).await;

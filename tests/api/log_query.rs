@@ -50,11 +50,11 @@ struct Functions {
 
 impl Functions {
     async fn start() -> Self {
-        let database = Service::of_its_own(Options { background: false, ..Options::default() });
+        let database = Service::with_options(Options { background: false, ..Options::default() });
         let proxy = Proxy::start(database.database_url()).await;
         let dynamodb_url = Some(proxy.url.clone());
         let options = Options { dynamodb_url, background: false, hasten: 10_000, ..Options::default() };
-        let service = Service::of_its_own(options);
+        let service = Service::with_options(options);
         Self { service, proxy, _database: database, lines: Vec::new(), ids: Vec::new() }
     }
 

@@ -29,12 +29,12 @@ struct Seen(BTreeSet<Described>);
 impl Seen {
     async fn send(&mut self, sending: RequestBuilder) {
         let (reply, described) = sending.send_and_name().await;
-        let described = described.unwrap_or_else(|| panic!("no reply of an operation: {}", reply.text));
+        let described = described.unwrap_or_else(|| panic!("no reply of an endpoint: {}", reply.text));
         self.0.insert(described);
     }
 }
 
-/// A request to each operation that passes authentication.
+/// A request to each endpoint that passes authentication.
 fn to_each(campaign: &TestCampaign, key: &str) -> Vec<RequestBuilder> {
     let sending = |route: &common::http::routes::Route| {
         campaign.with_key(key, route.method, &route.path.replace("{id}", NO_ID))
@@ -42,7 +42,7 @@ fn to_each(campaign: &TestCampaign, key: &str) -> Vec<RequestBuilder> {
     ROUTES.iter().map(sending).collect()
 }
 
-/// Refusals of authentication and rate limits, for every operation.
+/// Refusals of authentication and rate limits, for every endpoint.
 async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCampaign) {
     let revoked = campaign.issue(Environment::Test, 100).await;
     campaign.revoke(&revoked).await;
@@ -78,7 +78,7 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
     }
 }
 
-/// Successful replies, and the refusals of each operation's own checks.
+/// Successful replies, and the refusals of each endpoint's own checks.
 async fn beyond_the_gate(
     seen: &mut Seen,
     codes: &TestCampaign,
@@ -181,14 +181,14 @@ async fn every_described_reply_can_be_had() {
         campaign.receipt = Some(ReceiptRules { required: false, ..without_typing(rules()) });
     })
     .await;
-    let staging = Service::of_its_own(Options { stage: "staging", ..Options::default() });
+    let staging = Service::with_options(Options { stage: "staging", ..Options::default() });
     let staging = TestCampaign::on(&staging, plain()).await;
     at_the_gate(&mut seen, &codes, &staging).await;
     beyond_the_gate(&mut seen, &codes, &receipts, &photos).await;
     in_progress(&mut seen).await;
 
     let never: Vec<_> = described().into_iter().filter(|described| !seen.0.contains(described)).collect();
-    // Every operation describes these failures; `internal_errors` and `faults` test them.
+    // Every endpoint describes these failures; `internal_errors` and `faults` test them.
     let failures = [Some("internal_error"), Some("service_unavailable")];
     let unexpected: Vec<_> =
         never.iter().filter(|(_, _, code)| !failures.contains(&code.as_deref())).collect();

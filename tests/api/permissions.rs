@@ -17,7 +17,7 @@ use common::runtime::event_handler::{EventContext, EventHandler};
 use common::store::retention::{RetentionSchedule, RetentionTable, Revised};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
-use local::partner::{Options as PartnerOptions, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use local::tables::TABLES;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
@@ -38,7 +38,7 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 
 /// A service with accelerated settling, or without background work, whose calls are recorded.
 fn recorded(record: &Record, background: bool) -> Service {
-    Service::of_its_own(Options {
+    Service::with_options(Options {
         proxy: Some(front(record.clone(), Arc::new(|_| true))),
         hasten: 600,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
@@ -173,7 +173,7 @@ async fn by_hand(service: &Service) {
     marker.handle(StorageEvent { records: vec![record] }).await.expect("no record fails");
     let sweeper: SweepUnsettled = function(service, "sweep-unsettled");
     sweeper.handle(Tick::default()).await.expect("it sweeps");
-    let settler = Settler::of(service);
+    let settler = Settler::new(service);
     settler.settle_due().await;
     assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
     ended(service, &sweeper).await;
@@ -216,7 +216,7 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     let entry = json!({ "phone": phone(1), "consent": true, "receipt_id": typed, "region": "Mwanza" });
     let sending = ended.with_key(&key, "POST", "/api/v1/submissions");
     let sent = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
-    Settler::of(service).settle_due().await;
+    Settler::new(service).settle_due().await;
     assert_eq!(ended.read(&key, &id_of(&sent)).await.field("state"), "accepted");
     let mut counter = Counter::new(&service.env, &service.clock);
     counter.count_all().await;

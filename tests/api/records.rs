@@ -21,7 +21,7 @@ use common::store::codes::CodeKey;
 use common::store::draws::Draws;
 use common::store::record_version;
 use image::{GrayImage, Luma};
-use local::partner::{Options as PartnerOptions, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use local::tables::TABLES;
 use receipt_photo::jpeg;
@@ -298,13 +298,13 @@ fn assert_last_release_reads(table: &str, items: &[Value]) {
 
 #[tokio::test]
 async fn every_record_carries_its_version_and_the_last_release_reads_it() {
-    let service = Service::of_its_own(Options {
+    let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         ..Options::default()
     });
-    let (settler, mut known) = (Settler::of(&service), Known::default());
+    let (settler, mut known) = (Settler::new(&service), Known::default());
     codes(&service, &mut known).await;
     receipts(&service, &settler, &mut known).await;
     partners(&service, &mut known).await;

@@ -32,7 +32,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A stack without background work, whose clock a test moves.
 fn still() -> Service {
     let clock = Clock::manual(NOON);
-    Service::of_its_own(Options { clock, background: false, ..Options::default() })
+    Service::with_options(Options { clock, background: false, ..Options::default() })
 }
 
 /// A campaign that ends in a day, and keeps phones for two days more and photos for one.
@@ -211,7 +211,7 @@ async fn nothing_goes_while_something_is_unsettled_or_the_campaign_has_no_end() 
     let test = deletion(&campaign, Environment::Test, PersonalData::Phones).await.expect("it is done");
     assert!(test.finished_at.is_some(), "the other environment does not wait");
 
-    Settler::of(&service).settle_due().await;
+    Settler::new(&service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
     assert_eq!(submissions(&service).count_unsettled(&scope).await.expect("it answers"), 0);
     sweep_an_hour_later(&service).await;

@@ -21,7 +21,7 @@ use service_tests::service::{NOON, Service};
 /// A stack over this database, behind a proxy that can throttle its tables.
 async fn stack_over(database: &Service) -> (Service, Proxy) {
     let proxy = Proxy::start(database.database_url()).await;
-    let service = Service::of_its_own(Options {
+    let service = Service::with_options(Options {
         dynamodb_url: Some(proxy.url.clone()),
         clock: Clock::manual(NOON),
         background: false,
@@ -69,7 +69,7 @@ impl Due {
 /// The simulated partner.
 async fn partner() -> SimulatedPartner {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::Options { secret, ..local::partner::Options::default() };
+    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
     SimulatedPartner::serve(options).await.expect("it serves")
 }
 
@@ -84,9 +84,9 @@ fn throttle_all(proxy: &Proxy, service: &Service, variable: &'static str) {
 /// have to wait; later all of them succeed, once.
 async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
     let partner = partner().await;
-    let database = Service::of_its_own(Options { background: false, ..Options::default() });
+    let database = Service::with_options(Options { background: false, ..Options::default() });
     let (service, proxy) = stack_over(&database).await;
-    let settler = Settler::of(&service);
+    let settler = Settler::new(&service);
     let codes = TestCampaign::on(&service, plain()).await;
     let mut config = plain();
     receipts_alone(&mut config);
@@ -186,7 +186,7 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
 #[tokio::test]
 async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_leaves_none_to_an_operator() {
     let partner = partner().await;
-    let database = Service::of_its_own(Options { background: false, ..Options::default() });
+    let database = Service::with_options(Options { background: false, ..Options::default() });
     let (service, proxy) = stack_over(&database).await;
     let mut config = plain();
     code_and_receipt(&mut config);
@@ -196,7 +196,7 @@ async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_l
     service.clock.advance(Duration::from_secs(1));
 
     throttle_all(&proxy, &service, "CODES_TABLE");
-    let settlers = [Settler::of(&service), Settler::of(&service)];
+    let settlers = [Settler::new(&service), Settler::new(&service)];
     for _ in 0..6 {
         join_all(due.iter().zip(&settlers).map(|(due, settler)| due.deliver(settler))).await;
         service.clock.advance(STEP_LEASE);

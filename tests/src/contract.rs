@@ -18,7 +18,7 @@ struct Contract {
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 
-/// Operation id, status and, for an error, its code.
+/// Endpoint id, status and, for an error, its code.
 pub type Described = (String, u16, Option<String>);
 
 /// Checks status, headers and body of a reply against the description, and panics when they differ. Returns which
@@ -30,9 +30,9 @@ pub fn check(method: &str, path: &str, reply: &Reply) -> Option<Described> {
 /// Every reply in the description.
 pub fn described() -> Vec<Described> {
     let mut all = Vec::new();
-    for operation in CONTRACT.paths.values().filter_map(Value::as_object).flat_map(Map::values) {
-        let id = operation["operationId"].as_str().expect("an id");
-        for (status, described) in operation["responses"].as_object().expect("responses") {
+    for endpoint in CONTRACT.paths.values().filter_map(Value::as_object).flat_map(Map::values) {
+        let id = endpoint["operationId"].as_str().expect("an id");
+        for (status, described) in endpoint["responses"].as_object().expect("responses") {
             let status = status.parse().expect("a status");
             match described["x-error-codes"].as_array() {
                 None => all.push((id.to_owned(), status, None)),
@@ -100,14 +100,14 @@ impl Contract {
             }
             return None;
         };
-        let operation = methods.get(&method.to_ascii_lowercase()).filter(|_| method == method.to_uppercase());
-        let (operation, wrong_method) = match operation {
-            Some(operation) => (operation, false),
+        let endpoint = methods.get(&method.to_ascii_lowercase()).filter(|_| method == method.to_uppercase());
+        let (endpoint, wrong_method) = match endpoint {
+            Some(endpoint) => (endpoint, false),
             None => (methods.values().next().expect("a method"), true),
         };
         assert_eq!(reply.status == 405, wrong_method, "{template} takes another method: {shown}");
         let status = reply.status.as_u16();
-        let described = &operation["responses"][status.to_string()];
+        let described = &endpoint["responses"][status.to_string()];
         assert!(described.is_object(), "not described: {shown}");
         for (name, header) in described["headers"].as_object().expect("headers") {
             let component = header["$ref"].as_str().and_then(|link| link.rsplit('/').next());
@@ -123,7 +123,7 @@ impl Contract {
         if let Some(codes) = described["x-error-codes"].as_array().filter(|_| !reply.text.is_empty()) {
             assert!(codes.contains(&json!(code)), "no such error here: {shown}");
         }
-        Some((operation["operationId"].as_str().expect("an id").to_owned(), status, code))
+        Some((endpoint["operationId"].as_str().expect("an id").to_owned(), status, code))
     }
 
     /// The path template that matches a path, and its methods. A fixed path wins over one with a parameter.

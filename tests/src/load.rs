@@ -12,7 +12,7 @@ use common::domain::campaign::WrongCodeLimit;
 use common::domain::scope::Environment;
 use common::store::submissions::{NEXT_STEP, Submissions};
 use futures_util::future::join_all;
-use local::partner::{Options as PartnerOptions, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -204,7 +204,7 @@ impl Fixture {
         fault_injection.disarm();
         // The IAM guard runs in front of the proxy, on the other stack.
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
-        let behind = Service::of_its_own(Options {
+        let behind = Service::with_options(Options {
             background: false,
             proxy: Some(nothing_between),
             hasten: HASTEN,
@@ -212,7 +212,7 @@ impl Fixture {
         });
         let url = |variable| behind.env.required(variable).expect("the stack sets it");
         let proxy = Proxy::start(url("AWS_ENDPOINT_URL_DYNAMODB")).await;
-        let service = Service::of_its_own(Options {
+        let service = Service::with_options(Options {
             dynamodb_url: Some(proxy.url.clone()),
             tax_authority_url: Some(fault_injection.in_front_of(&url("TAX_AUTHORITY_URL")).await),
             background: matches!(transport, Transport::Http),

@@ -44,7 +44,7 @@ enum Condition {
 }
 
 impl Condition {
-    fn of(statement: &Value) -> Self {
+    fn from_statement(statement: &Value) -> Self {
         let condition = &statement["Condition"];
         let names = |names: &Value| serde_json::from_value(names.clone()).expect("names");
         match condition.as_object().map(|parts| parts.iter().collect::<Vec<_>>()).as_deref() {
@@ -109,7 +109,7 @@ fn policy(role: &str) -> Vec<Statement> {
         let actions: Vec<String> = serde_json::from_value(statement["Action"].clone()).expect("actions");
         let all = statement["Resource"].as_array().expect("resources");
         let resources = all.iter().map(|resource| resource_of(&actions[0], resource, &names)).collect();
-        let (allows, condition) = (statement["Effect"] == "Allow", Condition::of(statement));
+        let (allows, condition) = (statement["Effect"] == "Allow", Condition::from_statement(statement));
         Statement { allows, actions, resources, condition }
     };
     statements.map(statement).collect()

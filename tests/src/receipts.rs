@@ -152,7 +152,7 @@ pub struct Settler {
 }
 
 impl Settler {
-    pub fn of(service: &Service) -> Self {
+    pub fn new(service: &Service) -> Self {
         let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
         Self {
             service: service.clone(),

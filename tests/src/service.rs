@@ -73,13 +73,13 @@ impl Service {
     }
 
     /// A separate stack.
-    pub fn of_its_own(options: Options) -> Self {
+    pub fn with_options(options: Options) -> Self {
         start_on_a_thread(options).service()
     }
 
     /// A separate stack with this clock.
     pub fn with_clock(clock: Clock) -> Self {
-        Self::of_its_own(Options { clock, ..Options::default() })
+        Self::with_options(Options { clock, ..Options::default() })
     }
 
     /// A separate stack whose clock stands at [`NOON`] until a test advances it.
@@ -92,14 +92,14 @@ impl Service {
         let proxy = Proxy::start(Self::shared().database_url()).await;
         let options =
             Options { dynamodb_url: Some(proxy.url.clone()), background: false, ..Options::default() };
-        (Self::of_its_own(options), proxy)
+        (Self::with_options(options), proxy)
     }
 }
 
 impl Service {
     /// A second stack over the same database.
     pub fn beside(&self, options: Options) -> Self {
-        Self::of_its_own(Options { dynamodb_url: Some(self.database_url()), ..options })
+        Self::with_options(Options { dynamodb_url: Some(self.database_url()), ..options })
     }
 
     pub fn database_url(&self) -> String {

@@ -127,9 +127,10 @@ impl Photos {
     pub async fn delete_some(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting the photos of a campaign";
         /// About a second's work.
-        const MOST: i32 = 400;
+        const MAX_OBJECTS: i32 = 400;
         const MAX_CONCURRENCY: usize = 16;
-        let list = self.aws.s3().list_objects_v2().bucket(&self.bucket).prefix(prefix(scope)).max_keys(MOST);
+        let list =
+            self.aws.s3().list_objects_v2().bucket(&self.bucket).prefix(prefix(scope)).max_keys(MAX_OBJECTS);
         let listed = list.send().await.map_err(StoreError::during(ACTION))?;
         let deletions =
             listed.contents.unwrap_or_default().into_iter().filter_map(|object| object.key).map(|key| {

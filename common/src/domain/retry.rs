@@ -15,7 +15,7 @@ const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
 /// Minutes before the next look-up after throttling; the last one repeats.
 const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
 /// Minutes before the next look-up after a failure of the authority or the network; the last one repeats.
-const TROUBLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
+const UNAVAILABLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
 /// Seconds before the next request to a partner; the last one repeats.
 const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
 /// Minutes before the next read of an unreadable record; the last one repeats.
@@ -39,7 +39,7 @@ impl Default for RetrySpeedup {
 
 impl RetrySpeedup {
     /// Divides by `times`; 0 counts as 1.
-    pub fn by(times: u32) -> Self {
+    pub fn new(times: u32) -> Self {
         Self(times.max(1))
     }
 
@@ -86,7 +86,7 @@ pub enum LookupFailure {
     /// The authority throttled us.
     Throttled,
     /// The authority or the network failed.
-    Trouble,
+    Unavailable,
 }
 
 /// Counters of a receipt's look-ups that gave no record.
@@ -129,9 +129,9 @@ impl LookupFailures {
                 Self { throttled: self.throttled + 1, unanswered_since, ..self },
                 nth_or_last(&THROTTLED_WAITS, self.throttled),
             ),
-            LookupFailure::Trouble => (
+            LookupFailure::Unavailable => (
                 Self { trouble: self.trouble + 1, unanswered_since, ..self },
-                nth_or_last(&TROUBLE_WAITS, self.trouble),
+                nth_or_last(&UNAVAILABLE_WAITS, self.trouble),
             ),
         };
         let decision = match retry.gives_up(since) {
@@ -211,19 +211,19 @@ mod tests {
 
     #[test]
     fn an_operator_takes_over_after_a_day_without_an_answer() {
-        let (trouble, end) = waits(LookupFailure::Trouble, RetrySpeedup::default());
+        let (trouble, end) = waits(LookupFailure::Unavailable, RetrySpeedup::default());
         assert_eq!((trouble.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
         assert!((1_440..1_440 + 120).contains(&trouble.iter().sum::<u64>()), "{trouble:?}");
         let (throttled, end) = waits(LookupFailure::Throttled, RetrySpeedup::default());
         assert_eq!((throttled.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
-        let sped_up = waits(LookupFailure::Throttled, RetrySpeedup::by(100)).0;
+        let sped_up = waits(LookupFailure::Throttled, RetrySpeedup::new(100)).0;
         assert_eq!(sped_up, throttled, "a speed-up changes no number of attempts");
     }
 
     #[test]
     fn an_answer_ends_the_time_without_one() {
         let now = retry(START, RetrySpeedup::default());
-        let (failures, _) = LookupFailures::default().after(LookupFailure::Trouble, now);
+        let (failures, _) = LookupFailures::default().after(LookupFailure::Unavailable, now);
         let (failures, _) = failures.after(LookupFailure::Missing, now);
         assert_eq!(failures, LookupFailures { missing: 1, ..LookupFailures::default() });
     }
@@ -235,7 +235,11 @@ mod tests {
     }
 
     fn any_failure() -> impl Strategy<Value = LookupFailure> {
-        prop::sample::select(vec![LookupFailure::Missing, LookupFailure::Throttled, LookupFailure::Trouble])
+        prop::sample::select(vec![
+            LookupFailure::Missing,
+            LookupFailure::Throttled,
+            LookupFailure::Unavailable,
+        ])
     }
 
     proptest! {

@@ -19,7 +19,7 @@ use super::code::Code;
 use super::entrant_id::{EntrantId, StoredPhone};
 use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::{Language, MessageKey};
-use super::partner::reply::Upstream;
+use super::partner::reply::PartnerMessage;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
@@ -77,7 +77,7 @@ pub struct Submission {
     pub partner_code: Option<Code>,
     /// The partner's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<PartnerMessage>,
     /// The operator's decision, if an operator settled or corrected it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
@@ -334,7 +334,7 @@ impl Submission {
     /// The submission without its personal data: its reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
-        let upstream = self.upstream.clone().map(|upstream| Upstream { message: None, ..upstream });
+        let upstream = self.upstream.clone().map(|upstream| PartnerMessage { message: None, ..upstream });
         let wordless =
             |decision: &Option<OperatorDecision>| decision.clone().map(OperatorDecision::without_words);
         let past = |past: &PastState| PastState { decision: wordless(&past.decision), ..past.clone() };
@@ -381,9 +381,9 @@ impl Submission {
     /// than the next planned step, and is long while an operator is reviewing.
     pub fn poll_after_seconds(&self, now: Timestamp) -> Option<u64> {
         /// Fast enough to feel immediate.
-        const SHORTEST: u64 = 2;
+        const MIN_SECONDS: u64 = 2;
         /// Slow enough to cost nothing.
-        const LONGEST: u64 = 30;
+        const MAX_SECONDS: u64 = 30;
         /// An operator takes minutes at least.
         const WHILE_REVIEWED: u64 = 300;
         /// A tenth of the age keeps the number of polls logarithmic.
@@ -395,7 +395,7 @@ impl Submission {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);
-        let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(SHORTEST, LONGEST);
+        let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(MIN_SECONDS, MAX_SECONDS);
         let planned = self.settling.as_ref().and_then(PendingSettlement::next_attempt_at);
         let until_planned = planned.map_or(Duration::ZERO, |planned| planned.since(now));
         Some(by_age.max(until_planned.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX)))

@@ -31,7 +31,7 @@ pub struct Reply {
     /// The reference of the submission, for the log.
     pub reference: Option<String>,
     /// More fields for the log.
-    pub notes: LogFields,
+    pub log_fields: LogFields,
     /// The status of the limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
@@ -100,7 +100,7 @@ impl Reply {
             outcome: None,
             subject: None,
             reference: None,
-            notes: LogFields::default(),
+            log_fields: LogFields::default(),
             limits: Vec::new(),
         }
     }
@@ -121,8 +121,8 @@ impl Reply {
 
     /// Adds fields for the log.
     #[must_use]
-    pub fn with_log_fields(mut self, notes: LogFields) -> Self {
-        self.notes = notes;
+    pub fn with_log_fields(mut self, log_fields: LogFields) -> Self {
+        self.log_fields = log_fields;
         self
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::domain::campaign::Campaign;
 use crate::domain::ids::SubmissionId;
 use crate::domain::message::{Language, MessageKey};
-use crate::domain::partner::reply::Upstream;
+use crate::domain::partner::reply::PartnerMessage;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
 use crate::domain::timestamp::Timestamp;
@@ -63,7 +63,7 @@ pub struct SubmissionObject<'a> {
     /// Consent that the consumer gave, at `created_at`. Null for submissions made before consent was recorded.
     consent: Option<ConsentObject<'a>>,
     /// The partner's own reply, if a partner checks codes. Unstable: never branch on it.
-    upstream: Option<&'a Upstream>,
+    upstream: Option<&'a PartnerMessage>,
     /// Creation time.
     #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     created_at: String,

@@ -166,18 +166,18 @@ pub trait HttpHandler: Send + Sync {
 /// An endpoint behind the key check.
 pub struct ApiHandler<O> {
     context: AppContext,
-    operation: O,
+    handler: O,
 }
 
 impl<O: Endpoint> ApiHandler<O> {
     /// Connects the endpoint to its tables.
     pub fn new(context: AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { operation: O::connect(&context)?, context })
+        Ok(Self { handler: O::connect(&context)?, context })
     }
 
     /// Runs [`Endpoint::prepare`].
     pub async fn prepare(&self) {
-        self.operation.prepare().await;
+        self.handler.prepare().await;
     }
 
     async fn run(
@@ -197,7 +197,7 @@ impl<O: Endpoint> ApiHandler<O> {
             campaign: request.header("svc-campaign"),
         };
         let prefetch = |scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet| {
-            self.operation.prefetch(&request, scope, campaign, batch);
+            self.handler.prefetch(&request, scope, campaign, batch);
         };
         let AppContext { authenticator, responder, .. } = &self.context;
         let authenticating = authenticator.authenticate(credentials, prefetch, caller, received_at);
@@ -207,7 +207,7 @@ impl<O: Endpoint> ApiHandler<O> {
         let http = request;
         let request = ApiRequest { received_at, deadline, scope, campaign, http, prefetched, clock };
         // Boxed, like all large futures: a test's thread has a stack of two megabytes.
-        Box::pin(self.operation.handle(request)).await
+        Box::pin(self.handler.handle(request)).await
     }
 }
 
@@ -240,7 +240,7 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
 /// Runs a request's work; a panic becomes an ordinary internal error.
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
-    result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
+    result.unwrap_or_else(|_| Err(Error::internal("the handler panicked")))
 }
 
 /// The security metric for an outcome that, in large numbers, indicates guessing of keys or codes.
@@ -267,19 +267,19 @@ impl Responder {
     /// Renders the result of a request and logs its line.
     pub fn reply(
         &self,
-        operation: &str,
+        function: &str,
         ids: &RequestIds,
         started: Timestamp,
         caller: &Caller,
         result: Result<Reply, Error>,
     ) -> Response<Body> {
-        self.reply_counting(operation, ids, started, caller, result, &[])
+        self.reply_counting(function, ids, started, caller, result, &[])
     }
 
     /// Like [`Self::reply`], with more metrics in the line.
     fn reply_counting(
         &self,
-        operation: &str,
+        function: &str,
         ids: &RequestIds,
         started: Timestamp,
         caller: &Caller,
@@ -288,7 +288,7 @@ impl Responder {
     ) -> Response<Body> {
         let (mut reply, error_chain) = match result {
             Ok(reply) => {
-                let error_chain = reply.notes.error_chain.clone();
+                let error_chain = reply.log_fields.error_chain.clone();
                 (reply, error_chain)
             }
             Err(error) => {
@@ -300,7 +300,7 @@ impl Responder {
         if let Some(rate_limit) = caller.rate_limit {
             reply.limits.insert(0, rate_limit);
         }
-        let mut metrics = reply.notes.metrics.clone();
+        let mut metrics = reply.log_fields.metrics.clone();
         metrics.extend(counted);
         let scope = caller.key.as_ref().map(|key| &key.scope);
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
@@ -312,7 +312,7 @@ impl Responder {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
             ids,
-            operation,
+            function,
             scope,
             key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
             subject: reply.subject.as_deref(),

@@ -1,7 +1,7 @@
 //! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
 mod blocklist;
-mod moving;
+mod rekey;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;

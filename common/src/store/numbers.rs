@@ -14,7 +14,7 @@ use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::{Item, StoreError, entrants, number, read_number, read_text, required, submissions, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::numbers::mark::{Mark, Step};
+use crate::domain::numbers::mark::{ShardCheckpoint, Step};
 use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -44,7 +44,7 @@ pub enum CountResult {
     /// It was written.
     Counted,
     /// Nothing was written, because this mark is stored instead of the expected one.
-    OtherMark(Option<Mark>),
+    OtherMark(Option<ShardCheckpoint>),
 }
 
 /// The table.
@@ -73,7 +73,7 @@ impl Numbers {
     pub async fn count(
         &self,
         shard: &str,
-        before: Option<&Mark>,
+        before: Option<&ShardCheckpoint>,
         step: Step,
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
@@ -106,11 +106,11 @@ impl Numbers {
     fn move_mark(
         &self,
         shard: &str,
-        before: Option<&Mark>,
-        mark: &Mark,
+        before: Option<&ShardCheckpoint>,
+        mark: &ShardCheckpoint,
         now: Timestamp,
     ) -> Result<Update, StoreError> {
-        let part = |mark: &Mark| number(mark.cells.unwrap_or(0));
+        let part = |mark: &ShardCheckpoint| number(mark.cells.unwrap_or(0));
         let update = self
             .table
             .update(format!("{MARK}#{shard}"))
@@ -230,11 +230,11 @@ fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
     scope.key(format_args!("{}#{day}", metric.as_str()))
 }
 
-fn read_mark(item: &Item) -> Result<Mark, StoreError> {
+fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     FIRST.check(item, READING)?;
     let sequence = required(read_text(item, "sequence"), READING)?;
     let cells: usize = required(read_number(item, "counted_cells"), READING)?;
-    Ok(Mark {
+    Ok(ShardCheckpoint {
         sequence: sequence.parse().map_err(StoreError::during(READING))?,
         cells: (cells > 0).then_some(cells),
     })

@@ -71,7 +71,7 @@ struct EventLayer<W> {
 
 impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         match self.telemetry {
             Telemetry::CloudWatch(service) => (self.write)(&as_json(service, event, fields).to_string()),
@@ -82,13 +82,13 @@ impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
 }
 
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
     error_chain: Vec<String>,
     others: Map<String, Value>,
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.others.insert(field.name().to_owned(), json!(value));
     }
@@ -123,7 +123,7 @@ impl Visit for Fields {
     }
 }
 
-fn as_json(service: &str, event: &Event<'_>, fields: Fields) -> Value {
+fn as_json(service: &str, event: &Event<'_>, fields: EventFields) -> Value {
     let mut line = fields.others;
     let level = event.metadata().level().as_str();
     line.extend([
@@ -140,7 +140,7 @@ fn as_json(service: &str, event: &Event<'_>, fields: Fields) -> Value {
     Value::Object(line)
 }
 
-fn for_terminal(event: &Event<'_>, fields: &Fields) -> String {
+fn for_terminal(event: &Event<'_>, fields: &EventFields) -> String {
     let level = event.metadata().level();
     let others: String = fields.others.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     let error_chain: String = fields.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();

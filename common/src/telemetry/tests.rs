@@ -7,7 +7,7 @@ fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> RequestLine<'a> {
         at: Timestamp::from_millis(1_767_214_800_007),
         duration_ms: 4,
         ids,
-        operation: "create-submission",
+        function: "create-submission",
         scope: Some(scope),
         key_id: Some("abc"),
         subject: Some("s-1"),
@@ -98,9 +98,9 @@ fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
     );
 }
 
-/// The dimensions of a request beyond those of its operation.
+/// The dimensions of a request beyond those of its function.
 fn dimensions(
-    operation: &str,
+    function: &str,
     environment: Option<Environment>,
     outcome: Option<&str>,
 ) -> Vec<serde_json::Value> {
@@ -110,7 +110,7 @@ fn dimensions(
         at: Timestamp::from_millis(0),
         duration_ms: 4,
         ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
-        operation,
+        function,
         scope: scope.as_ref(),
         key_id: None,
         subject: None,
@@ -131,11 +131,11 @@ fn a_campaign_is_counted_for_live_entry_attempts_alone() {
         let counted = dimensions("create-submission", Some(Environment::Live), Some(outcome));
         assert_eq!(counted, std::slice::from_ref(&attempt), "{outcome}");
     }
-    for (operation, outcome) in
+    for (function, outcome) in
         [("get-submission", "not_found"), ("check-code", "usable"), ("lookup-submissions", "rate_limited")]
     {
-        let counted = dimensions(operation, Some(Environment::Live), Some(outcome));
-        assert_eq!(counted, [json!([["service", "campaign", "outcome"]])], "{operation}");
+        let counted = dimensions(function, Some(Environment::Live), Some(outcome));
+        assert_eq!(counted, [json!([["service", "campaign", "outcome"]])], "{function}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::config::ConfigError;
-use common::domain::numbers::mark::{Mark, next_step};
+use common::domain::numbers::mark::{ShardCheckpoint, next_step};
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
 use common::runtime::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
@@ -23,7 +23,7 @@ pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,
     /// The marks that this environment wrote or was refused with, by shard. An outdated one costs a refused transaction.
-    marks: Mutex<HashMap<String, Mark>>,
+    marks: Mutex<HashMap<String, ShardCheckpoint>>,
 }
 
 impl EventHandler for CountChanges {
@@ -96,7 +96,7 @@ impl CountChanges {
         })
     }
 
-    fn marks(&self) -> MutexGuard<'_, HashMap<String, Mark>> {
+    fn marks(&self) -> MutexGuard<'_, HashMap<String, ShardCheckpoint>> {
         // Each mark is a copy of a record, so it is right even after a panic.
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }

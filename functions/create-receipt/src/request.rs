@@ -36,7 +36,7 @@ impl CreateReceiptRequest {
         let body = request.http.json()?;
         let source = body.read(|fields| {
             let kind = fields.required("type", |fields, name| {
-                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::named)
+                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::from_name)
             });
             match kind? {
                 Kind::Photo => photo(fields),
@@ -66,7 +66,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         match name {
             "photo" => Some(Self::Photo),
             "typed" => Some(Self::Typed),

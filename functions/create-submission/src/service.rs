@@ -176,7 +176,7 @@ impl SubmissionService {
         log_fields.metrics.extend(outcome.metrics());
         let retry = RetryContext { now: api.now(), speedup: self.speedup, jitter: random::unit_f64() };
         let entries = api.campaign.entries_per_submission;
-        let Ok(after) = outcome.applied_to(&before, entries, retry) else {
+        let Ok(after) = outcome.apply(&before, entries, retry) else {
             self.partners.release(lease, before.submission_id).await;
             return Ok(before);
         };

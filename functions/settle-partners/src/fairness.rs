@@ -36,7 +36,7 @@ impl SettlePartners {
     async fn pass_turn(&self, message: &SettleMessage) -> Result<Option<SettleMessage>, StoreError> {
         let now = self.worker.now();
         let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
-        if self.alone_at().is_some_and(is_recent) || !self.worker.is_due(message).await {
+        if self.no_other_campaign_due_at().is_some_and(is_recent) || !self.worker.is_due(message).await {
             return Ok(None);
         }
         let last = self.turns.last().await?;
@@ -45,12 +45,13 @@ impl SettlePartners {
         let passed = self.turns.pass(last.as_ref(), next, now).await?;
         // After its own turn, every other campaign goes before it: none is due.
         let is_alone = other.is_none() && last.as_ref() == Some(&message.scope);
-        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner) = is_alone.then_some(now);
+        *self.no_other_campaign_due_at.lock().unwrap_or_else(PoisonError::into_inner) =
+            is_alone.then_some(now);
         // Otherwise another worker has the other campaign's turn.
         Ok(other.filter(|_| passed))
     }
 
-    fn alone_at(&self) -> Option<Timestamp> {
-        *self.alone_at.lock().unwrap_or_else(PoisonError::into_inner)
+    fn no_other_campaign_due_at(&self) -> Option<Timestamp> {
+        *self.no_other_campaign_due_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -29,7 +29,7 @@ pub struct SettlePartners {
     partners: PartnerGateway,
     turns: PartnerTurns,
     /// When no other campaign was due, if that was the last look.
-    alone_at: Mutex<Option<Timestamp>>,
+    no_other_campaign_due_at: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
 
@@ -42,7 +42,7 @@ impl EventHandler for SettlePartners {
             worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&context.env, &context.aws)?,
             turns: PartnerTurns::from_env(&context.env, &context.aws.dynamodb())?,
-            alone_at: Mutex::default(),
+            no_other_campaign_due_at: Mutex::default(),
             secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
     }
@@ -108,7 +108,7 @@ impl SettlePartners {
         campaign: Option<&Campaign>,
     ) -> Result<JobOutcome, Error> {
         let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
-        let Ok(after) = outcome.applied_to(before, entries, self.worker.retry()) else {
+        let Ok(after) = outcome.apply(before, entries, self.worker.retry()) else {
             return Ok("already_settled".into());
         };
         let wrong_code_in = campaign.filter(|_| outcome.is_wrong_code());

@@ -49,8 +49,8 @@ impl SettleReceipts {
         }
         let looking_up = self.authority.look_up(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
-        let answer = answer.unwrap_or(Answer::Trouble(PortalError::Deadline));
-        if let Answer::Trouble(error) = &answer {
+        let answer = answer.unwrap_or(Answer::Unavailable(PortalError::Deadline));
+        if let Answer::Unavailable(error) = &answer {
             let subject = submission.submission_id;
             tracing::warn!(error = telemetry::cause(error), %subject, "the tax authority gave no answer");
         }

@@ -133,7 +133,7 @@ impl SettleReceipts {
     async fn conclude(&self, before: &Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
         let now = self.worker.now();
         loop {
-            let Ok(after) = outcome.applied_to(before, now) else {
+            let Ok(after) = outcome.apply(before, now) else {
                 return Ok("already_settled".into());
             };
             let wrong_code_in = match outcome.receipt_time_mismatch {

@@ -117,7 +117,7 @@ impl StepOutcome {
             }
             Answer::NotFoundYet => LookupFailure::Missing,
             Answer::Throttled => LookupFailure::Throttled,
-            Answer::Trouble(_) | Answer::Unexpected(_) => LookupFailure::Trouble,
+            Answer::Unavailable(_) | Answer::Unexpected(_) => LookupFailure::Unavailable,
         };
         let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
         let findings = Findings { anomaly: anomaly(answer), ..outcome.findings };
@@ -126,7 +126,7 @@ impl StepOutcome {
 
     /// A failure of the service itself, retried like a failure of the tax authority.
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
-        let outcome = Self::from_lookup_failure(LookupFailure::Trouble, submission, None, retry);
+        let outcome = Self::from_lookup_failure(LookupFailure::Unavailable, submission, None, retry);
         let findings = Findings { anomaly: Some("a part of the service failed".into()), ..outcome.findings };
         Self { findings, obstacle: Some("service_failed"), ..outcome }
     }
@@ -207,11 +207,7 @@ impl StepOutcome {
         if self.is_blocked_upstream() { with_stale_metric(logged, after) } else { logged }
     }
 
-    pub(crate) fn applied_to(
-        &self,
-        before: &Submission,
-        now: Timestamp,
-    ) -> Result<Submission, AlreadySettled> {
+    pub(crate) fn apply(&self, before: &Submission, now: Timestamp) -> Result<Submission, AlreadySettled> {
         before.apply(&self.transition, self.findings.clone(), now)
     }
 }
@@ -223,7 +219,7 @@ fn anomaly(answer: &Answer) -> Option<Anomaly> {
             summary: format!("{} at {} (status {})", page.why, page.final_path, page.status),
             excerpt: Some(page.excerpt.clone()),
         }),
-        Answer::Trouble(trouble) => Some(trouble.as_str().into()),
+        Answer::Unavailable(trouble) => Some(trouble.as_str().into()),
         Answer::RefererRefused => {
             Some("the authority did not recognise our request as one from a receipt's page".into())
         }

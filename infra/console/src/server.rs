@@ -15,7 +15,7 @@ use crate::state::Console;
 use crate::{assets, failure, pages, safety};
 
 /// How long requests in flight may take after the end.
-const LAST_REQUESTS: Duration = Duration::from_secs(3);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often idleness is checked. Requests are refused exactly from the limit on.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
@@ -85,7 +85,7 @@ impl Server {
         };
         // Without receivers it has already stopped.
         let _ = stop.send(true);
-        let _ = tokio::time::timeout(LAST_REQUESTS, serving).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
         screens::write_all(&console).await?;
         Ok(ended)
     }

@@ -45,11 +45,11 @@ fn file(description: &Value, request: &Request, number: usize) -> (String, Strin
     let suffix = example.map(|name| format!("-{name}")).unwrap_or_default();
     let file_name = format!("bruno/{number:02}-{}{suffix}.bru", route.function);
     let method = route.method.to_ascii_lowercase();
-    let operation = at(description, &["paths", route.path, &method]);
-    let media = at(operation, &["requestBody", "content", "application/json"]);
+    let endpoint = at(description, &["paths", route.path, &method]);
+    let media = at(endpoint, &["requestBody", "content", "application/json"]);
     let first = || at(media, &["x-order"]).as_array()?.first()?.as_str();
     let example = example.or_else(first).map(|name| at(media, &["examples", name]));
-    let summary = text_of(operation, "summary");
+    let summary = text_of(endpoint, "summary");
     let name = match example.map(|example| text_of(example, "summary")) {
         Some(example) => format!("{summary} ({})", example.to_lowercase()),
         None => summary.to_owned(),

@@ -9,7 +9,7 @@ use crate::schemas;
 
 /// Limits as a structured field: `"key";q=600;w=60, "address";q=30;w=600`.
 const LIMITS: &str = "^\"[a-z]+\"(;[a-z]+=[0-9]+)+(, \"[a-z]+\"(;[a-z]+=[0-9]+)+)*$";
-/// Enough for three limits, the most of any operation.
+/// Enough for three limits, the most of any endpoint.
 const LIMITS_CHARS: usize = 200;
 /// The maximum wait of any limit, in seconds.
 const MAX_WAIT: u64 = 86_400;

@@ -2,15 +2,15 @@
 //! reference serves the generated file, so no function contains the generator.
 //!
 //! - `schemas` generates objects from types; `requests` has the request objects, which the service has no types for;
-//! - `operations` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
+//! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
 //! - `info` has the introduction, `examples` the examples, `schema` the building blocks of hand-written schemas;
 //! - `bruno` makes a collection of requests.
 
 mod bruno;
+mod endpoints;
 mod examples;
 mod headers;
 mod info;
-mod operations;
 mod parameters;
 mod requests;
 mod schema;
@@ -35,7 +35,7 @@ pub fn describe() -> Value {
         }],
         "security": [{ "ApiKey": [] }],
         "tags": info::tags(),
-        "paths": operations::paths(&docs),
+        "paths": endpoints::paths(&docs),
         "components": {
             "schemas": schemas,
             "headers": headers::all(),

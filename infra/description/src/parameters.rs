@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::schema::{set, text, with_example};
 use crate::schemas;
 
-/// Parameters of every operation.
+/// Parameters of every endpoint.
 pub(crate) const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
 
 /// For values that are ignored if malformed, so everything is allowed.

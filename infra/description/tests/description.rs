@@ -15,15 +15,15 @@ fn description() -> Value {
     reference::openapi("")
 }
 
-/// The operations with path and method.
-fn operations(description: &Value) -> Vec<(String, String, Value)> {
-    let mut operations = Vec::new();
+/// The endpoints with path and method.
+fn endpoints(description: &Value) -> Vec<(String, String, Value)> {
+    let mut endpoints = Vec::new();
     for (path, methods) in description["paths"].as_object().expect("paths") {
-        for (method, operation) in methods.as_object().expect("methods") {
-            operations.push((method.to_uppercase(), path.clone(), operation.clone()));
+        for (method, endpoint) in methods.as_object().expect("methods") {
+            endpoints.push((method.to_uppercase(), path.clone(), endpoint.clone()));
         }
     }
-    operations
+    endpoints
 }
 
 /// All objects of the description with their paths, except examples.
@@ -68,7 +68,7 @@ fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
 #[test]
 fn every_route_is_described_and_nothing_else() {
     let described: BTreeSet<_> =
-        operations(&description()).into_iter().map(|(method, path, _)| (method, path)).collect();
+        endpoints(&description()).into_iter().map(|(method, path, _)| (method, path)).collect();
     let served: BTreeSet<_> =
         ROUTES.iter().map(|route| (route.method.to_owned(), route.path.to_owned())).collect();
     assert_eq!(described, served);
@@ -114,12 +114,12 @@ fn every_text_list_and_number_is_bounded() {
 /// The bodies of requests and replies: path, and schema with examples.
 fn bodies(description: &Value) -> Vec<(String, Value)> {
     let mut bodies = Vec::new();
-    for (method, path, operation) in operations(description) {
-        let request = &operation["requestBody"]["content"]["application/json"];
+    for (method, path, endpoint) in endpoints(description) {
+        let request = &endpoint["requestBody"]["content"]["application/json"];
         if request.is_object() {
             bodies.push((format!("the request of {method} {path}"), request.clone()));
         }
-        for (status, reply) in operation["responses"].as_object().expect("responses") {
+        for (status, reply) in endpoint["responses"].as_object().expect("responses") {
             let media = &reply["content"]["application/json"];
             assert!(media.is_object(), "{method} {path}: {status} has no body");
             bodies.push((format!("{status} of {method} {path}"), media.clone()));
@@ -254,8 +254,8 @@ fn examples_of_submissions_are_of_campaigns_that_have_such() {
 fn every_error_code_stands_under_its_status_with_an_example_of_its_own() {
     let description = description();
     let mut seen = BTreeSet::new();
-    for (method, path, operation) in operations(&description) {
-        for (stated, reply) in operation["responses"].as_object().expect("responses") {
+    for (method, path, endpoint) in endpoints(&description) {
+        for (stated, reply) in endpoint["responses"].as_object().expect("responses") {
             let Some(codes) = reply["x-error-codes"].as_array() else {
                 assert_eq!(stated, "200", "{method} {path}");
                 continue;
@@ -302,14 +302,14 @@ fn replies_have_all_their_fields_always() {
 fn links_lead_to_operations_and_take_what_the_reply_has() {
     let description = description();
     let mut linked = BTreeSet::new();
-    let operations = operations(&description);
-    for (_, _, operation) in &operations {
-        let Some(links) = operation["responses"]["200"]["links"].as_object() else { continue };
+    let endpoints = endpoints(&description);
+    for (_, _, endpoint) in &endpoints {
+        let Some(links) = endpoint["responses"]["200"]["links"].as_object() else { continue };
         for link in links.values() {
-            let target = link["operationId"].as_str().expect("an operation");
-            let found = operations.iter().find(|(_, _, other)| other["operationId"] == target);
-            let (_, _, operation) = found.unwrap_or_else(|| panic!("no {target}"));
-            for parameter in operation["parameters"].as_array().expect("parameters") {
+            let target = link["operationId"].as_str().expect("an endpoint");
+            let found = endpoints.iter().find(|(_, _, other)| other["operationId"] == target);
+            let (_, _, endpoint) = found.unwrap_or_else(|| panic!("no {target}"));
+            for parameter in endpoint["parameters"].as_array().expect("parameters") {
                 let pointer = parameter["$ref"].as_str().expect("a link").trim_start_matches('#');
                 let parameter = description.pointer(pointer).expect("a parameter");
                 let name = parameter["name"].as_str().expect("a name");
@@ -367,7 +367,7 @@ fn the_written_description_has_the_order_that_people_read_in() {
         &text,
         &["\"info\"", "\"paths\"", "\"/api/v1/campaign\"", "\"/api/v1/codes/check\"", "\"/api/v1/receipts\""],
     );
-    let entering = text.split_once("\"createSubmission\"").expect("an operation").1;
+    let entering = text.split_once("\"createSubmission\"").expect("an endpoint").1;
     in_order(entering, &["\"phone\": \"0716 345 678\"", "\"code\": \"TEST-0-VALID\"", "\"consent\": true"]);
     in_order(
         entering,
@@ -381,9 +381,9 @@ fn the_written_description_has_the_order_that_people_read_in() {
 
 #[test]
 fn a_request_names_the_reply_that_it_gets() {
-    for (method, path, operation) in operations(&description()) {
-        let request = &operation["requestBody"]["content"]["application/json"]["examples"];
-        let replies = &operation["responses"]["200"]["content"]["application/json"]["examples"];
+    for (method, path, endpoint) in endpoints(&description()) {
+        let request = &endpoint["requestBody"]["content"]["application/json"]["examples"];
+        let replies = &endpoint["responses"]["200"]["content"]["application/json"]["examples"];
         for (name, example) in request.as_object().into_iter().flatten() {
             let reply =
                 example["x-reply"].as_str().unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
@@ -394,12 +394,12 @@ fn a_request_names_the_reply_that_it_gets() {
 
 #[test]
 fn every_operation_and_every_list_of_examples_leads_with_success() {
-    for (method, path, operation) in operations(&description()) {
+    for (method, path, endpoint) in endpoints(&description()) {
         let first = |media: &Value| {
             let name = media["x-order"][0].as_str().expect("an order").to_owned();
             media["examples"][name]["value"].clone()
         };
-        let reply = first(&operation["responses"]["200"]["content"]["application/json"]);
+        let reply = first(&endpoint["responses"]["200"]["content"]["application/json"]);
         if reply["message_key"].is_string() {
             assert_eq!(reply["message_key"], "entered", "{method} {path}");
         }

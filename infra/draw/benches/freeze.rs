@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut entries = Entries::new(tempfile::tempfile()?);
     for entrant in 0..entrants {
-        let digest = Digest::of(&[&entrant.to_be_bytes()]);
+        let digest = Digest::from_parts(&[&entrant.to_be_bytes()]);
         entries.add(
             digest.as_bytes(),
             &format!("R{entrant:08}"),
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut number = 0_u64;
     let salt = || {
         number += 1;
-        let digest = Digest::of(&[&number.to_le_bytes()]);
+        let digest = Digest::from_parts(&[&number.to_le_bytes()]);
         digest.as_bytes().first_chunk().copied().ok_or_else(|| io::Error::other("a digest is longer"))
     };
     let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         overlapping: Vec::new(),
         prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
         one_prize_per_row: true,
-        chain: Digest::of(&[]),
+        chain: Digest::from_parts(&[]),
         round: NonZeroU64::MIN,
     };
     let mut lines = BufWriter::new(File::create(path("entries.csv"))?);

@@ -15,13 +15,13 @@ use crate::result::DrawResult;
 /// A certificate as it was found.
 pub struct CertificateFile {
     page: String,
-    data: PageData,
+    data: EmbeddedData,
     /// Empty when the page's reader chooses the file.
     entries: String,
 }
 
 #[derive(Deserialize)]
-struct PageData {
+struct EmbeddedData {
     header: String,
     root: Digest,
     commitment: Digest,
@@ -33,7 +33,7 @@ struct PageData {
 
 impl CertificateFile {
     /// # Errors
-    /// When the page is no certificate.
+    /// When the page is not a certificate.
     pub fn parse(page: String) -> Result<Self, Difference> {
         let data = part(&page, r#"<script type="application/json" id="draw">"#);
         let data = data.ok_or(Difference::NoCertificate { part: "data of a draw" })?;
@@ -58,7 +58,7 @@ impl CertificateFile {
     /// # Errors
     /// The first difference.
     pub fn check(&self, entries: &mut dyn BufRead) -> Result<(Committed, DrawResult), Difference> {
-        let PageData { header, root, commitment, times, result, contacts } = &self.data;
+        let EmbeddedData { header, root, commitment, times, result, contacts } = &self.data;
         let openings = openings_csv(contacts);
         let committed = Committed::read(Evidence {
             entries,

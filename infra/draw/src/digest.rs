@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
-/// The text is no digest.
+/// The text is not a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not 64 lower-case hexadecimal digits")]
 pub struct NotADigest;
 
 impl Digest {
     /// The digest of all parts in a row.
-    pub fn of(parts: &[&[u8]]) -> Self {
+    pub fn from_parts(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
             hash.update(part);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_digest_has_one_text() {
-        let digest = Digest::of(&[b"a", b"bc"]);
+        let digest = Digest::from_parts(&[b"a", b"bc"]);
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest.to_string(), text);
         assert_eq!(text.parse(), Ok(digest));

@@ -20,7 +20,7 @@ struct Subtree {
 
 impl MerkleTree {
     pub(crate) fn push(&mut self, line: &str) {
-        let mut last = Subtree { root: Digest::of(&[LEAF, line.as_bytes()]), height: 0 };
+        let mut last = Subtree { root: Digest::from_parts(&[LEAF, line.as_bytes()]), height: 0 };
         while let Some(left) = self.subtrees.pop_if(|left| left.height == last.height) {
             last = Subtree { root: node(left.root, last.root), height: last.height.saturating_add(1) };
         }
@@ -30,12 +30,12 @@ impl MerkleTree {
     /// The root of all lines; without a line, the digest of nothing.
     pub(crate) fn root(&self) -> Digest {
         let roots = self.subtrees.iter().rev().map(|subtree| subtree.root);
-        roots.reduce(|right, left| node(left, right)).unwrap_or_else(|| Digest::of(&[]))
+        roots.reduce(|right, left| node(left, right)).unwrap_or_else(|| Digest::from_parts(&[]))
     }
 }
 
 fn node(left: Digest, right: Digest) -> Digest {
-    Digest::of(&[NODE, left.as_bytes(), right.as_bytes()])
+    Digest::from_parts(&[NODE, left.as_bytes(), right.as_bytes()])
 }
 
 #[cfg(test)]
@@ -47,8 +47,8 @@ mod tests {
     /// As the RFC defines it.
     fn defined(lines: &[String]) -> Digest {
         match lines {
-            [] => Digest::of(&[]),
-            [line] => Digest::of(&[LEAF, line.as_bytes()]),
+            [] => Digest::from_parts(&[]),
+            [line] => Digest::from_parts(&[LEAF, line.as_bytes()]),
             _ => {
                 let mut split = 1;
                 while split * 2 < lines.len() {

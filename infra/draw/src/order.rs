@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn seed(number: u64) -> Digest {
-        Digest::of(&[&number.to_be_bytes()])
+        Digest::from_parts(&[&number.to_be_bytes()])
     }
 
     proptest! {

@@ -29,7 +29,7 @@ fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows<Memory>, FreezeError> {
     for (entrant, reference, count) in entries {
         sorted.add(entrant.as_bytes(), reference, NonZeroU64::new(*count).expect("entries"))?;
     }
-    let mut salts = (0..).map(|number| Digest::of(&[format!("salt{number}").as_bytes()]));
+    let mut salts = (0..).map(|number| Digest::from_parts(&[format!("salt{number}").as_bytes()]));
     let salt = || {
         let digest = salts.next().expect("without end");
         Ok(*digest.as_bytes().first_chunk().expect("32 bytes"))
@@ -47,7 +47,7 @@ fn plan(total: u64) -> Plan {
         overlapping: Vec::new(),
         prizes: vec![Prize { name: "grand-prize".into(), number: NonZeroU64::MIN }],
         one_prize_per_row: true,
-        chain: Digest::of(&[]),
+        chain: Digest::from_parts(&[]),
         round: NonZeroU64::MIN,
     }
 }

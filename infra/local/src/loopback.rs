@@ -16,7 +16,7 @@ pub type WallClock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// How long requests in flight may take after a stop: a caller that goes silent during an upload would block it
 /// forever.
-const LAST_REQUESTS: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A listener that is bound but not serving, so its endpoint is known.
 pub(crate) struct Loopback {
@@ -56,7 +56,7 @@ impl Served {
     pub(crate) async fn stop(self) {
         // Without receivers it has already stopped.
         let _ = self.stop.send(true);
-        let _ = tokio::time::timeout(LAST_REQUESTS, self.serving).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, self.serving).await;
     }
 }
 

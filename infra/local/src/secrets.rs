@@ -65,14 +65,14 @@ struct PutSecretValue {
 }
 
 /// The error type and message.
-type Refusal = (&'static str, String);
+type SecretsRefusal = (&'static str, String);
 
 impl Secrets {
     /// Loads the kept secrets from the file, if it exists.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn kept_in(file: Option<PathBuf>) -> io::Result<Self> {
+    pub fn from_file(file: Option<PathBuf>) -> io::Result<Self> {
         let kept = match &file {
             Some(path) if path.exists() => serde_json::from_slice(&std::fs::read(path)?)?,
             Some(_) | None => Kept::new(),
@@ -102,7 +102,7 @@ impl Secrets {
         self.file.as_deref().map_or(Ok(()), |path| write_whole(path, &serde_json::to_vec_pretty(kept)?))
     }
 
-    fn get(&self, request: &GetSecretValue) -> Result<Value, Refusal> {
+    fn get(&self, request: &GetSecretValue) -> Result<Value, SecretsRefusal> {
         let name = request.secret_id.as_str();
         let missing =
             || ("ResourceNotFoundException", "Secrets Manager can't find the specified secret.".to_owned());
@@ -122,7 +122,7 @@ impl Secrets {
         Ok(described(name, &version.id, stage, Some(&version.value)))
     }
 
-    fn put(&self, request: PutSecretValue) -> Result<Value, Refusal> {
+    fn put(&self, request: PutSecretValue) -> Result<Value, SecretsRefusal> {
         let PutSecretValue { secret_id: name, secret_string: value, client_request_token: id } = request;
         let mut kept = self.kept();
         let Some(versions) = kept.get_mut(&name) else {
@@ -209,7 +209,7 @@ async fn answer(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: B
 }
 
 /// Parses a request. Drops serde's message, which may quote a secret.
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, SecretsRefusal> {
     serde_json::from_slice(body).map_err(|_| {
         ("InvalidRequestException", "The request has other fields than are known here.".to_owned())
     })

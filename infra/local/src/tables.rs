@@ -208,10 +208,10 @@ pub async fn create_missing(client: &Client, streams: bool) -> Result<(), StoreE
     Ok(())
 }
 
-type Refusal = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Table {
-    async fn create_missing_parts(&self, client: &Client, streams: bool) -> Result<(), Refusal> {
+    async fn create_missing_parts(&self, client: &Client, streams: bool) -> Result<(), BoxError> {
         let found = client.describe_table().table_name(self.name).send().await?.table;
         let names: Vec<_> = found
             .iter()
@@ -232,7 +232,7 @@ impl Table {
         Ok(())
     }
 
-    async fn create(&self, client: &Client, streams: bool) -> Result<(), Refusal> {
+    async fn create(&self, client: &Client, streams: bool) -> Result<(), BoxError> {
         let stream = (streams && self.has_stream).then(images).transpose()?;
         let mut create = client
             .create_table()

@@ -20,7 +20,7 @@ export class NoConnection extends Error {}
 /** Waits before each further try, in milliseconds. */
 const WAITS = [500, 1500, 4000];
 /** Nobody looks at a page for longer than this, in seconds; then they are told how long to wait. */
-const LONGEST_WAIT = 10;
+const MAX_WAIT = 10;
 
 export const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -68,7 +68,7 @@ export class Api {
         return await this.#once(method, path, language, body, key);
       } catch (error) {
         const passes = error instanceof NoConnection || error.status >= 500 || [409, 429].includes(error.status);
-        if (last || !passes || error.retryAfter > LONGEST_WAIT) throw error;
+        if (last || !passes || error.retryAfter > MAX_WAIT) throw error;
         pause = Math.max(pause, (error.retryAfter ?? 0) * 1000);
       }
       await wait(pause);

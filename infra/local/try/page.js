@@ -9,7 +9,7 @@ import { preferredLanguage, translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 /** Calls that the list keeps. */
-const MOST_CALLS = 30;
+const MAX_CALLS = 30;
 
 /** What the address holds, so that a reload, or a link, shows the same. Never a code, never a phone. */
 const address = new URLSearchParams(location.search);
@@ -183,7 +183,7 @@ function tell({ method, path, key, body, at, status, replayed, reply, note }) {
     item.append(part);
   }
   $('calls').prepend(item);
-  while ($('calls').children.length > MOST_CALLS) $('calls').lastChild.remove();
+  while ($('calls').children.length > MAX_CALLS) $('calls').lastChild.remove();
 }
 
 start();

@@ -3,7 +3,7 @@
 import { NoConnection, wait } from './api.js';
 
 /** The longest side of what is sent, in pixels: enough to read a QR code, a tenth of what a camera makes. */
-const LONGEST_SIDE = 2000;
+const MAX_SIDE = 2000;
 /** How hard JPEG tries to keep the picture; less only where the photo would be too large otherwise. */
 const QUALITIES = [0.85, 0.7, 0.5];
 const TRIES = 3;
@@ -24,7 +24,7 @@ export async function downsize(file, maxBytes) {
     await image.decode().catch(() => {
       throw new NotAPhoto();
     });
-    const scale = Math.min(1, LONGEST_SIDE / Math.max(image.naturalWidth, image.naturalHeight));
+    const scale = Math.min(1, MAX_SIDE / Math.max(image.naturalWidth, image.naturalHeight));
     const canvas = document.createElement('canvas');
     canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
     canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));

@@ -16,7 +16,7 @@ use common::store::campaigns::{PauseChange, StoredCampaign};
 use serde::Serialize;
 use serde_json::json;
 
-pub(crate) use self::diff::{Difference, differences, text, text_of_new};
+pub(crate) use self::diff::{FieldChange, differences, text, text_of_new};
 pub(crate) use self::meaning::Facts;
 use self::meaning::{PhonesOver, is_lower, range_above};
 use crate::audit::Action;
@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// The fields that differ.
-    pub(crate) fn differences(&self, now: Timestamp) -> Result<Vec<Difference>, Failure> {
+    pub(crate) fn differences(&self, now: Timestamp) -> Result<Vec<FieldChange>, Failure> {
         let Self { live_codes, entries, over_limit, .. } = *self;
         let facts = Facts { now, live_codes, entries, over_limit };
         differences(self.before.as_ref().map(|before| &before.campaign), &self.after, &facts)

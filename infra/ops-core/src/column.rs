@@ -19,7 +19,7 @@ const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// The kind of values in a column.
 #[derive(Debug)]
-pub struct Values<T> {
+pub struct ColumnType<T> {
     /// The code of the failure when a file has other values.
     pub invalid: &'static str,
     /// Singular and plural, for messages.
@@ -39,16 +39,16 @@ pub struct Column<'a, T> {
     /// column.
     pub heading: Option<&'a str>,
     /// The kind of its values.
-    pub values: Values<T>,
+    pub values: ColumnType<T>,
 }
 
 // Derived, these would ask for values that can be copied.
-impl<T> Clone for Values<T> {
+impl<T> Clone for ColumnType<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Values<T> {}
+impl<T> Copy for ColumnType<T> {}
 impl<T> Clone for Column<'_, T> {
     fn clone(&self) -> Self {
         *self
@@ -99,7 +99,7 @@ impl<'a, T> Column<'a, T> {
         most_at_once: usize,
         mut check: impl AsyncFnMut(Vec<(usize, T)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
-        let problems = Problems::of_file(&self.path.display().to_string());
+        let problems = Problems::from_file(&self.path.display().to_string());
         let [name, names] = self.values.names;
         let mut lines = self.open()?;
         let mut count = 0;

@@ -11,7 +11,7 @@ use common::store::submissions::SubmissionSummary;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::audit::Action;
-use crate::column::{AFTER_DAMAGE, Column, Values, spreadsheet_damage};
+use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -28,7 +28,7 @@ pub use draw::ERASED;
 pub const MAX_SUBMISSIONS: u8 = 50;
 
 /// Phones in a file.
-pub const PHONES: Values<Phone> = Values {
+pub const PHONES: ColumnType<Phone> = ColumnType {
     invalid: "phone_file_invalid",
     names: ["phone number", "phone numbers"],
     is_heading,

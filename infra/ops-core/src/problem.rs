@@ -38,7 +38,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    pub(crate) fn of_file(file: &str) -> Self {
+    pub(crate) fn from_file(file: &str) -> Self {
         Self { file: file.to_owned(), found: RefCell::default() }
     }
 

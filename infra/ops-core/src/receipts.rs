@@ -12,7 +12,7 @@ use crate::tables::Tables;
 
 /// A receipt and a link to its photo.
 #[derive(Clone)]
-pub struct SeenReceipt {
+pub struct ReceiptView {
     /// The stored receipt.
     pub receipt: Receipt,
     /// `None` until the photo has arrived, and unless it was asked for.
@@ -39,7 +39,7 @@ pub async fn of_submission(
     submission: &Submission,
     photo: Option<&Recorded>,
     now: Timestamp,
-) -> Result<Option<SeenReceipt>, Failure> {
+) -> Result<Option<ReceiptView>, Failure> {
     let Some(id) = submission.receipt_id else { return Ok(None) };
     let Some(receipt) = tables.store.receipts().get(&submission.scope, id).await? else { return Ok(None) };
     let photo = match (&receipt.arrived, photo) {
@@ -49,5 +49,5 @@ pub async fn of_submission(
         }
         (_, _) => None,
     };
-    Ok(Some(SeenReceipt { receipt, photo }))
+    Ok(Some(ReceiptView { receipt, photo }))
 }

@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
-use common::domain::submission::acceptance::{Agreement, ProposedAcceptance};
+use common::domain::submission::acceptance::{ProposedAcceptance, TwoPersonApproval};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
@@ -52,9 +52,10 @@ impl Verdict {
                     format!("an accepted submission has 1 to {} entries", grouped(MAX_ENTRIES.into()));
                 Err(Failure::new("entries_invalid", message))
             }
-            Self::Reject(key) if !key.rejects() => {
-                Err(Failure::new("reason_invalid", format!("`{key}` is no reason to reject; choose another")))
-            }
+            Self::Reject(key) if !key.rejects() => Err(Failure::new(
+                "reason_invalid",
+                format!("`{key}` is not a reason to reject; choose another"),
+            )),
             Self::Accept { .. } | Self::Reject(_) => Ok(()),
         }
     }
@@ -73,7 +74,7 @@ pub enum Proof {
 
 /// The result of settling by hand.
 #[derive(Clone, Debug)]
-pub enum Settled {
+pub enum ManualSettlement {
     /// It is settled.
     Done(Submission),
     /// A second operator has to accept it too, because it gives an instant prize.
@@ -99,7 +100,7 @@ pub async fn settle(
     name: &str,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Settled, Failure> {
+) -> Result<ManualSettlement, Failure> {
     settle_seen(tables, one(tables, name).await?, verdict, decision).await
 }
 
@@ -109,7 +110,7 @@ pub(crate) async fn settle_seen(
     before: Submission,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Settled, Failure> {
+) -> Result<ManualSettlement, Failure> {
     verdict.check()?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
@@ -138,9 +139,9 @@ pub(crate) async fn settle_seen(
     let prize = prize(tables, &before).await?;
     let decision = match (before.agreement(&acceptance), &prize) {
         (_, None) => acceptance.decision,
-        (Agreement::Reached(both), Some(_)) => both,
-        (Agreement::Awaited, Some(prize)) => return propose(tables, before, acceptance, prize).await,
-        (Agreement::SamePerson, Some(_)) => return Err(second_person_needed(&before)),
+        (TwoPersonApproval::Reached(both), Some(_)) => both,
+        (TwoPersonApproval::Awaited, Some(prize)) => return propose(tables, before, acceptance, prize).await,
+        (TwoPersonApproval::SamePerson, Some(_)) => return Err(second_person_needed(&before)),
     };
     let after = settled(&before, &Transition::Accept { entries, prize }, purchase, decision)?;
     write(tables, &before, after).await
@@ -168,7 +169,7 @@ fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> 
 }
 
 /// Writes a settled submission, after its row in the audit log.
-async fn write(tables: &Tables, before: &Submission, after: Submission) -> Result<Settled, Failure> {
+async fn write(tables: &Tables, before: &Submission, after: Submission) -> Result<ManualSettlement, Failure> {
     let details = json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),
@@ -183,7 +184,7 @@ async fn write(tables: &Tables, before: &Submission, after: Submission) -> Resul
     let row = action("submission.settle", before).because(why.map_or("", String::as_str)).with(details);
     tables.audit.append(row, after.updated_at).await?;
     match tables.store.settle(before, &after, None).await? {
-        SettleResult::Committed => Ok(Settled::Done(after)),
+        SettleResult::Committed => Ok(ManualSettlement::Done(after)),
         SettleResult::ReceiptAlreadyUsed => {
             let message = "another submission was accepted with the same receipt; reject this one with \
                            `--reject receipt_already_used`";
@@ -199,7 +200,7 @@ async fn propose(
     before: Submission,
     acceptance: ProposedAcceptance,
     prize: &str,
-) -> Result<Settled, Failure> {
+) -> Result<ManualSettlement, Failure> {
     let ProposedAcceptance { entries, purchase, decision } = &acceptance;
     let key = before.status.message_key();
     let details = json!({
@@ -216,7 +217,11 @@ async fn propose(
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }
-    Ok(Settled::Proposed { after, prize: prize.to_owned(), replaced: before.acceptance.map(Box::new) })
+    Ok(ManualSettlement::Proposed {
+        after,
+        prize: prize.to_owned(),
+        replaced: before.acceptance.map(Box::new),
+    })
 }
 
 fn second_person_needed(submission: &Submission) -> Failure {

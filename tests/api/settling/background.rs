@@ -12,7 +12,7 @@ use service_tests::service::Service;
 
 /// A campaign on an accelerated stack with background work.
 async fn campaign() -> TestCampaign {
-    let service = Service::of_its_own(Options {
+    let service = Service::with_options(Options {
         hasten: 10_000,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         ..Options::default()

@@ -47,14 +47,14 @@ async fn a_step_is_not_started_again_by_a_clock_ahead_while_its_worker_can_live(
     let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
     let cut = ("TAX_AUTHORITY_URL".to_owned(), fault_injection.in_front_of(&authority).await);
     let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
-    let victim = Settler::of(&campaign.service.with_env(env));
+    let victim = Settler::new(&campaign.service.with_env(env));
     let message = message(&campaign, &submitted);
     tokio::select! {
         _ = victim.deliver(&message) => {}
         () = fault_injection.death() => {}
     }
     let clock = Clock::manual(campaign.service.clock.now().after(WORKER_TIMEOUT + AHEAD));
-    let ahead = Settler::of(&campaign.service.seen_by(clock.clone()));
+    let ahead = Settler::new(&campaign.service.seen_by(clock.clone()));
     assert_eq!(ahead.settle_due().await, 0, "the step is in progress");
     clock.advance(STEP_LEASE - WORKER_TIMEOUT - AHEAD);
     assert_eq!(ahead.settle_due().await, 1);

@@ -8,7 +8,7 @@ use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
 use common::domain::settling::{Dependency, STEP_LEASE};
-use local::partner::{Options, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn cut_settler_at(
         env.push((variable.to_owned(), fault_injection.in_front_of(&upstream).await));
     }
     let env = service.env.clone().overridden_by(env.into_iter().collect::<Env>());
-    Settler::of(&service.with_env(env))
+    Settler::new(&service.with_env(env))
 }
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
@@ -102,7 +102,9 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
 /// the number of calls.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
+    let partner = SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() })
+        .await
+        .expect("it serves");
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
     let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);

@@ -11,7 +11,7 @@ use common::domain::settling::STEP_LEASE;
 use common::runtime::http_handler::{ApiHandler, AppContext, Responder};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
-use local::partner::{Options, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
@@ -108,7 +108,9 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
 /// of faults.
 async fn cut_everywhere(case: Case) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
+    let partner = SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() })
+        .await
+        .expect("it serves");
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
     let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);

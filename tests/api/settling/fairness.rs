@@ -76,10 +76,10 @@ async fn submit_code(campaign: &TestCampaign, number: u32) -> Reply {
 #[tokio::test]
 async fn many_codes_of_one_partner_do_not_hold_up_another() {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::Options { secret, ..local::partner::Options::default() };
+    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let (service, deliver_to) = (service(), Dependency::Partner);
-    let settler = Settler::of(&service);
+    let settler = Settler::new(&service);
     let slow = left_to_the_queue(&service, partner.url()).await;
     let other = left_to_the_queue(&service, partner.url()).await;
     let mut messages = Vec::new();
@@ -105,10 +105,10 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
 #[tokio::test]
 async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment() {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::Options { secret, ..local::partner::Options::default() };
+    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let service = service();
-    let settler = Settler::of(&service);
+    let settler = Settler::new(&service);
     let first = left_to_the_queue(&service, partner.url()).await;
     let second = left_to_the_queue(&service, partner.url()).await;
     let (mut messages, mut of_second) = (Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
 
 #[tokio::test]
 async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
-    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options { background: false, ..Options::default() });
     // Never asked: the sweep only sends a message.
     let campaign = left_to_the_queue(&service, "http://127.0.0.1:1/redeem".to_owned()).await;
     submit_code(&campaign, 1).await;

@@ -32,7 +32,7 @@ const HASTEN: u32 = 60;
 
 /// A stack without background work, whose clock only moves when told.
 fn service() -> Service {
-    Service::of_its_own(Options {
+    Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
         hasten: HASTEN,
@@ -46,7 +46,7 @@ async fn set_up(change: impl FnOnce(&mut common::domain::campaign::Campaign)) ->
     let service = service();
     let mut config = plain();
     change(&mut config);
-    let settler = Settler::of(&service);
+    let settler = Settler::new(&service);
     (TestCampaign::on(&service, config).await, settler)
 }
 

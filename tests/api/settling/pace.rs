@@ -70,7 +70,7 @@ impl Portal {
 
 /// A campaign with pending receipts whose tax authority is `portal`.
 async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>) {
-    let service = Service::of_its_own(Options {
+    let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
         tax_authority_url: Some(portal.serve().await),
@@ -89,7 +89,7 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
 
 /// Settles concurrently in environments with these clocks until `count` look-ups have begun.
 async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count: usize) {
-    let settlers: Vec<_> = clocks.iter().map(|clock| Settler::of(&service.seen_by(clock.clone()))).collect();
+    let settlers: Vec<_> = clocks.iter().map(|clock| Settler::new(&service.seen_by(clock.clone()))).collect();
     while portal.beginnings().len() < count {
         join_all(settlers.iter().map(Settler::settle_due)).await;
     }
@@ -117,7 +117,7 @@ async fn clocks_that_differ_bring_no_look_ups_together() {
 async fn the_last_slot_tells_whose_look_up_had_it() {
     let portal = Portal::default();
     let (campaign, _) = submitted(&portal, 1).await;
-    let settler = Settler::of(&campaign.service);
+    let settler = Settler::new(&campaign.service);
     for number in 1..=3 {
         assert_eq!(settler.settle_due().await, 1);
         assert_eq!(portal.beginnings().len(), number);
@@ -138,7 +138,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
     let cut = ("TAX_AUTHORITY_URL".to_owned(), fault_injection.in_front_of(&authority).await);
     let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
-    let victim = Settler::of(&campaign.service.with_env(env));
+    let victim = Settler::new(&campaign.service.with_env(env));
     let message = SettleMessage {
         scope: campaign.scope(Environment::Live),
         submission_id: id_of(&replies[0]).parse().expect("an id"),
@@ -148,7 +148,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
         () = fault_injection.death() => {}
     }
     let died = Instant::now();
-    assert_eq!(Settler::of(&campaign.service).settle_due().await, 1, "the other one");
+    assert_eq!(Settler::new(&campaign.service).settle_due().await, 1, "the other one");
     assert_eq!(portal.beginnings().len(), 1);
     assert!(died.elapsed() >= GAP - JITTER, "the slot was taken");
 }

@@ -14,7 +14,7 @@ use common::domain::submission::Submission;
 use common::store::submission_writes::{SettleResult, SubmissionStore};
 use common::store::submissions::Submissions;
 use futures_util::future::join_all;
-use local::partner::{Options, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{self, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
@@ -30,7 +30,7 @@ use super::{HASTEN, set_up, status, submit_typed};
 /// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves")
+    SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() }).await.expect("it serves")
 }
 
 async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
@@ -185,7 +185,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
     // Without a speedup, so that the wait for the next step is longer than the test.
     let options =
         stack::Options { clock: Clock::manual(NOON), background: false, ..stack::Options::default() };
-    let service = Service::of_its_own(options);
+    let service = Service::with_options(options);
     let mut config = plain();
     judged_by(url)(&mut config);
     let campaign = TestCampaign::on(&service, config).await;
@@ -225,7 +225,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let nowhere = ("AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(), "http://127.0.0.1:1".to_owned());
     let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
-    let broken = Settler::of(&campaign.service.with_env(env));
+    let broken = Settler::new(&campaign.service.with_env(env));
     // Longer than any wait; all rounds together are shorter than the day after which an operator takes over.
     let round = Duration::from_mins(45) / HASTEN;
     for _ in 0..20 {
@@ -366,7 +366,7 @@ async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
 #[tokio::test]
 async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_ten_seconds() {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let slow = Options { secret, slow_for: Duration::from_secs(3), ..Options::default() };
+    let slow = PartnerOptions { secret, slow_for: Duration::from_secs(3), ..PartnerOptions::default() };
     let partner = SimulatedPartner::serve(slow).await.expect("it serves");
     let (campaign, _) = set_up(judged_by(partner.url())).await;
     let sending = sending(&campaign, &phone(1), "SLOW-1");

@@ -29,7 +29,7 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
         submitted.push(submit_typed(&campaign, &phone(number), "", "GOOD010001", TIME).await);
     }
     // Eight workers, each with all eight submissions.
-    let settlers: Vec<_> = (0..8).map(|_| Settler::of(&campaign.service)).collect();
+    let settlers: Vec<_> = (0..8).map(|_| Settler::new(&campaign.service)).collect();
     join_all(settlers.iter().map(Settler::settle_due)).await;
     let mut entered = 0;
     for submitted in &submitted {

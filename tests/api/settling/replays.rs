@@ -59,7 +59,7 @@ fn records_a_replay(_: &str, body: &str) -> bool {
 #[tokio::test]
 async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_recorded() {
     let hold = Hold::default();
-    let service = Service::of_its_own(Options {
+    let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
         proxy: Some(hold.front()),
@@ -73,7 +73,7 @@ async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_rec
     let key = &campaign.live_key;
     let tap = tokio::spawn(campaign.with_receipt(key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT).send());
     hold.reached().await;
-    assert_eq!(Settler::of(&service).settle_due().await, 1);
+    assert_eq!(Settler::new(&service).settle_due().await, 1);
     hold.release();
     let reply = tap.await.expect("it ends");
     assert_eq!(reply.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));

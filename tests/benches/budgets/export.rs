@@ -22,7 +22,7 @@ use crate::report::{Table, Verdicts};
 use crate::stopwatch::per_second;
 
 /// For the larger number of entries.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_DURATION: Duration = Duration::from_secs(60);
 /// How much more memory ten times as many entries may take.
 const MEMORY_GROWTH: f64 = 1.25;
 
@@ -34,10 +34,10 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
     );
     println!(
         "masked. {entries} entries may take {} seconds, and {MEMORY_GROWTH} times the memory of",
-        LONGEST.as_secs()
+        MAX_DURATION.as_secs()
     );
     println!("a tenth of them.\n");
-    let service = Service::of_its_own(Options { background: false, streams: false, ..Options::default() });
+    let service = Service::with_options(Options { background: false, streams: false, ..Options::default() });
     let campaign = TestCampaign::on(&service, plain()).await;
     let original = original(&campaign).await;
     let mut seeded = 0;
@@ -48,7 +48,7 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
         seeded = count;
         let Ran { taken, peak_mb: peak } = export(&campaign, count);
         let grows = memory_of_few.zip(peak).is_some_and(|(few, many)| many > few * MEMORY_GROWTH);
-        let kept = verdicts.check(taken < LONGEST && !grows, || {
+        let kept = verdicts.check(taken < MAX_DURATION && !grows, || {
             format!(
                 "exporting {count} entries took {:.1} s and {peak:?} MB; with fewer, {memory_of_few:?} MB",
                 taken.as_secs_f64()

@@ -54,9 +54,9 @@ impl World {
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let direct =
             Options { background: false, streams: false, proxy: Some(nothing_between), ..Options::default() };
-        let direct = Service::of_its_own(direct);
+        let direct = Service::with_options(direct);
         let proxy = Proxy::start(direct.database_url()).await;
-        let counted = Service::of_its_own(Options {
+        let counted = Service::with_options(Options {
             dynamodb_url: Some(proxy.url.clone()),
             clock: Clock::manual(Clock::system().now()),
             background: false,

@@ -53,7 +53,7 @@ impl PartialOrd for SequenceNumber {
 
 /// The changes of a shard up to this are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct ShardCheckpoint {
     /// The last change.
     pub sequence: SequenceNumber,
     /// How many cells of it are counted; `None` when all are. A phone with submissions on a hundred days has more than fit
@@ -61,7 +61,7 @@ pub struct Mark {
     pub cells: Option<usize>,
 }
 
-impl Mark {
+impl ShardCheckpoint {
     /// The cells of a change that are counted already; `None` when all are.
     fn counted_of(&self, sequence: &SequenceNumber) -> Option<usize> {
         match sequence.cmp(&self.sequence) {
@@ -83,7 +83,7 @@ pub struct Change {
 
 impl Change {
     /// Whether any part of it is still uncounted.
-    pub fn is_uncounted(&self, mark: Option<&Mark>) -> bool {
+    pub fn is_uncounted(&self, mark: Option<&ShardCheckpoint>) -> bool {
         mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
     }
 }
@@ -94,11 +94,11 @@ pub struct Step {
     /// The amounts to add. They may cancel each other out; the mark moves all the same.
     pub cells: Cells,
     /// The new mark.
-    pub mark: Mark,
+    pub mark: ShardCheckpoint,
 }
 
 /// The next transaction for changes of a shard, in their order; `None` when none of them adds anything more.
-pub fn next_step(changes: &[Change], mark: Option<&Mark>) -> Option<Step> {
+pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<Step> {
     let mut step: Option<Step> = None;
     for Change { sequence, cells } in changes {
         let counted = mark.map_or(Some(0), |mark| mark.counted_of(sequence));
@@ -106,7 +106,8 @@ pub fn next_step(changes: &[Change], mark: Option<&Mark>) -> Option<Step> {
         let left = cells.iter().skip(counted).map(|(cell, amount)| (cell.clone(), amount));
         let Some(begun) = &mut step else {
             let is_cut = cells.len() - counted > MAX_CELLS;
-            let mark = Mark { sequence: sequence.clone(), cells: is_cut.then_some(counted + MAX_CELLS) };
+            let mark =
+                ShardCheckpoint { sequence: sequence.clone(), cells: is_cut.then_some(counted + MAX_CELLS) };
             step = Some(Step { cells: left.take(MAX_CELLS).collect(), mark });
             if is_cut {
                 return step;
@@ -118,7 +119,7 @@ pub fn next_step(changes: &[Change], mark: Option<&Mark>) -> Option<Step> {
         if both.len() > MAX_CELLS {
             return step;
         }
-        *begun = Step { cells: both, mark: Mark { sequence: sequence.clone(), cells: None } };
+        *begun = Step { cells: both, mark: ShardCheckpoint { sequence: sequence.clone(), cells: None } };
     }
     step
 }
@@ -153,7 +154,7 @@ mod tests {
     #[derive(Default)]
     struct Table {
         numbers: Cells,
-        mark: Option<Mark>,
+        mark: Option<ShardCheckpoint>,
         transactions: usize,
     }
 
@@ -197,10 +198,10 @@ mod tests {
         assert_eq!((table.transactions, table.numbers.len()), (1, 80));
         let wide = [Change { sequence: number(100), cells: cells((0..200).map(|n| (n, -1))) }];
         table.count(&wide, 1);
-        assert_eq!(table.mark, Some(Mark { sequence: number(100), cells: Some(90) }));
+        assert_eq!(table.mark, Some(ShardCheckpoint { sequence: number(100), cells: Some(90) }));
         table.count(&wide, usize::MAX);
         assert_eq!((table.transactions, table.numbers.len()), (4, 120));
-        assert_eq!(table.mark, Some(Mark { sequence: number(100), cells: None }));
+        assert_eq!(table.mark, Some(ShardCheckpoint { sequence: number(100), cells: None }));
         assert_eq!(next_step(&wide, table.mark.as_ref()), None);
         assert!(!wide[0].is_uncounted(table.mark.as_ref()) && wide[0].is_uncounted(None));
         assert_eq!(number(100).to_string(), "101");
@@ -212,10 +213,13 @@ mod tests {
             sequence: number(first),
             cells: cells((first..first + count).map(|n| (n, 1))),
         };
-        let whole = Some(Mark { sequence: number(0), cells: None });
+        let whole = Some(ShardCheckpoint { sequence: number(0), cells: None });
         assert_eq!(next_step(&[of(0, MAX_CELLS)], None).map(|step| step.mark), whole);
         let step = next_step(&[of(0, 40), of(40, MAX_CELLS - 40), of(MAX_CELLS, 1)], None).expect("a step");
-        assert_eq!((step.cells.len(), step.mark), (MAX_CELLS, Mark { sequence: number(40), cells: None }));
+        assert_eq!(
+            (step.cells.len(), step.mark),
+            (MAX_CELLS, ShardCheckpoint { sequence: number(40), cells: None })
+        );
     }
 
     #[test]
@@ -227,7 +231,7 @@ mod tests {
         let batch = [change(1, &[(1, 1)]), change(2, &[(1, -1)]), change(3, &[])];
         let step = next_step(&batch, None).expect("a step");
         assert!(step.cells.is_empty());
-        assert_eq!(step.mark, Mark { sequence: number(2), cells: None });
+        assert_eq!(step.mark, ShardCheckpoint { sequence: number(2), cells: None });
         assert_eq!(next_step(&batch[2..], None), None);
     }
 

@@ -187,7 +187,7 @@ mod tests {
     use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
     use serde_json::json;
 
-    use super::reply::Upstream;
+    use super::reply::PartnerMessage;
     use super::*;
 
     type Item = HashMap<String, AttributeValue>;
@@ -217,9 +217,9 @@ mod tests {
         let stored: Item = to_item(&rules).expect("an item");
         assert_eq!(from_item::<PartnerRules>(stored).expect("rules"), rules);
         for words in [json!({ "code": -3, "message": "x" }), json!({ "code": "3", "message": null })] {
-            let upstream: Upstream = serde_json::from_value(words.clone()).expect("words");
+            let upstream: PartnerMessage = serde_json::from_value(words.clone()).expect("words");
             let stored: Item = to_item(&upstream).expect("an item");
-            let read: Upstream = from_item(stored).expect("words");
+            let read: PartnerMessage = from_item(stored).expect("words");
             assert_eq!((serde_json::to_value(&read).expect("JSON"), read), (words, upstream));
         }
     }

@@ -1,7 +1,7 @@
 //! The outcome of a request to a partner, and the transition that follows.
 
 use super::PartnerRequest;
-use super::reply::{PartnerVerdict, Upstream};
+use super::reply::{PartnerMessage, PartnerVerdict};
 use crate::domain::message::MessageKey;
 use crate::domain::phone::Phone;
 use crate::domain::retry::{PartnerProgress, RetryContext};
@@ -39,7 +39,7 @@ pub struct Unanswered {
     /// The cause, in one word.
     pub why: &'static str,
     /// The partner's own words, if any.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<PartnerMessage>,
     /// Whether the partner may have received the request, and redeemed the code.
     pub may_have_arrived: bool,
     /// Who has to fix the fault.
@@ -96,7 +96,7 @@ impl PartnerOutcome {
     }
 
     /// The submission after this outcome. If accepted, it earns the partner's number of entries, otherwise `entries`.
-    pub fn applied_to(
+    pub fn apply(
         &self,
         before: &Submission,
         entries: u32,

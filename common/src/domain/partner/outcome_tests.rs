@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::PartnerRequest;
 use super::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
-use super::reply::{PartnerVerdict, Upstream, UpstreamCode};
+use super::reply::{PartnerMessage, PartnerVerdict, UpstreamCode};
 use crate::domain::message::MessageKey;
 use crate::domain::retry::{PartnerProgress, RetryContext, RetrySpeedup};
 use crate::domain::scope::{Environment, Scope};
@@ -22,8 +22,8 @@ fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
-fn upstream() -> Upstream {
-    Upstream { code: UpstreamCode::Number(7), message: Some("hush".to_owned()) }
+fn upstream() -> PartnerMessage {
+    PartnerMessage { code: UpstreamCode::Number(7), message: Some("hush".to_owned()) }
 }
 
 fn decided(outcome: MessageKey, entries: Option<u32>, prize: Option<&str>) -> PartnerOutcome {
@@ -56,7 +56,7 @@ fn maybe_redeemed() -> PartnerProgress {
 }
 
 fn applied(outcome: &PartnerOutcome, before: &Submission) -> Submission {
-    outcome.applied_to(before, 1, retry()).expect("open")
+    outcome.apply(before, 1, retry()).expect("open")
 }
 
 fn plan(submission: &Submission) -> &PendingSettlement {
@@ -149,12 +149,12 @@ fn without_an_answer_the_partner_is_asked_again_later_and_later() {
 fn jitter_moves_a_wait_by_a_fifth_and_a_speed_up_divides_it() {
     let planned = |jitter, speedup| {
         let retry = RetryContext { now: NOW, jitter, speedup };
-        let after = no_answer().applied_to(&asking_first(), 1, retry).expect("open");
+        let after = no_answer().apply(&asking_first(), 1, retry).expect("open");
         plan(&after).next_step_at.since(NOW)
     };
     assert_eq!(planned(0.0, RetrySpeedup::default()), Duration::from_secs(4));
     assert_eq!(planned(1.0, RetrySpeedup::default()), Duration::from_secs(6));
-    assert_eq!(planned(0.5, RetrySpeedup::by(5)), Duration::from_secs(1));
+    assert_eq!(planned(0.5, RetrySpeedup::new(5)), Duration::from_secs(1));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn nothing_changes_a_settled_submission() {
     let settled = applied(&decided(MessageKey::Invalid, None, None), &asking_first());
     let open = PartnerOutcome::CircuitOpen { retry_at: NOW };
     for outcome in [decided(MessageKey::Entered, None, None), no_answer(), open, PartnerOutcome::AtLimit] {
-        assert_eq!(outcome.applied_to(&settled, 1, retry()), Err(AlreadySettled));
+        assert_eq!(outcome.apply(&settled, 1, retry()), Err(AlreadySettled));
     }
 }
 

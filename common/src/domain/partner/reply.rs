@@ -29,7 +29,7 @@ pub struct PartnerVerdict {
     /// The instant prize in words, if the reply names one.
     pub prize: Option<String>,
     /// The partner's own words.
-    pub upstream: Upstream,
+    pub upstream: PartnerMessage,
 }
 
 impl fmt::Debug for PartnerVerdict {
@@ -44,7 +44,8 @@ impl fmt::Debug for PartnerVerdict {
 /// The partner's own reply. It can change without notice.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Upstream {
+#[cfg_attr(feature = "schema", schemars(rename = "Upstream"))]
+pub struct PartnerMessage {
     /// Partner's code.
     #[cfg_attr(feature = "schema", schemars(with = "Option<UpstreamCode>"))]
     pub code: UpstreamCode,
@@ -53,9 +54,9 @@ pub struct Upstream {
     pub message: Option<String>,
 }
 
-impl fmt::Debug for Upstream {
+impl fmt::Debug for PartnerMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Upstream(***)")
+        f.write_str("PartnerMessage(***)")
     }
 }
 
@@ -84,11 +85,11 @@ pub enum InvalidReply {
     /// The code is missing, or neither a text nor a whole number.
     Code,
     /// The campaign's table does not have the code.
-    UnknownCode(Upstream),
+    UnknownCode(PartnerMessage),
     /// The entries are not a whole number, or too many.
-    Entries(Upstream),
+    Entries(PartnerMessage),
     /// The prize is not a text, or too long.
-    Prize(Upstream),
+    Prize(PartnerMessage),
 }
 
 impl InvalidReply {
@@ -104,7 +105,7 @@ impl InvalidReply {
     }
 
     /// The partner's own words.
-    pub fn upstream(&self) -> Option<&Upstream> {
+    pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::NotJson | Self::Code => None,
             Self::UnknownCode(upstream) | Self::Entries(upstream) | Self::Prize(upstream) => Some(upstream),
@@ -122,7 +123,7 @@ pub(super) fn read(
     let find = |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
     // Nothing depends on the message, so a wrong type is only left out.
     let message = find(&pointers.message).and_then(Value::as_str);
-    let upstream = Upstream { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
+    let upstream = PartnerMessage { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
     let Some(outcome) = outcomes.get(&name).copied() else { return Err(InvalidReply::UnknownCode(upstream)) };
     let Ok(entries) = find(&pointers.entries).map(entries).transpose() else {
         return Err(InvalidReply::Entries(upstream));
@@ -210,7 +211,7 @@ mod tests {
         let printed = format!("{verdict:?}");
         assert!(printed.contains("AlreadyUsed") && printed.contains("42"), "{printed}");
         assert!(!printed.contains("hush"), "{printed}");
-        assert_eq!(format!("{:?} {:?}", verdict.upstream, verdict.upstream.code), "Upstream(***) ***");
+        assert_eq!(format!("{:?} {:?}", verdict.upstream, verdict.upstream.code), "PartnerMessage(***) ***");
     }
 
     #[test]
@@ -219,7 +220,7 @@ mod tests {
             "status": 1, "text": "Hongera", "more": { "entries": 3 }, "prize": " A mug ", "else": [1],
         }))
         .expect("a verdict");
-        let upstream = Upstream { code: UpstreamCode::Number(1), message: Some("Hongera".to_owned()) };
+        let upstream = PartnerMessage { code: UpstreamCode::Number(1), message: Some("Hongera".to_owned()) };
         assert_eq!(
             serde_json::to_value(&upstream).expect("JSON"),
             json!({ "code": 1, "message": "Hongera" })

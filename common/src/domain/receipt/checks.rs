@@ -116,7 +116,7 @@ impl Check {
     }
 
     /// The check that gives a reason, and the reason's stable name.
-    fn of_reason(reason: &str) -> Option<(Self, &'static str)> {
+    fn from_reason(reason: &str) -> Option<(Self, &'static str)> {
         let faults = PhotoFault::ALL.into_iter().map(|fault| (fault.check(), fault.as_str()));
         let rules = Reason::ALL.into_iter().map(|reason| (Self::Rule(reason.rule()), reason.as_str()));
         let keys = [
@@ -132,7 +132,7 @@ impl Check {
 /// reached.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
-    let failed = reasons.iter().rev().find_map(|reason| Check::of_reason(reason));
+    let failed = reasons.iter().rev().find_map(|reason| Check::from_reason(reason));
     let mut is_before = failed.is_some();
     let result = |check| match failed {
         Some((failed, reason)) if failed == check => {

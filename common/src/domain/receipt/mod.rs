@@ -134,7 +134,7 @@ impl Source {
                     Some(_) | None => LookUpSource::Photo,
                 }
             }
-            Self::Typed { code, time } => match VerificationCode::typed(code) {
+            Self::Typed { code, time } => match VerificationCode::parse_typed(code) {
                 Some(code) => LookUpSource::Known(ReceiptKey { code, time: Some(*time) }),
                 None => LookUpSource::Malformed,
             },

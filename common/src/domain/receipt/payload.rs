@@ -29,7 +29,7 @@ impl VerificationCode {
     const DEVICE_CHARS: usize = 6;
 
     /// Parses a code as people type it, folded like any code. `None` if no receipt can have it.
-    pub fn typed(typed: &str) -> Option<Self> {
+    pub fn parse_typed(typed: &str) -> Option<Self> {
         folded(typed, |c| (!is_dash(c)).then_some(c)).parse().ok()
     }
 
@@ -369,7 +369,7 @@ mod tests {
         ) {
             let plain: String = symbols.iter().map(|(symbol, _)| symbol.as_str()).collect();
             let typed: String = symbols.iter().map(|(symbol, padding)| format!("{padding}{symbol}")).collect();
-            prop_assert_eq!(VerificationCode::typed(&typed), plain.parse().ok());
+            prop_assert_eq!(VerificationCode::parse_typed(&typed), plain.parse().ok());
         }
 
         #[test]

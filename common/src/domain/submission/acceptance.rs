@@ -17,7 +17,7 @@ pub struct ProposedAcceptance {
 
 /// The effect of an operator's acceptance of a submission with an instant prize.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agreement {
+pub enum TwoPersonApproval {
     /// It waits for a second operator.
     Awaited,
     /// It takes effect, as the decision of both.
@@ -28,17 +28,17 @@ pub enum Agreement {
 
 impl Submission {
     /// The effect of an operator accepting the submission and its instant prize.
-    pub fn agreement(&self, second: &ProposedAcceptance) -> Agreement {
+    pub fn agreement(&self, second: &ProposedAcceptance) -> TwoPersonApproval {
         let is_same = |first: &&ProposedAcceptance| {
             (first.entries, &first.purchase) == (second.entries, &second.purchase)
         };
-        let Some(first) = self.acceptance.as_ref().filter(is_same) else { return Agreement::Awaited };
+        let Some(first) = self.acceptance.as_ref().filter(is_same) else { return TwoPersonApproval::Awaited };
         let OperatorDecision { by, at, why, identity, .. } = second.decision.clone();
         if first.decision.is_by(identity.as_deref().unwrap_or_default(), &by) {
-            return Agreement::SamePerson;
+            return TwoPersonApproval::SamePerson;
         }
         let confirmed = Some(Confirmation { by, why, identity });
-        Agreement::Reached(OperatorDecision { at, confirmed, ..first.decision.clone() })
+        TwoPersonApproval::Reached(OperatorDecision { at, confirmed, ..first.decision.clone() })
     }
 
     /// The submission with the acceptance of a first operator. Its callers see no change.
@@ -70,7 +70,7 @@ mod tests {
     fn two_people_who_accept_the_same_agree_and_nobody_agrees_alone() {
         let open = Submission::example();
         let first = acceptance("asha", "user/asha", 1);
-        assert_eq!(open.agreement(&first), Agreement::Awaited);
+        assert_eq!(open.agreement(&first), TwoPersonApproval::Awaited);
         let once = open.with_first_acceptance(first.clone());
         assert_eq!((once.revision, once.updated_at), (open.revision + 1, open.updated_at));
         let same = [
@@ -83,13 +83,13 @@ mod tests {
         for (by, identity) in same {
             assert_eq!(
                 once.agreement(&acceptance(by, identity, 1)),
-                Agreement::SamePerson,
+                TwoPersonApproval::SamePerson,
                 "{by} {identity}"
             );
             assert!(once.was_first_accepted_by(identity, by));
         }
         assert!(!once.was_first_accepted_by("user/juma", "juma"));
-        let Agreement::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
+        let TwoPersonApproval::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
             panic!("they agree")
         };
         let why = Some("juma saw it".to_owned());
@@ -105,7 +105,7 @@ mod tests {
         let code = "AB12CD3456".parse().expect("a code");
         let other_code = ProposedAcceptance { purchase: Some(code), ..acceptance("juma", "user/juma", 1) };
         for other in [acceptance("juma", "user/juma", 2), acceptance("asha", "user/asha", 2), other_code] {
-            assert_eq!(once.agreement(&other), Agreement::Awaited);
+            assert_eq!(once.agreement(&other), TwoPersonApproval::Awaited);
         }
     }
 

@@ -111,7 +111,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         }),
         identity: None,
     };
-    let upstream = |message: Option<&str>| Upstream {
+    let upstream = |message: Option<&str>| PartnerMessage {
         code: UpstreamCode::Text("20".to_owned()),
         message: message.map(str::to_owned),
     };

@@ -1,7 +1,7 @@
 //! The state machine of settling: the results of steps and operators' decisions, and their effect on the submission.
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
-use crate::domain::partner::reply::Upstream;
+use crate::domain::partner::reply::PartnerMessage;
 use crate::domain::receipt::judgement::{ReceiptSummary, Verdict};
 use crate::domain::receipt::payload::VerificationCode;
 use crate::domain::settling::{Anomaly, Assignee, Progress};
@@ -54,7 +54,7 @@ pub struct Findings {
     /// The purchase that the record proves.
     pub purchase: Option<VerificationCode>,
     /// The partner's own words.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<PartnerMessage>,
 }
 
 /// A settled submission cannot change.

@@ -1,7 +1,7 @@
 //! Why a partner gave no answer that counts.
 
 use crate::domain::partner::outcome::FaultOwner;
-use crate::domain::partner::reply::{InvalidReply, Upstream};
+use crate::domain::partner::reply::{InvalidReply, PartnerMessage};
 use crate::upstream::http_client::TransportError;
 use crate::upstream::partner::partner_url::PartnerUrlError;
 
@@ -99,7 +99,7 @@ impl PartnerError {
     }
 
     /// The partner's own words, if the reply was readable.
-    pub fn upstream(&self) -> Option<&Upstream> {
+    pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::Unreadable(why) => why.upstream(),
             Self::Transport(_)

@@ -21,7 +21,7 @@ pub enum Answer {
     /// The portal did not accept our Referer as a receipt's page: our own fault.
     RefererRefused,
     /// The look-up failed this time.
-    Trouble(PortalError),
+    Unavailable(PortalError),
     /// An answer that we cannot read; an operator has to look at it.
     Unexpected(Box<UnexpectedPage>),
 }
@@ -35,7 +35,7 @@ impl Answer {
             Self::NotFoundYet => AnswerKind::NotFoundYet,
             Self::Throttled => AnswerKind::Throttled,
             Self::RefererRefused => AnswerKind::RefererRefused,
-            Self::Trouble(_) => AnswerKind::Trouble,
+            Self::Unavailable(_) => AnswerKind::Unavailable,
             Self::Unexpected(_) => AnswerKind::UnexpectedPage,
         }
     }
@@ -59,8 +59,8 @@ pub enum AnswerKind {
     Throttled,
     /// See [`Answer::RefererRefused`].
     RefererRefused,
-    /// See [`Answer::Trouble`].
-    Trouble,
+    /// See [`Answer::Unavailable`].
+    Unavailable,
     /// See [`Answer::Unexpected`].
     UnexpectedPage,
 }
@@ -74,7 +74,7 @@ impl AnswerKind {
             Self::NotFoundYet => "not_found_yet",
             Self::Throttled => "throttled",
             Self::RefererRefused => "referer_refused",
-            Self::Trouble => "trouble",
+            Self::Unavailable => "trouble",
             Self::UnexpectedPage => "unexpected_page",
         }
     }

@@ -96,8 +96,8 @@ impl TaxAuthority {
     pub async fn look_up(&self, code: &VerificationCode, time: ReceiptTime) -> Answer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => Answer::Trouble(error),
-            Err(_) => Answer::Trouble(PortalError::Deadline),
+            Ok(Err(error)) => Answer::Unavailable(error),
+            Err(_) => Answer::Unavailable(PortalError::Deadline),
         }
     }
 
@@ -114,7 +114,7 @@ impl TaxAuthority {
             let status = reply.status().as_u16();
             if !matches!(status, 301 | 302 | 303 | 307 | 308) {
                 if status >= 500 {
-                    return Ok(Answer::Trouble(PortalError::Status(status)));
+                    return Ok(Answer::Unavailable(PortalError::Status(status)));
                 }
                 let body = http_client::read(reply, MAX_BODY_BYTES).await?;
                 return Ok(page::read(&path, status, &body, code));

@@ -12,7 +12,7 @@ pub struct PageContent {
     /// Its lines in order, without blank ones.
     pub lines: Vec<Line>,
     /// Its tables, by where they begin.
-    pub tables: Vec<Table>,
+    pub tables: Vec<HtmlTable>,
     /// The marks that make a receipt void.
     pub marks: Vec<VoidMark>,
     /// The text of the first `.invoice-header h4 b`.
@@ -41,7 +41,7 @@ pub struct Field {
 
 /// A table, as the texts of its cells.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct HtmlTable {
     /// Rows of cells; `th` and `td` are the same.
     pub rows: Vec<Vec<String>>,
     in_cell: bool,
@@ -115,7 +115,7 @@ impl Reader {
             "b" => self.start_bold(),
             "table" => {
                 self.tables.push(self.content.tables.len());
-                self.content.tables.push(Table::default());
+                self.content.tables.push(HtmlTable::default());
             }
             "tr" => {
                 if let Some(table) = self.table() {
@@ -222,7 +222,7 @@ impl Reader {
         self.content.lines.push(Line { text, fields, in_heading });
     }
 
-    fn table(&mut self) -> Option<&mut Table> {
+    fn table(&mut self) -> Option<&mut HtmlTable> {
         let index = self.tables.last()?;
         self.content.tables.get_mut(*index)
     }
@@ -235,7 +235,7 @@ impl Field {
     }
 }
 
-impl Table {
+impl HtmlTable {
     fn start_row(&mut self) {
         self.in_cell = false;
         self.rows.push(Vec::new());

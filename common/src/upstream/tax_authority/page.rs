@@ -41,7 +41,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(path: &str, asked: &VerificationCode) -> Self {
+    fn from_path(path: &str, asked: &VerificationCode) -> Self {
         match path.trim_end_matches('/').to_ascii_lowercase().as_str() {
             "/verify/verified" => return Self::Verified,
             "/home/missing" => return Self::Missing,
@@ -62,15 +62,15 @@ impl Place {
 /// any bytes.
 pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> Answer {
     if status >= 500 {
-        return Answer::Trouble(PortalError::Status(status));
+        return Answer::Unavailable(PortalError::Status(status));
     }
-    let place = Place::of(path, asked);
+    let place = Place::from_path(path, asked);
     match place {
         Place::Missing => return Answer::NotFoundYet,
         Place::Warning => return Answer::Throttled,
         Place::Start => return Answer::RefererRefused,
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere if status != 200 => {
-            return Answer::Trouble(PortalError::Status(status));
+            return Answer::Unavailable(PortalError::Status(status));
         }
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere => {}
     }
@@ -86,7 +86,7 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
         return found_page(&content, asked).unwrap_or_else(unexpected);
     }
     if place == (Place::Receipt { is_asked: false }) {
-        return Answer::Trouble(PortalError::OtherReceipt);
+        return Answer::Unavailable(PortalError::OtherReceipt);
     }
     if place != Place::Elsewhere && text.to_ascii_lowercase().contains(TIME_PROMPT) {
         return Answer::WrongTime;
@@ -94,13 +94,13 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
     if is_verified {
         return unexpected("neither a receipt nor a question for its time");
     }
-    Answer::Trouble(PortalError::UnknownPage)
+    Answer::Unavailable(PortalError::UnknownPage)
 }
 
 fn found_page(content: &PageContent, asked: &VerificationCode) -> Result<Answer, Mismatch> {
     // Whose page it is comes before whether it is readable: the next look-up may get ours.
     if found::code(content)? != *asked {
-        return Ok(Answer::Trouble(PortalError::OtherReceipt));
+        return Ok(Answer::Unavailable(PortalError::OtherReceipt));
     }
     found::read(content).map(|record| Answer::Found(Box::new(record)))
 }

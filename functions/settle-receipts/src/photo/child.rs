@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::decode::decode;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
-use super::{cascade, shown};
+use super::{cascade, sanitized_copy};
 
 /// Reads a photo and exits, if a [`PhotoReader`](super::PhotoReader) started this process; otherwise returns at once.
 /// Call it first in `main`, before any thread starts. `accepts` says which texts are good enough to stop at.
@@ -51,7 +51,7 @@ fn copy(job: Job) -> io::Result<()> {
         Ok(luma) => luma,
         Err(fault) => return tell(&Line::NotDecoded(fault)),
     };
-    let copy = shown::encode(&luma)?;
+    let copy = sanitized_copy::encode(&luma)?;
     tell(&Line::Copy(u64::try_from(copy.len()).map_err(io::Error::other)?))?;
     io::stdout().lock().write_all(&copy)
 }

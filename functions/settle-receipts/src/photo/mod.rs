@@ -15,7 +15,7 @@ pub mod orientation;
 mod parent;
 mod protocol;
 pub mod readers;
-mod shown;
+mod sanitized_copy;
 
 use std::io;
 

@@ -18,7 +18,7 @@ use super::Unreadable;
 use super::cascade::Effort;
 use super::decode::NotDecoded;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
-use super::shown::MAX_SHOWN_BYTES;
+use super::sanitized_copy::MAX_SHOWN_BYTES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

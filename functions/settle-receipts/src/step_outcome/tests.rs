@@ -57,7 +57,7 @@ fn an_obstacle_is_counted_by_who_has_to_act() {
     };
     assert_eq!(metrics(page()), ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)]));
     assert_eq!(metrics(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityUnreadable", 1)]));
-    let trouble = || Answer::Trouble(TransportError::ConnectTimeout.into());
+    let trouble = || Answer::Unavailable(TransportError::ConnectTimeout.into());
     assert_eq!(metrics(trouble()), ("trouble", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
@@ -81,7 +81,7 @@ fn an_operator_sees_what_was_unexpected() {
     let told = |answer: Answer| anomaly(&answer).map(|anomaly| (anomaly.summary, anomaly.excerpt));
     let page = told(page()).expect("something to tell");
     assert_eq!(page, ("unknown_page at /error (status 200)".to_owned(), Some("Karibu".to_owned())));
-    let trouble = Answer::Trouble(TransportError::ConnectTimeout.into());
+    let trouble = Answer::Unavailable(TransportError::ConnectTimeout.into());
     assert_eq!(told(trouble), Some(("connect_timeout".to_owned(), None)));
     assert!(told(Answer::RefererRefused).is_some());
     for expected in [Answer::WrongTime, Answer::NotFoundYet, Answer::Throttled] {
@@ -120,7 +120,7 @@ fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalat
 fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
     let submission = example::submission(NOW);
     let failed = StepOutcome::from_failure(&submission, retry());
-    let (failures, decision) = LookupFailures::default().after(LookupFailure::Trouble, retry());
+    let (failures, decision) = LookupFailures::default().after(LookupFailure::Unavailable, retry());
     let RetryDecision::RetryAfter(wait) = decision else { panic!("the first one is retried") };
     assert_eq!(failed.transition, Transition::RetryAt(NOW.after(wait)));
     assert_eq!(failed.findings.progress, Some(Progress::TaxAuthority(failures)));
@@ -131,7 +131,7 @@ fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
 fn a_submission_that_lost_its_purchase_keeps_what_callers_see_of_the_receipt() {
     let receipt = Some(ReceiptSummary::made_up(None));
     let outcome = StepOutcome::already_used(receipt.clone());
-    let after = outcome.applied_to(&example::submission(NOW), NOW).expect("open");
+    let after = outcome.apply(&example::submission(NOW), NOW).expect("open");
     assert_eq!((after.receipt, after.purchase), (receipt, None));
     assert_eq!(after.reasons, ["receipt_already_used"]);
 }
@@ -157,9 +157,9 @@ fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
     let (campaign, submission) = (example::campaign(), example::submission(NOW));
     let rules = campaign.receipt.as_ref().expect("it takes receipts");
     let outcome = |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
-    for answer in [page(), Answer::Trouble(TransportError::ConnectTimeout.into()), Answer::Throttled] {
+    for answer in [page(), Answer::Unavailable(TransportError::ConnectTimeout.into()), Answer::Throttled] {
         let failure =
-            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Trouble };
+            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Unavailable };
         let StepOutcome { findings, obstacle, transition, .. } = outcome(&answer);
         let expected = StepOutcome::from_lookup_failure(failure, &submission, None, retry());
         assert_eq!((obstacle, transition), (Some(answer.as_str()), expected.transition));

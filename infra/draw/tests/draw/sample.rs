@@ -60,7 +60,7 @@ impl Sample {
                 entries.add(entrant.as_bytes(), &reference, number(1 + at % 5)).expect("memory");
             }
         }
-        let mut salts = (0..).map(|at| Digest::of(&[format!("salt{at}").as_bytes()]));
+        let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt{at}").as_bytes()]));
         let salt = || {
             Ok(*salts
                 .next()

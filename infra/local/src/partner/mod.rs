@@ -19,7 +19,7 @@ mod serve;
 pub const PATH: &str = "/redeem";
 
 #[derive(Clone)]
-pub struct Options {
+pub struct PartnerOptions {
     /// The listening address; port 0 picks a free one.
     pub address: SocketAddr,
     /// The header and value that authenticate callers; `None` admits everyone.
@@ -30,7 +30,7 @@ pub struct Options {
     pub drip_every: Duration,
 }
 
-impl Options {
+impl PartnerOptions {
     /// Any free loopback port, without authentication.
     pub fn new() -> Self {
         Self {
@@ -42,15 +42,15 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for PartnerOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for PartnerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("PartnerOptions")
             .field("address", &self.address)
             .field("slow_for", &self.slow_for)
             .field("drip_every", &self.drip_every)
@@ -63,7 +63,7 @@ impl fmt::Debug for Options {
 pub struct SimulatedPartner {
     /// Such as `http://127.0.0.1:4050`; codes are redeemed at [`PATH`] below it.
     pub base_url: String,
-    state: Arc<State>,
+    state: Arc<PartnerState>,
     task: JoinHandle<()>,
 }
 
@@ -72,10 +72,10 @@ impl SimulatedPartner {
     ///
     /// # Errors
     /// If it cannot listen at its address.
-    pub async fn serve(options: Options) -> io::Result<Self> {
+    pub async fn serve(options: PartnerOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(State { options, memory: Mutex::default() });
+        let state = Arc::new(PartnerState { options, memory: Mutex::default() });
         let service = Router::new().route(PATH, post(serve::answer)).with_state(Arc::clone(&state));
         let task = tokio::spawn(async move {
             // Ends only when the task is aborted.
@@ -122,8 +122,8 @@ impl Drop for SimulatedPartner {
 }
 
 #[derive(Debug)]
-struct State {
-    options: Options,
+struct PartnerState {
+    options: PartnerOptions,
     memory: Mutex<Memory>,
 }
 
@@ -138,7 +138,7 @@ struct Memory {
     codes: Vec<String>,
 }
 
-impl State {
+impl PartnerState {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::State;
+use super::PartnerState;
 use super::cases::{self, ACCEPTED, Behaviour, DOWN_FIRST, INVALID, USED, WON, Win};
 
 /// Of 62,500 bytes each: 10 MB in all.
@@ -30,7 +30,7 @@ struct Question {
 }
 
 pub(super) async fn answer(
-    Shared(state): Shared<Arc<State>>,
+    Shared(state): Shared<Arc<PartnerState>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
@@ -94,7 +94,7 @@ pub(super) async fn answer(
     }
 }
 
-fn redeem(state: &State, code: &str, reference: &str, win: Win) -> Value {
+fn redeem(state: &PartnerState, code: &str, reference: &str, win: Win) -> Value {
     if !state.redeem(code, reference) {
         return used();
     }

@@ -25,7 +25,7 @@ use crate::s3::store::Store;
 /// Maximum size of an object of the stack: the openings of a draw of a million entrants have 60 MB.
 pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 
-pub struct Options {
+pub struct S3Options {
     /// The buckets; no others can be created.
     pub buckets: Vec<String>,
     /// The folder for objects, used by this S3 alone; `None` keeps them in memory.
@@ -83,7 +83,7 @@ impl S3 {
     ///
     /// # Errors
     /// If the port is taken, a bucket name is invalid, or the folder is unusable or holds something else.
-    pub async fn serve(options: Options) -> io::Result<Self> {
+    pub async fn serve(options: S3Options) -> io::Result<Self> {
         let store = Store::open(options.buckets, options.folder)?;
         let objects = Objects {
             store: Arc::new(store),

@@ -14,7 +14,7 @@ use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
 use tokio::sync::mpsc;
 
 use crate::loopback::WallClock;
-use crate::s3::store::{self, Object, Refusal, Store, Write};
+use crate::s3::store::{self, Object, S3Refusal, Store, Write};
 use crate::s3::{ObjectCreated, body};
 
 /// S3's default content type.
@@ -33,7 +33,7 @@ impl Objects {
     /// Runs work on the store on a blocking thread. Once started it completes, even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Store) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&Store) -> Result<T, S3Refusal> + Send + 'static,
     ) -> S3Result<T> {
         let store = Arc::clone(&self.store);
         let done = tokio::task::spawn_blocking(move || work(&store)).await;
@@ -215,13 +215,13 @@ fn metadata(metadata: &BTreeMap<String, String>) -> Option<Metadata> {
     Some(metadata).filter(|metadata| !metadata.is_empty())
 }
 
-fn refused(refusal: Refusal) -> S3Error {
+fn refused(refusal: S3Refusal) -> S3Error {
     match refusal {
-        Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
-        Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
-        Refusal::Exists => {
+        S3Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
+        S3Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
+        S3Refusal::Exists => {
             s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
         }
-        Refusal::Io(error) => S3Error::internal_error(error),
+        S3Refusal::Io(error) => S3Error::internal_error(error),
     }
 }

@@ -34,7 +34,7 @@ pub(super) enum Write {
 }
 
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum S3Refusal {
     NoSuchBucket,
     NoSuchKey,
     /// A first write, but an object exists; or a write over another object than the one that is there.
@@ -42,7 +42,7 @@ pub(super) enum Refusal {
     Io(io::Error),
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for S3Refusal {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -94,14 +94,14 @@ impl Store {
         object: Object,
         bytes: Bytes,
         write: Write,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), S3Refusal> {
         let mut buckets = self.lock();
-        let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
+        let bucket = buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?;
         match (write, bucket.stored.get(&object.key)) {
             (Write::Always, _) | (Write::First, None) => {}
-            (Write::Over(_), None) => return Err(Refusal::NoSuchKey),
+            (Write::Over(_), None) => return Err(S3Refusal::NoSuchKey),
             (Write::Over(etag), Some(stored)) if stored.object.etag == etag => {}
-            (Write::First | Write::Over(_), Some(_)) => return Err(Refusal::Exists),
+            (Write::First | Write::Over(_), Some(_)) => return Err(S3Refusal::Exists),
         }
         let content = match &bucket.folder {
             Some(folder) => {
@@ -114,28 +114,28 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, Refusal> {
+    pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, S3Refusal> {
         let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
-        bucket.stored.get(key).map(|stored| Arc::clone(&stored.object)).ok_or(Refusal::NoSuchKey)
+        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
+        bucket.stored.get(key).map(|stored| Arc::clone(&stored.object)).ok_or(S3Refusal::NoSuchKey)
     }
 
-    pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), Refusal> {
+    pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), S3Refusal> {
         let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
-        let stored = bucket.stored.get(key).ok_or(Refusal::NoSuchKey)?;
+        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
+        let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
         let bytes = match (&stored.content, &bucket.folder) {
             (Content::Memory(bytes), _) => bytes.clone(),
             (Content::File, Some(folder)) => folder.read(key)?,
-            (Content::File, None) => return Err(Refusal::NoSuchKey),
+            (Content::File, None) => return Err(S3Refusal::NoSuchKey),
         };
         Ok((Arc::clone(&stored.object), bytes))
     }
 
     /// Deletes an object, if it exists.
-    pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), Refusal> {
+    pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), S3Refusal> {
         let mut buckets = self.lock();
-        let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
+        let bucket = buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?;
         if !bucket.stored.contains_key(key) {
             return Ok(());
         }
@@ -153,9 +153,9 @@ impl Store {
         prefix: &str,
         after: &str,
         most: usize,
-    ) -> Result<(Vec<Arc<Object>>, bool), Refusal> {
+    ) -> Result<(Vec<Arc<Object>>, bool), S3Refusal> {
         let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
+        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
         let mut matching = bucket
             .stored
             .values()

@@ -27,7 +27,7 @@ use crate::sqs::queues::Queues;
 /// Maximum request size: a full batch has 1 MiB, and escaping can turn one byte into six.
 const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
-pub struct Options {
+pub struct SqsOptions {
     /// The queues, dead-letter queues included; no others can be created.
     pub queues: Vec<QueueOptions>,
     /// The time stamped on messages. Delays and timeouts use the runtime's clock.
@@ -49,14 +49,14 @@ pub struct QueueClock(Arc<Shared>);
 /// State shared by all requests.
 struct Shared {
     endpoint: String,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Notifies waiting receivers whenever the time at which messages become visible may have changed.
     changed: watch::Sender<()>,
     stopping: watch::Receiver<bool>,
     now: WallClock,
 }
 
-struct State {
+struct QueueState {
     queues: Queues,
     /// How far the queues' clock is ahead of the runtime's.
     ahead: Duration,
@@ -67,12 +67,12 @@ impl Sqs {
     ///
     /// # Errors
     /// If the port is taken, or a queue's settings are invalid.
-    pub async fn serve(options: Options) -> io::Result<Self> {
+    pub async fn serve(options: SqsOptions) -> io::Result<Self> {
         let queues = Queues::new(options.queues, process_number()?)?;
         let loopback = Loopback::bind(options.port).await?;
         let shared = Arc::new(Shared {
             endpoint: loopback.endpoint.clone(),
-            state: Mutex::new(State { queues, ahead: Duration::ZERO }),
+            state: Mutex::new(QueueState { queues, ahead: Duration::ZERO }),
             changed: watch::Sender::new(()),
             stopping: loopback.stopping.clone(),
             now: options.now,

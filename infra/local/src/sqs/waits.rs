@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::sqs::{Options, QueueOptions, Shared, Sqs, actions};
+use crate::sqs::{QueueOptions, Shared, Sqs, SqsOptions, actions};
 
 async fn queues() -> Sqs {
     let queue = |name: &str, dead_letter| QueueOptions {
@@ -21,7 +21,7 @@ async fn queues() -> Sqs {
     };
     let queues = vec![queue("work", Some(("dead".to_owned(), 1))), queue("dead", None)];
     let now = Arc::new(|| DateTime::UNIX_EPOCH);
-    Sqs::serve(Options { queues, now, port: 0 }).await.unwrap()
+    Sqs::serve(SqsOptions { queues, now, port: 0 }).await.unwrap()
 }
 
 async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
@@ -154,7 +154,7 @@ async fn queues_that_cannot_be_are_refused() {
     ];
     for queues in wrong {
         let named = format!("{queues:?}");
-        let served = Sqs::serve(Options { queues, now: Arc::new(|| DateTime::UNIX_EPOCH), port: 0 }).await;
+        let served = Sqs::serve(SqsOptions { queues, now: Arc::new(|| DateTime::UNIX_EPOCH), port: 0 }).await;
         let error = served.err().unwrap_or_else(|| panic!("taken: {named}"));
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{named}");
     }

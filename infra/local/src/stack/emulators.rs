@@ -135,7 +135,7 @@ async fn through_proxy(options: &Options, url: &str) -> String {
 }
 
 async fn s3(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) -> Result<S3, StartError> {
-    let started = S3::serve(s3::Options {
+    let started = S3::serve(s3::S3Options {
         buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
         folder: options.data.as_deref().map(|data| data.join("s3")),
         access_keys: ACCESS_KEY.to_owned(),
@@ -160,14 +160,14 @@ async fn sqs(options: &Options) -> Result<Sqs, StartError> {
         [queue, QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None }]
     };
     let queues = [TAX_QUEUE, PARTNER_QUEUE].into_iter().flat_map(with_dead_letters).collect();
-    let started = Sqs::serve(sqs::Options { queues, now: wall_clock(&options.clock), port: 0 });
+    let started = Sqs::serve(sqs::SqsOptions { queues, now: wall_clock(&options.clock), port: 0 });
     started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
 }
 
 async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
     let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
     let file = options.data.as_deref().map(|data| data.join("secrets.json"));
-    let mut secrets = Secrets::kept_in(file).map_err(|cause| data_folder(folder, cause))?;
+    let mut secrets = Secrets::from_file(file).map_err(|cause| data_folder(folder, cause))?;
     let random = || hex::encode(random::bytes::<32>());
     let deployments = options.deployment_secret.clone().unwrap_or_else(random);
     let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
@@ -198,7 +198,7 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
         let over_at = DateTime::from(clock.now()).checked_sub_signed(SINCE_MIDNIGHT).unwrap_or_default();
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
-    let mut portal = tax_portal::Options::new(shops(), today);
+    let mut portal = tax_portal::TaxPortalOptions::new(shops(), today);
     if options.hasten > 1 {
         // With a speedup, look-ups are meant to be fast.
         portal.throttle = None;
@@ -209,9 +209,9 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
 }
 
 async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
-    let options = partner::Options {
+    let options = partner::PartnerOptions {
         secret: Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned())),
-        ..partner::Options::new()
+        ..partner::PartnerOptions::new()
     };
     let started = SimulatedPartner::serve(options).await;
     started.map_err(|cause| StartError::Io { what: "the partner cannot be simulated".to_owned(), cause })

@@ -51,7 +51,7 @@ pub struct Throttle {
 }
 
 #[derive(Clone)]
-pub struct Options {
+pub struct TaxPortalOptions {
     /// The listening address; port 0 picks a free one.
     pub address: SocketAddr,
     /// The shops, in the order of the two digits after a code's first four letters, from 01.
@@ -64,7 +64,7 @@ pub struct Options {
     pub hang_for: Duration,
 }
 
-impl Options {
+impl TaxPortalOptions {
     /// Any free loopback port, with a limit of eight look-ups in ten seconds.
     pub fn new(shops: Vec<Shop>, today: impl Fn() -> NaiveDate + Send + Sync + 'static) -> Self {
         Self {
@@ -77,9 +77,9 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for TaxPortalOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("TaxPortalOptions")
             .field("address", &self.address)
             .field("shops", &self.shops)
             .field("throttle", &self.throttle)
@@ -93,7 +93,7 @@ impl fmt::Debug for Options {
 pub struct TaxPortal {
     /// Such as `http://127.0.0.1:4040`.
     pub base_url: String,
-    state: Arc<State>,
+    state: Arc<PortalState>,
     task: JoinHandle<()>,
 }
 
@@ -102,10 +102,10 @@ impl TaxPortal {
     ///
     /// # Errors
     /// If it cannot listen at its address.
-    pub async fn serve(options: Options) -> io::Result<Self> {
+    pub async fn serve(options: TaxPortalOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(State { options, memory: Mutex::default() });
+        let state = Arc::new(PortalState { options, memory: Mutex::default() });
         let service = Router::new().fallback(serve::answer).with_state(Arc::clone(&state));
         let service = service.into_make_service_with_connect_info::<SocketAddr>();
         let task = tokio::spawn(async move {
@@ -128,8 +128,8 @@ impl Drop for TaxPortal {
 }
 
 #[derive(Debug)]
-struct State {
-    options: Options,
+struct PortalState {
+    options: TaxPortalOptions,
     memory: Mutex<Memory>,
 }
 
@@ -139,7 +139,7 @@ struct Memory {
     recent: HashMap<IpAddr, VecDeque<Instant>>,
 }
 
-impl State {
+impl PortalState {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }

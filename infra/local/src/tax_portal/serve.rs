@@ -14,14 +14,14 @@ use tokio::time::Instant;
 
 use super::cases::{self, Behaviour, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
 use super::receipt::Receipt;
-use super::{State, pages};
+use super::{PortalState, pages};
 
 /// Of 62,500 bytes each: 100 MB in all.
 const HUGE_PARTS: usize = 1_600;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 
 pub(super) async fn answer(
-    Shared(state): Shared<Arc<State>>,
+    Shared(state): Shared<Arc<PortalState>>,
     ConnectInfo(caller): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response<Body> {
@@ -31,7 +31,7 @@ pub(super) async fn answer(
         "/Home/Missing" => html(pages::notice("There is no such receipt")),
         "/Home/Warning" => html(pages::notice("Too many requests")),
         "/Verify/Verified" => {
-            let site = Site::of(&request.headers);
+            let site = Site::from_headers(&request.headers);
             look_up(&state, &site, caller, &request).await
         }
         path if split_link(path.trim_matches('/')).is_some() => html(pages::time_prompt()),
@@ -43,7 +43,7 @@ pub(super) async fn answer(
 struct Site(String);
 
 impl Site {
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
         Self(format!("http://{host}"))
     }
@@ -53,7 +53,7 @@ impl Site {
     }
 }
 
-async fn look_up(state: &State, site: &Site, caller: SocketAddr, request: &Parts) -> Response<Body> {
+async fn look_up(state: &PortalState, site: &Site, caller: SocketAddr, request: &Parts) -> Response<Body> {
     let link = request.headers.get(REFERER).and_then(|page| page.to_str().ok());
     let link = link.and_then(|page| page.strip_prefix(&site.0)?.strip_prefix('/'));
     let Some((code, _)) = link.and_then(split_link) else { return site.redirect("/Home/Index") };

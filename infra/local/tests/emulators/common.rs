@@ -42,7 +42,7 @@ pub(crate) async fn storage() -> Storage {
 
 pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
     let (sender, created) = mpsc::unbounded_channel();
-    let s3 = S3::serve(s3::Options {
+    let s3 = S3::serve(s3::S3Options {
         buckets: vec![BUCKET.to_owned()],
         folder: folder.map(Path::to_owned),
         access_keys: "local".to_owned(),
@@ -79,7 +79,7 @@ pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
         visibility: Duration::from_secs(30),
         dead_letter,
     };
-    let sqs = Sqs::serve(sqs::Options {
+    let sqs = Sqs::serve(sqs::SqsOptions {
         queues: vec![queue("work", Some(("dead".to_owned(), 3))), queue("dead", None)],
         now: wall_clock(),
         port: 0,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use common::domain::message::MessageKey;
 use common::domain::partner::PartnerSecret;
 use common::domain::partner::outcome::FaultOwner;
-use common::domain::partner::reply::{InvalidReply, PartnerVerdict, Upstream};
+use common::domain::partner::reply::{InvalidReply, PartnerMessage, PartnerVerdict};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::{InvalidPart, PartnerError};
 use local::partner::cases::CASES;
-use local::partner::{Options, SimulatedPartner};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use serde_json::{Value, json};
 
 use super::{LONG, request, rules};
@@ -28,8 +28,8 @@ impl Fixture {
         Self::with(|_| ()).await
     }
 
-    async fn with(change: impl FnOnce(&mut Options)) -> Self {
-        let mut options = Options::new();
+    async fn with(change: impl FnOnce(&mut PartnerOptions)) -> Self {
+        let mut options = PartnerOptions::new();
         change(&mut options);
         let partner = SimulatedPartner::serve(options).await.expect("a partner");
         Self { partner, client: Partner::new(Addresses::Any) }
@@ -61,7 +61,7 @@ impl Fixture {
     }
 }
 
-fn shown(upstream: &Upstream) -> Value {
+fn shown(upstream: &PartnerMessage) -> Value {
     serde_json::to_value(upstream).expect("JSON")
 }
 

@@ -19,7 +19,7 @@ async fn ask(base: &str, limits: Limits) -> Answer {
 /// The name of the error at this base URL.
 async fn trouble(base: &str, limits: Limits) -> &'static str {
     match ask(base, limits).await {
-        Answer::Trouble(error) => error.as_str(),
+        Answer::Unavailable(error) => error.as_str(),
         answer => panic!("{answer:?}"),
     }
 }
@@ -82,7 +82,7 @@ async fn a_redirect_without_a_place_leads_nowhere() {
         let (host, _) =
             server(vec![format!("HTTP/1.1 302 Found\r\n{location}Content-Length: 0\r\n\r\n")]).await;
         let answer = ask(&format!("http://{host}"), Limits::default()).await;
-        assert_eq!(answer, Answer::Trouble(PortalError::BadRedirect), "{location}");
+        assert_eq!(answer, Answer::Unavailable(PortalError::BadRedirect), "{location}");
     }
 }
 

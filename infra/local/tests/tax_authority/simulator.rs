@@ -9,7 +9,7 @@ use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::{Answer, AnswerKind, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::tax_portal::cases::{CASES, TIME};
-use local::tax_portal::{Options, Shop, ShopItem, TaxPortal, Throttle};
+use local::tax_portal::{Shop, ShopItem, TaxPortal, TaxPortalOptions, Throttle};
 
 const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(year, month, day).expect("a day")
@@ -27,7 +27,7 @@ impl Fixture {
         Self::with(|options| options.throttle = None).await
     }
 
-    async fn with(change: impl FnOnce(&mut Options)) -> Self {
+    async fn with(change: impl FnOnce(&mut TaxPortalOptions)) -> Self {
         let shop = Shop {
             trader: "DUKA & SONS LTD".to_owned(),
             tin: "100200300".to_owned(),
@@ -37,7 +37,7 @@ impl Fixture {
                 ShopItem { description: "SODA LEMON 500ML".to_owned(), price_cents: 110_000 },
             ],
         };
-        let mut options = Options::new(vec![shop], || TODAY);
+        let mut options = TaxPortalOptions::new(vec![shop], || TODAY);
         change(&mut options);
         let portal = TaxPortal::serve(options).await.expect("a portal");
         let client = TaxAuthority::new(&portal.base_url, Limits::default()).expect("a client");
@@ -189,7 +189,7 @@ async fn trouble_has_a_name() {
         ("HUGE010001", TransportError::TooLarge.into()),
         ("LOOP010001", PortalError::TooManyRedirects),
     ] {
-        assert_eq!(fixture.ask(code).await, Answer::Trouble(trouble), "{code}");
+        assert_eq!(fixture.ask(code).await, Answer::Unavailable(trouble), "{code}");
     }
     // The request and five redirects.
     assert_eq!(fixture.portal.asked("LOOP010001"), 6);
@@ -225,7 +225,7 @@ async fn a_portal_that_hangs_is_given_up() {
     let mut fixture = Fixture::with(|options| options.hang_for = Duration::from_secs(3_600)).await;
     let limits = Limits { read: Duration::from_millis(50), ..Limits::default() };
     fixture.client = TaxAuthority::new(&fixture.portal.base_url, limits).expect("a client");
-    assert_eq!(fixture.ask("HANG010001").await, Answer::Trouble(TransportError::Timeout.into()));
+    assert_eq!(fixture.ask("HANG010001").await, Answer::Unavailable(TransportError::Timeout.into()));
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ const MAX_RECORD_BYTES: usize = 390 * 1024;
 
 /// Reads a campaign; `None` if required parts are missing or wrong.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
-    let file = Fields::of_file(root, &spec::FILE, problems)?;
+    let file = Fields::from_file(root, &spec::FILE, problems)?;
     let slug = file.required("slug").and_then(|field| field.parsed(slug_of));
     let name = file.required_text("name");
     let brand = file.required_text("brand");

@@ -30,7 +30,7 @@ pub(super) struct Field<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of the whole file.
-    pub(super) fn of_file(root: &'a Node, kind: &'static Kind, problems: &'a Problems) -> Option<Self> {
+    pub(super) fn from_file(root: &'a Node, kind: &'static Kind, problems: &'a Problems) -> Option<Self> {
         match &root.content {
             Content::Block(entries) => {
                 let fields =

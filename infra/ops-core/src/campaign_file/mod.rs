@@ -47,7 +47,7 @@ pub struct CampaignFile {
 /// # Errors
 /// All problems, by line.
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
-    let problems = Problems::of_file(name);
+    let problems = Problems::from_file(name);
     let file = if text.len() > MAX_BYTES {
         problems.add_line(1, format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?"));
         None
@@ -81,7 +81,7 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<CampaignFile, Vec<Problem>
         Err(error) => {
             let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-            let problems = Problems::of_file(name);
+            let problems = Problems::from_file(name);
             problems.add_line(line, "the line holds bytes that are not UTF-8; save the file as UTF-8");
             Err(problems.into_sorted())
         }

@@ -13,7 +13,7 @@ use crate::format::{printable, zoned_time};
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Difference {
+pub(crate) struct FieldChange {
     /// Its path, such as `limits.phone_daily` or `receipt.products[chai-250].entries`.
     pub(crate) field: String,
     /// Its value; `null` if it was left out.
@@ -35,7 +35,7 @@ pub(crate) fn differences(
     before: Option<&Campaign>,
     after: &Campaign,
     facts: &Facts,
-) -> Result<Vec<Difference>, Failure> {
+) -> Result<Vec<FieldChange>, Failure> {
     let old = before.map(leaves).transpose()?.unwrap_or_default();
     let new = leaves(after)?;
     let by_path = |leaves: &[Leaf]| -> HashMap<String, Value> {
@@ -49,7 +49,7 @@ pub(crate) fn differences(
     for Leaf { path, left_out, .. } in fields {
         let (value_before, value_after) = (old_values.get(path), new_values.get(path));
         if value_before != value_after {
-            found.push(Difference {
+            found.push(FieldChange {
                 field: path.clone(),
                 before: shown(path, value_before.cloned()),
                 after: shown(path, value_after.cloned()),
@@ -61,7 +61,7 @@ pub(crate) fn differences(
     // Whether it is archived is no field of a file.
     let is_other = |before: &Campaign| Campaign { archived: after.archived, ..before.clone() } != *after;
     if found.is_empty() && before.is_some_and(is_other) {
-        found.push(Difference {
+        found.push(FieldChange {
             field: "receipt".to_owned(),
             before: Value::from("its lists"),
             after: Value::from("its lists in another order"),
@@ -73,10 +73,10 @@ pub(crate) fn differences(
 }
 
 /// The differences, for people. A meaning that several in a row share is printed once.
-pub(crate) fn text(differences: &[Difference], campaign: &Campaign) -> String {
+pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     let mut text = String::new();
     let mut said = None;
-    for Difference { field, before, after, meaning, left_out } in differences {
+    for FieldChange { field, before, after, meaning, left_out } in differences {
         let value = |value| in_words(field, value, left_out, campaign);
         text.push_str(&format!("  {field}: {} -> {}\n", value(before), value(after)));
         if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
@@ -88,9 +88,9 @@ pub(crate) fn text(differences: &[Difference], campaign: &Campaign) -> String {
 }
 
 /// A new campaign's fields, for people.
-pub(crate) fn text_of_new(differences: &[Difference], campaign: &Campaign) -> String {
-    let line = |difference: &Difference| {
-        let Difference { field, after, .. } = difference;
+pub(crate) fn text_of_new(differences: &[FieldChange], campaign: &Campaign) -> String {
+    let line = |difference: &FieldChange| {
+        let FieldChange { field, after, .. } = difference;
         format!("  {field}: {}\n", in_words(field, after, "", campaign))
     };
     differences.iter().map(line).collect()

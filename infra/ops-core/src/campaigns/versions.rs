@@ -6,7 +6,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::{CampaignChange, CampaignVersion};
 use common::store::campaigns::StoredCampaign;
 
-use super::diff::{Difference, differences};
+use super::diff::{FieldChange, differences};
 use super::{Facts, changed_by_another};
 use crate::audit::Action;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::tables::{Tables, unknown_campaign};
 pub(crate) struct PastChange {
     pub(crate) version: CampaignVersion,
     /// `None` if the version before is not known.
-    pub(crate) differences: Option<Vec<Difference>>,
+    pub(crate) differences: Option<Vec<FieldChange>>,
 }
 
 /// A campaign's versions, newest first, at most `most`.

@@ -133,12 +133,12 @@ fn cannot_be_imported(book: &CodeBook, code: &str) -> Option<&'static str> {
 struct FileScan {
     list: CodeList,
     digest: Sha256,
-    lengths: BTreeMap<usize, Lines>,
+    lengths: BTreeMap<usize, LinesOfLength>,
     first: Option<(usize, String)>,
     without_digits: u64,
 }
 
-struct Lines {
+struct LinesOfLength {
     count: u64,
     first: (usize, String),
     last: Option<(usize, String)>,
@@ -159,7 +159,7 @@ impl FileScan {
                 lines.last = Some((line, code));
             }
             None => {
-                self.lengths.insert(code.len(), Lines { count: 1, first: (line, code), last: None });
+                self.lengths.insert(code.len(), LinesOfLength { count: 1, first: (line, code), last: None });
             }
         }
     }
@@ -171,7 +171,7 @@ impl FileScan {
         if request.codes.heading.is_some() {
             return Ok(());
         }
-        let problems = Problems::of_file(&request.codes.path.display().to_string());
+        let problems = Problems::from_file(&request.codes.path.display().to_string());
         problems.add_line(
             *line,
             "this is probably the heading of the column, since all other lines have digits; say so with --column, or \
@@ -185,7 +185,7 @@ fn has_no_digits(code: &str) -> bool {
     !code.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-impl Lines {
+impl LinesOfLength {
     fn describe(self, length: usize) -> OfLength {
         let sample = |(line, code): &(usize, String)| Sample { line: *line, masked: masked(code) };
         let first = sample(&self.first);

@@ -74,8 +74,8 @@ pub async fn import(
         }
         let stored = import_part(tables.codes(), scope, &book, &done.batch, part.into_iter()).await;
         // A part alone shows too little of the form.
-        let of_file = |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
-        let fresh: Vec<_> = stored.fresh.lengths().map(of_file).collect();
+        let from_file = |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
+        let fresh: Vec<_> = stored.fresh.lengths().map(from_file).collect();
         count_more(&tables.code_books, scope, &done.batch, file, &fresh).await?;
         done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
         done.duplicates += stored.known;

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use common::domain::code::Code;
 
-use crate::column::{AFTER_DAMAGE, Column, Values, spreadsheet_damage};
+use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
 
 /// Normalized codes.
-const CODES: Values<String> =
-    Values { invalid: "code_file_invalid", names: ["code", "codes"], is_heading, parse: normal };
+const CODES: ColumnType<String> =
+    ColumnType { invalid: "code_file_invalid", names: ["code", "codes"], is_heading, parse: normal };
 
 /// The codes of a file, in the column with this heading.
 pub fn codes<'a>(path: &'a Path, heading: Option<&'a str>) -> Column<'a, String> {

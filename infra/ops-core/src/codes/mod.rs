@@ -1,12 +1,12 @@
 //! Mints, imports and voids codes, in batches; rotates the minting key.
 
+pub mod atomic_file;
 pub mod book;
 pub mod check;
 pub mod find;
 pub mod import;
 pub mod lines;
 pub mod mint;
-pub mod new_file;
 pub mod rotate;
 pub mod usage;
 pub mod void;

@@ -78,7 +78,7 @@ pub async fn check(tables: &Tables, scope: &Scope, codes: Column<'_, String>) ->
     let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
         let lookups = part.into_iter().map(|(line, code)| async move {
             let found = find(tables.codes(), scope, book, &code).await?;
-            Ok::<_, Failure>((line, (!found.is_empty()).then(|| Voided::of(&found))))
+            Ok::<_, Failure>((line, (!found.is_empty()).then(|| Voided::from_records(&found))))
         });
         let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
         while let Some((line, one)) = lookups.try_next().await? {
@@ -104,12 +104,12 @@ async fn void_one(
     for FoundCode { key, .. } in found.iter().filter(|found| !found.record.voided) {
         codes.void(scope, key, now).await?;
     }
-    Ok(if found.is_empty() { Voided::default() } else { Voided::of(&found) })
+    Ok(if found.is_empty() { Voided::default() } else { Voided::from_records(&found) })
 }
 
 impl Voided {
     /// What voiding one code does, from its records.
-    fn of(found: &[FoundCode<'_>]) -> Self {
+    fn from_records(found: &[FoundCode<'_>]) -> Self {
         let already = found.iter().all(|found| found.record.voided || !found.is_redeemable());
         let in_use = found.iter().any(|found| found.record.claim.is_some());
         Self {

@@ -1,6 +1,6 @@
 use super::*;
 
-const WORDS: Values<String> = Values {
+const WORDS: ColumnType<String> = ColumnType {
     invalid: "word_file_invalid",
     names: ["word", "words"],
     is_heading: |cell| cell.eq_ignore_ascii_case("word"),
@@ -73,7 +73,7 @@ fn a_line_that_is_set_out_differently_is_named() {
 fn one_bad_line_among_a_million_is_named() {
     let number = |cell: &str| cell.parse().map_err(|_| "this is no number".to_owned());
     let values =
-        Values { invalid: "bad", names: ["number", "numbers"], is_heading: |_| false, parse: number };
+        ColumnType { invalid: "bad", names: ["number", "numbers"], is_heading: |_| false, parse: number };
     let text = format!("{}x\n{}", "1\n".repeat(499_999), "1\n".repeat(500_000));
     let column: Column<'_, u8> = Column { path: Path::new("million.csv"), heading: None, values };
     let mut lines = column.lines_of(text.as_bytes());

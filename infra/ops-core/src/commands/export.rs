@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::audit::Action;
 use crate::cli::{ExportArgs, ExportCommand};
 use crate::connection;
-use crate::export::{self, Content, Export, Phones};
+use crate::export::{self, Export, ExportContent, Phones};
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::terminal::{Report, Terminal};
@@ -20,9 +20,9 @@ pub(crate) async fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let (content, args, states) = match command {
-        ExportCommand::Submissions { args, state } => (Content::Submissions, args, state),
-        ExportCommand::Entrants(args) => (Content::Entrants, args, Vec::new()),
-        ExportCommand::Winners(args) => (Content::Winners, args, Vec::new()),
+        ExportCommand::Submissions { args, state } => (ExportContent::Submissions, args, state),
+        ExportCommand::Entrants(args) => (ExportContent::Entrants, args, Vec::new()),
+        ExportCommand::Winners(args) => (ExportContent::Winners, args, Vec::new()),
     };
     let ExportArgs { campaign, environment, from, to, phones, output } = args;
     let tables = connection::tables(env).await?;
@@ -44,6 +44,6 @@ pub(crate) async fn run(
     let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.rows(), output.display());
     let of_draws = "these won an instant prize; `ops draw show` has the winners of a draw";
-    let note = (content == Content::Winners).then(|| of_draws.to_owned());
+    let note = (content == ExportContent::Winners).then(|| of_draws.to_owned());
     Ok(Report { note, ..Report::new(manifest, text) })
 }

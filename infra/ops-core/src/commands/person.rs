@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::audit::words;
 use crate::cli::{PersonArgs, PersonCommand};
-use crate::codes::new_file::NewFile;
+use crate::codes::atomic_file::AtomicFile;
 use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     match command {
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
-            let file = NewFile::begin(&output)?;
+            let file = AtomicFile::begin(&output)?;
             let exporting = people::hand_over(&tables, env, &phone, &held, now, file);
             let file = unless_stopped(exporting).await?;
             file.sync().map_err(|error| Failure::from_io(&output, "writing", &error))?;

@@ -25,7 +25,7 @@ use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
 
 /// Relays are a few seconds late at most.
-const RELAY_PATIENCE: Duration = Duration::from_secs(60);
+const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -143,8 +143,8 @@ async fn fetch(
         progress.show(terminal, wait.as_secs().saturating_sub(left));
     }
     progress.end(terminal);
-    let patience = config::retry_speedup(env)?.apply(RELAY_PATIENCE);
-    let fetched = relays.fetch_within(patience, chain, draw.round).await;
+    let timeout = config::retry_speedup(env)?.apply(RELAY_TIMEOUT);
+    let fetched = relays.fetch_within(timeout, chain, draw.round).await;
     fetched.map_err(|error| Failure::new("round_unavailable", format!("{error}, with --signature")))
 }
 

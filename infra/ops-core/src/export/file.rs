@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::Export;
-use crate::codes::new_file::{NewFile, NotRenamed, Resumed, partial_path, refuse_existing};
+use crate::codes::atomic_file::{AtomicFile, NotRenamed, Resumed, partial_path, refuse_existing};
 use crate::failure::Failure;
 use crate::format::grouped;
 
@@ -35,7 +35,7 @@ struct Saved {
 
 pub(super) struct ExportFile {
     path: PathBuf,
-    partial: BufWriter<NewFile>,
+    partial: BufWriter<AtomicFile>,
     hash: Sha256,
     saved: Saved,
     unsaved_pages: u32,
@@ -83,7 +83,7 @@ impl ExportFile {
             rows: 0,
             bytes: 0,
         };
-        let partial = BufWriter::new(NewFile::begin(path)?);
+        let partial = BufWriter::new(AtomicFile::begin(path)?);
         let mut file = Self { path: path.to_owned(), partial, hash: Sha256::new(), saved, unsaved_pages: 0 };
         let heading = export.format.heading(export.columns());
         file.write(&heading).and_then(|()| file.save()).map_err(|error| file.failure(&error))?;
@@ -91,7 +91,7 @@ impl ExportFile {
     }
 
     fn resume(path: &Path, saved: Saved, now: Timestamp) -> Result<Self, Failure> {
-        let partial = match NewFile::resume(path, saved.bytes)? {
+        let partial = match AtomicFile::resume(path, saved.bytes)? {
             Resumed::Open(partial) => partial,
             Resumed::Busy => {
                 let message = format!(
@@ -202,7 +202,7 @@ impl ExportFile {
         Ok(document)
     }
 
-    fn manifest(&self, now: Timestamp) -> io::Result<(NewFile, Value)> {
+    fn manifest(&self, now: Timestamp) -> io::Result<(AtomicFile, Value)> {
         let Saved { export, columns, started_at, rows, bytes, .. } = &self.saved;
         let name = self.path.file_name().map(|name| name.to_string_lossy());
         let document = json!({
@@ -227,7 +227,7 @@ impl ExportFile {
         let path = manifest_path(&self.path);
         // Of an export that was cut short here. Nobody else is writing it: this one has locked the export's own file.
         let _ = fs::remove_file(partial_path(&path));
-        let mut manifest = NewFile::begin(&path).map_err(io::Error::other)?;
+        let mut manifest = AtomicFile::begin(&path).map_err(io::Error::other)?;
         writeln!(manifest, "{document:#}")?;
         manifest.sync()?;
         Ok((manifest, document))

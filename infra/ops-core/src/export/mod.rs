@@ -35,7 +35,7 @@ const MAX_CONCURRENCY: usize = 16;
 /// What is exported, and how. The state file keeps it, so that only the same export is resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Export {
-    pub(crate) content: Content,
+    pub(crate) content: ExportContent,
     pub(crate) scope: Scope,
     pub(crate) from: Option<Timestamp>,
     pub(crate) to: Option<Timestamp>,
@@ -47,7 +47,7 @@ pub(crate) struct Export {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Content {
+pub(crate) enum ExportContent {
     Submissions,
     Entrants,
     /// Accepted submissions with an instant prize.
@@ -61,7 +61,7 @@ pub(crate) enum Phones {
     Whole,
 }
 
-impl Content {
+impl ExportContent {
     /// The table that is read.
     fn table(self) -> &'static str {
         match self {
@@ -85,15 +85,20 @@ impl Export {
     ///
     /// # Errors
     /// When the name ends in no known format.
-    pub(crate) fn new(content: Content, scope: Scope, zone: Tz, output: &Path) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        content: ExportContent,
+        scope: Scope,
+        zone: Tz,
+        output: &Path,
+    ) -> Result<Self, Failure> {
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
         Ok(Self { content, scope, from, to, states, phones, zone, format: Format::from_path(output)? })
     }
 
     fn columns(&self) -> &'static [&'static str] {
         match self.content {
-            Content::Submissions | Content::Winners => &rows::SUBMISSION,
-            Content::Entrants => &rows::ENTRANT,
+            ExportContent::Submissions | ExportContent::Winners => &rows::SUBMISSION,
+            ExportContent::Entrants => &rows::ENTRANT,
         }
     }
 }
@@ -158,20 +163,20 @@ async fn read_page(
 ) -> Result<SegmentPage<Vec<Value>>, Failure> {
     let Export { content, scope, from, to, states, .. } = export;
     match content {
-        Content::Submissions | Content::Winners => {
+        ExportContent::Submissions | ExportContent::Winners => {
             let selection = Selection {
                 scope: scope.clone(),
                 from: *from,
                 to: *to,
                 states: states.clone(),
-                winners: *content == Content::Winners,
+                winners: *content == ExportContent::Winners,
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
             let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
             let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }
-        Content::Entrants => {
+        ExportContent::Entrants => {
             let page = tables.entrants.page(scope, segment).await?;
             let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
             let rows: Vec<Option<Vec<Value>>> =

@@ -6,9 +6,9 @@ use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use super::Reviewer;
-use super::held::Answer;
+use super::held::ReviewDecision;
 use crate::failure::Failure;
-use crate::settle::{Settled, Verdict, action, moved, settle_seen};
+use crate::settle::{ManualSettlement, Verdict, action, moved, settle_seen};
 use crate::tables::Tables;
 
 /// The reason that is recorded: the screen has single keys for decisions, and no words.
@@ -16,7 +16,7 @@ const WHY: &str = "reviewed in the console";
 
 /// What an answer led to.
 #[derive(Clone, Debug)]
-pub enum Written {
+pub enum DecisionResult {
     /// The submission is settled.
     Settled(Submission),
     /// It was accepted by the first of two people.
@@ -37,11 +37,11 @@ pub enum Written {
 pub async fn write(
     tables: &Tables,
     scope: &Scope,
-    answer: &Answer,
+    answer: &ReviewDecision,
     reviewer: &Reviewer,
     now: Timestamp,
-) -> Result<Written, Failure> {
-    let Answer { submission_id, revision, is_second_look, verdict } = answer;
+) -> Result<DecisionResult, Failure> {
+    let ReviewDecision { submission_id, revision, is_second_look, verdict } = answer;
     let by = reviewer.by.clone();
     let before = tables.store.submissions().get(scope, *submission_id).await?;
     let before = before.filter(|before| before.revision == *revision).ok_or_else(moved)?;
@@ -49,8 +49,8 @@ pub async fn write(
         let why = Some(WHY.to_owned());
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
         return Ok(match settle_seen(tables, before, verdict.clone(), decision).await? {
-            Settled::Done(after) => Written::Settled(after),
-            Settled::Proposed { after, prize, .. } => Written::Proposed { after, prize },
+            ManualSettlement::Done(after) => DecisionResult::Settled(after),
+            ManualSettlement::Proposed { after, prize, .. } => DecisionResult::Proposed { after, prize },
         });
     }
     let rejects = match verdict {
@@ -61,5 +61,9 @@ pub async fn write(
     let agrees = after.second_look.as_ref().is_some_and(|look| look.agrees);
     let details = json!({ "rejects": rejects, "agrees": agrees });
     tables.audit.append(action("submission.second_look", &before).with(details), now).await?;
-    if tables.store.annotate(&before, &after).await? { Ok(Written::SecondLook(after)) } else { Err(moved()) }
+    if tables.store.annotate(&before, &after).await? {
+        Ok(DecisionResult::SecondLook(after))
+    } else {
+        Err(moved())
+    }
 }

@@ -95,7 +95,7 @@ impl ReviewItem {
         match &self.receipt.as_ref()?.source {
             Source::Photo { qr_payload, .. } => ReceiptKey::from_payload(qr_payload.as_deref()?),
             Source::Typed { code, time } => {
-                Some(ReceiptKey { code: VerificationCode::typed(code)?, time: Some(*time) })
+                Some(ReceiptKey { code: VerificationCode::parse_typed(code)?, time: Some(*time) })
             }
         }
     }

@@ -31,7 +31,7 @@ impl Reviewer {
     ///
     /// # Errors
     /// When AWS does not say who it is.
-    pub async fn of(tables: &Tables) -> Result<Self, Failure> {
+    pub async fn from_audit(tables: &Tables) -> Result<Self, Failure> {
         let by = tables.audit.operator_name().await?;
         Ok(Self { by, identity: tables.audit.identity().await?.to_owned() })
     }

@@ -19,7 +19,7 @@ const MAX_CONCURRENCY: usize = 16;
 
 /// Decisions of all reviewers about the submissions of a month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReviewProgress {
     /// Decisions of the campaign's day.
     pub today: i64,
     /// Decisions of the hour.
@@ -34,13 +34,18 @@ pub struct Progress {
 ///
 /// # Errors
 /// When the table does not answer.
-pub async fn progress(tables: &Tables, scope: &Scope, zone: Tz, now: Timestamp) -> Result<Progress, Failure> {
+pub async fn progress(
+    tables: &Tables,
+    scope: &Scope,
+    zone: Tz,
+    now: Timestamp,
+) -> Result<ReviewProgress, Failure> {
     let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
     let days = (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
     let reads = days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
     let cells: Vec<Cells> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
     let (today, hour) = (now.day_in(zone), utc_hour(now));
-    let mut progress = Progress::default();
+    let mut progress = ReviewProgress::default();
     for (cell, amount) in cells.iter().flat_map(Cells::iter) {
         let at: Option<Timestamp> = format!("{}:00:00Z", cell.hour).parse().ok();
         match cell.dimension.split('#').next() {

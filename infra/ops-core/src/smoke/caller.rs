@@ -57,7 +57,7 @@ struct Reply {
     body: Vec<u8>,
 }
 
-pub(super) struct Answer {
+pub(super) struct SmokeReply {
     what: &'static str,
     reply: Reply,
     json: Value,
@@ -88,7 +88,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Sends a request with the key.
-    pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
+    pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<SmokeReply, Failure> {
         let mut ask = ask;
         if let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", self.key)) {
             bearer.set_sensitive(true);
@@ -102,7 +102,7 @@ impl<'a> Caller<'a> {
         &mut self,
         what: &'static str,
         ask: Ask<'_>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<SmokeReply, Failure> {
         let url = format!("{}{}", self.base_url, ask.path);
         let mut headers = HeaderMap::from_iter(ask.headers);
         let body = ask.body.map(|body| body.to_string()).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a> Caller<'a> {
         url: &str,
         headers: HeaderMap,
         body: impl Into<Body>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<SmokeReply, Failure> {
         let started = Instant::now();
         let url = Url::parse(url).map_err(|error| failed(what, &format!("the URL is invalid: {error}")))?;
         let host = url.authority().to_owned();
@@ -131,7 +131,7 @@ impl<'a> Caller<'a> {
         let reply = self.reply(request).await.map_err(|error| failed(what, &format!("{host} {error}")))?;
         self.steps.push(Step { what, took_ms: started.elapsed().as_millis() });
         let json = serde_json::from_slice(&reply.body).unwrap_or_default();
-        Ok(Answer { what, reply, json })
+        Ok(SmokeReply { what, reply, json })
     }
 
     async fn reply(&self, request: Request) -> Result<Reply, TransportError> {
@@ -147,7 +147,7 @@ impl<'a> Caller<'a> {
         path: &str,
         field: &str,
         value: &Value,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<SmokeReply, Failure> {
         let started = Instant::now();
         let before = self.steps.len();
         loop {
@@ -163,7 +163,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-impl Answer {
+impl SmokeReply {
     /// Checks the status.
     pub(super) fn status(self, status: u16) -> Result<Self, Failure> {
         let is_right = self.reply.status == status;

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Value, json};
 
 pub use self::caller::Step;
-use self::caller::{Answer, Ask, Caller};
+use self::caller::{Ask, Caller, SmokeReply};
 use crate::campaign_file;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -202,7 +202,7 @@ async fn enter(
     number: u32,
     phone: &str,
     receipt: &str,
-) -> Result<Answer, Failure> {
+) -> Result<SmokeReply, Failure> {
     let code = format!("TEST-0-VALID.{run:x}.{number}");
     let body = json!({ "phone": phone, "code": code, "consent": true, "receipt_id": receipt });
     let key = format!("smoke-{run:016x}-{number}");
@@ -210,7 +210,7 @@ async fn enter(
     open.status(200)?.field("message_key", &json!("receipt_received"))
 }
 
-async fn settled(caller: &mut Caller<'_>, what: &'static str, open: &Answer) -> Result<(), Failure> {
+async fn settled(caller: &mut Caller<'_>, what: &'static str, open: &SmokeReply) -> Result<(), Failure> {
     let path = format!("/api/v1/submissions/{}", open.text("/id")?);
     caller.wait_for(what, &path, "state", &json!("accepted")).await.map(drop)
 }

@@ -1,7 +1,7 @@
 //! One submission, as text and as JSON.
 
 use chrono_tz::Tz;
-use common::domain::partner::reply::{Upstream, UpstreamCode};
+use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::payload::VerificationCode;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::story::{proposed, said};
 use crate::format::{grouped, lines, or_dash, zoned_time};
-use crate::receipts::SeenReceipt;
+use crate::receipts::ReceiptView;
 
 /// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
@@ -28,7 +28,7 @@ pub struct Shown<'a> {
     /// Masked or in clear.
     pub phone: String,
     /// Its receipt.
-    pub receipt: Option<SeenReceipt>,
+    pub receipt: Option<ReceiptView>,
     /// The campaign's time zone, for the times in the text.
     pub zone: Tz,
     /// Whether to show the receipt's code and what it says.
@@ -111,7 +111,7 @@ impl Shown<'_> {
         ]
     }
 
-    fn receipt_pairs(&self, seen: &SeenReceipt) -> Vec<(&'static str, String)> {
+    fn receipt_pairs(&self, seen: &ReceiptView) -> Vec<(&'static str, String)> {
         let link = seen.photo.as_ref().map(|link| link.url.as_str());
         match &seen.receipt.source {
             Source::Typed { code, time } => vec![
@@ -160,7 +160,7 @@ impl Shown<'_> {
         json
     }
 
-    fn source(&self, seen: &SeenReceipt) -> Map<String, Value> {
+    fn source(&self, seen: &ReceiptView) -> Map<String, Value> {
         let (shown, secrets) = match &seen.receipt.source {
             Source::Typed { code, time } => {
                 (json!({ "type": "typed" }), json!({ "code": code, "time": time.expose() }))
@@ -214,7 +214,7 @@ pub fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
 }
 
 /// The partner's code and message, as it sent them.
-fn upstream(upstream: &Upstream) -> String {
+fn upstream(upstream: &PartnerMessage) -> String {
     let code = match &upstream.code {
         UpstreamCode::Number(number) => number.to_string(),
         UpstreamCode::Text(text) => text.clone(),

@@ -9,7 +9,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::format::entries_in_words;
-use crate::receipts::SeenReceipt;
+use crate::receipts::ReceiptView;
 
 /// What happened to a submission.
 #[derive(Clone, Debug)]
@@ -28,9 +28,9 @@ pub struct Story {
 
 impl Story {
     /// Builds the history from the records.
-    pub fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
+    pub fn new(submission: &Submission, receipt: Option<&ReceiptView>, zone: Tz) -> Self {
         let mut events = Vec::new();
-        if let Some(SeenReceipt { receipt, .. }) = receipt {
+        if let Some(ReceiptView { receipt, .. }) = receipt {
             events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
             let arrived = receipt.arrived.as_ref();
             events.extend(arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())));

@@ -62,7 +62,7 @@ async fn the_commitment_that_was_copied_decides_whether_it_is_this_draw() {
     let groups = sample.read().expect("whole").commitment().in_groups().to_uppercase();
     let ended = verify(folder.path(), &["--commitment", &groups]).await;
     assert!(ended.out.contains("it is the one that you copied"), "{}{}", ended.out, ended.err);
-    let other = Digest::of(&[b"another list"]).to_string();
+    let other = Digest::from_parts(&[b"another list"]).to_string();
     let (code, message) = refused(folder.path(), &["--commitment", &other]).await;
     assert_eq!(code, "commitment_differs");
     assert!(message.contains(&other), "{message}");

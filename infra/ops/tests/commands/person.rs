@@ -29,7 +29,7 @@ const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 a receipt of +255712345678";
 
 /// A person with a code and a photo, and then with another code and a typed receipt, in the live environment.
 async fn entered() -> TestCampaign {
-    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options { background: false, ..Options::default() });
     let mut config = plain();
     code_and_receipt(&mut config);
     config.consent = Some(ConsentText { version: "1".into(), en: "I agree".into(), sw: "Nakubali".into() });
@@ -100,7 +100,7 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
     let erase = ["person", "erase", "--phone", PHONE, "--why", "asked by letter"];
     let early = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
     assert!(early.err.contains("is not settled and needs the phone"), "{}", early.err);
-    Settler::of(service).settle_due().await;
+    Settler::new(service).settle_due().await;
 
     let unasked = ops(&campaign, &erase).await;
     assert!(unasked.err.contains("--yes"), "{}", unasked.err);
@@ -134,7 +134,7 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
 #[tokio::test]
 async fn a_blocked_number_stays_blocked_after_its_erasure() {
     let campaign = entered().await;
-    Settler::of(&campaign.service).settle_due().await;
+    Settler::new(&campaign.service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
     let phone = PHONE.parse().expect("a phone");
     campaign.service.set_blocked(&scope, &phone, true).await.expect("blocked");
@@ -149,7 +149,7 @@ async fn a_blocked_number_stays_blocked_after_its_erasure() {
 #[tokio::test]
 async fn everything_that_is_held_on_a_person_is_handed_over() {
     let campaign = entered().await;
-    Settler::of(&campaign.service).settle_due().await;
+    Settler::new(&campaign.service).settle_due().await;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("person.zip");
     let export = ["person", "export", "--phone", PHONE, "--output", path.to_str().expect("text")];
@@ -214,7 +214,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
     let another = campaign.photo(&campaign.live_key, b"\xff\xd8\xff\xe0 another receipt", None).await;
     let sent = campaign.with_receipt(&campaign.live_key, PHONE, &campaign.code(2), &another).send().await;
     assert_eq!(sent.field("state"), "pending");
-    Settler::of(&campaign.service).settle_due().await;
+    Settler::new(&campaign.service).settle_due().await;
     let faults = FaultInjector::at(usize::MAX, FaultKind::Refused);
     const S3: &str = "AWS_ENDPOINT_URL_S3";
     let storage = faults.in_front_of(&campaign.service.env.required(S3).expect("the stack sets it")).await;
@@ -233,7 +233,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
 #[tokio::test]
 async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     let campaign = entered().await;
-    Settler::of(&campaign.service).settle_due().await;
+    Settler::new(&campaign.service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
     let aws = Aws::for_function(&campaign.service.env).expect("credentials");
     let tables = Tables::from_env(&campaign.service.env, &aws).expect("the tables");

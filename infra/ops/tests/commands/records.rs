@@ -36,7 +36,7 @@ fn read(name: &str) -> Option<Value> {
 impl Restored {
     async fn start() -> Self {
         let clock = Clock::manual(WRITTEN);
-        let service = Service::of_its_own(Options { clock, background: false, ..Options::default() });
+        let service = Service::with_options(Options { clock, background: false, ..Options::default() });
         let restored = Self { service, known: read("known").expect("a file") };
         for table in TABLES {
             // A table that the previous release did not have stays empty.
@@ -185,7 +185,7 @@ async fn receipts_and_partners_work_of_the_release_before_goes_on() {
     assert_eq!(restored.submission("partner-2026", "partner-accepted").await, json!(["accepted", null]));
     assert_eq!(restored.submission("partner-2026", "partner-unknown").await, json!(["unknown", null]));
 
-    let settler = Settler::of(&restored.service);
+    let settler = Settler::new(&restored.service);
     settler.settle_due().await;
     assert_eq!(restored.submission("receipts-2026", "pending").await, json!(["accepted", "verified"]));
     // The purchase still belongs to the first submission.
@@ -261,7 +261,7 @@ async fn a_record_of_a_later_version_is_left_alone() {
     let path = format!("/api/v1/submissions/{}", restored.id("pending"));
     let refused = restored.get("receipts-2026", &path).await;
     assert_eq!((refused.status.as_u16(), refused.error_code()), (500, "internal_error".to_owned()));
-    let settler = Settler::of(&restored.service);
+    let settler = Settler::new(&restored.service);
     let due = settler.due().await;
     for due in &due {
         let (scope, submission_id) = (due.scope.clone(), due.submission_id);

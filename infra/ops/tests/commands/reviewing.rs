@@ -22,8 +22,8 @@ use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
 use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
-use ops_core::review::answer::{Written, write as write_answer};
-use ops_core::review::held::Answer;
+use ops_core::review::answer::{DecisionResult, write as write_answer};
+use ops_core::review::held::ReviewDecision;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::review::queue::{ClaimedSubmission, ReviewQueue};
@@ -59,7 +59,7 @@ impl Screen {
     }
 
     /// A screen with the credentials of its reviewer.
-    pub(crate) async fn of(stack: &Stack, name: &str) -> Self {
+    pub(crate) async fn with_credentials(stack: &Stack, name: &str) -> Self {
         Self { tables: tables_of(stack, name), ..Self::new(stack, name).await }
     }
 
@@ -72,7 +72,12 @@ impl Screen {
         self.next(now).await.map(|claimed| claimed.submission.submission_id)
     }
 
-    pub(crate) async fn answer(&mut self, id: SubmissionId, verdict: Verdict, now: Timestamp) -> Written {
+    pub(crate) async fn answer(
+        &mut self,
+        id: SubmissionId,
+        verdict: Verdict,
+        now: Timestamp,
+    ) -> DecisionResult {
         let scope = chai(Environment::Live);
         let seen = self.tables.store.submissions().get(&scope, id).await.expect("it answers");
         let seen = seen.expect("it is there");
@@ -109,9 +114,14 @@ fn tables_of(stack: &Stack, name: &str) -> Tables {
 }
 
 /// The answer of a reviewer who saw this.
-fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> Answer {
+fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> ReviewDecision {
     let ClaimedSubmission { submission: Submission { submission_id, revision, .. }, is_second_look } = seen;
-    Answer { submission_id: *submission_id, revision: *revision, is_second_look: *is_second_look, verdict }
+    ReviewDecision {
+        submission_id: *submission_id,
+        revision: *revision,
+        is_second_look: *is_second_look,
+        verdict,
+    }
 }
 
 fn later(span: Duration) -> Timestamp {
@@ -362,7 +372,9 @@ async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
         assert!(claimed.is_second_look);
         let id = claimed.submission.submission_id;
         offered.insert(id);
-        let Written::SecondLook(after) = juma.answer(id, verdict, NOW).await else { panic!("it is settled") };
+        let DecisionResult::SecondLook(after) = juma.answer(id, verdict, NOW).await else {
+            panic!("it is settled")
+        };
         let look = after.second_look.clone().expect("a second look");
         assert_eq!((look.by.as_str(), look.agrees), ("juma", agrees));
         assert_eq!(after.status.state(), State::Accepted, "it changes nothing");

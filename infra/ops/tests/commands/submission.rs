@@ -8,7 +8,7 @@ use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::ids::SubmissionId;
 use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
-use common::domain::partner::reply::{Upstream, UpstreamCode};
+use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::scope::Environment;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
@@ -291,7 +291,7 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
         items: vec![ClaimedItem { key: "chai\u{2028}250".to_owned(), qty: 2 }],
         branch: Some("du\u{1b}[2Jka".to_owned()),
     };
-    let upstream = Upstream {
+    let upstream = PartnerMessage {
         code: UpstreamCode::Text("N\u{200b}O".to_owned()),
         message: Some("no\u{2066}pe\n".to_owned()),
     };

@@ -50,7 +50,7 @@ async fn photos(campaign: &TestCampaign) -> usize {
 
 /// A campaign with entries in both environments, a photo, a blocked phone, a voided and an imported code.
 async fn used() -> TestCampaign {
-    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options { background: false, ..Options::default() });
     let mut config = plain();
     code_and_receipt(&mut config);
     config.receipt.as_mut().expect("rules").required = false;

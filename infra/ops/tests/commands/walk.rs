@@ -35,7 +35,8 @@ impl Walk {
 #[tokio::test]
 async fn a_campaign_is_walked_from_its_file_to_its_winners() {
     let options = Options { background: false, clock: Clock::manual(NOON), ..Options::default() };
-    let walk = Walk { service: Service::of_its_own(options), folder: tempfile::tempdir().expect("a folder") };
+    let walk =
+        Walk { service: Service::with_options(options), folder: tempfile::tempdir().expect("a folder") };
     let (file, codes) = (walk.path("campaign.yaml"), walk.path("codes.csv"));
     walk.ops(&["campaign", "init", &file]).await;
     let template = std::fs::read_to_string(&file).expect("a file");

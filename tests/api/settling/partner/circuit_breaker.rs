@@ -26,7 +26,7 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
     // After the breaker's first wait all submissions are due, but only one probe is let through.
     campaign.service.clock.advance(Duration::from_secs(5 + 10) / HASTEN + Duration::from_millis(1));
-    let settlers: Vec<_> = (0..4).map(|_| Settler::of(&campaign.service)).collect();
+    let settlers: Vec<_> = (0..4).map(|_| Settler::new(&campaign.service)).collect();
     join_all(settlers.iter().map(|settler| async {
         settler.settle_after(Duration::from_millis(50)).await;
     }))

@@ -17,7 +17,7 @@ async fn the_upload_is_never_shown() {
 }
 
 #[tokio::test]
-async fn a_receipt_of_another_scope_is_not_found_by_any_operation() {
+async fn a_receipt_of_another_scope_is_not_found_by_any_endpoint() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let other = TestCampaign::with(receipts_alone).await;
     let id = id_of(&campaign.receipt(&campaign.test_key, &announced(&[0; 9], None)).send().await);

@@ -1,4 +1,4 @@
-//! Bodies that are not a JSON object, for every operation that takes a body.
+//! Bodies that are not a JSON object, for every endpoint that takes a body.
 
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
@@ -15,7 +15,7 @@ fn whole() -> (u16, String, Option<String>) {
     (422, "validation_failed".to_owned(), None)
 }
 
-/// Changes a valid request in the same way for every operation, and returns the last reply.
+/// Changes a valid request in the same way for every endpoint, and returns the last reply.
 async fn spoil(
     campaign: &TestCampaign,
     number: u32,

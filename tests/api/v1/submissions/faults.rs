@@ -158,7 +158,11 @@ async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_furth
     let (service, proxy) = Service::behind_proxy().await;
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let slow = Duration::from_secs(6);
-    let options = local::partner::Options { secret, slow_for: slow, ..local::partner::Options::default() };
+    let options = local::partner::PartnerOptions {
+        secret,
+        slow_for: slow,
+        ..local::partner::PartnerOptions::default()
+    };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let mut config = plain();
     judged_by(partner.url())(&mut config);

@@ -86,7 +86,7 @@ async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
     let live = live.header("svc-client-ip", "41.59.13.1");
     assert_eq!(live.send().await.status, 200, "another environment");
     let check = campaign.check("x").header("svc-client-ip", "41.59.13.1");
-    assert_eq!(check.send().await.status, 200, "another operation");
+    assert_eq!(check.send().await.status, 200, "another endpoint");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use common::domain::partner::pointer::Pointer;
-use common::domain::partner::reply::{InvalidReply, PartnerVerdict, Upstream, UpstreamCode};
+use common::domain::partner::reply::{InvalidReply, PartnerMessage, PartnerVerdict, UpstreamCode};
 use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
 use common::domain::partner::template::Template;
 use common::domain::partner::{PartnerRequest, PartnerRules};
@@ -55,7 +55,7 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     check_upstream(&verdict.upstream);
     let bare = PartnerVerdict {
         prize: None,
-        upstream: Upstream { code: UpstreamCode::Number(0), message: None },
+        upstream: PartnerMessage { code: UpstreamCode::Number(0), message: None },
         ..verdict.clone()
     };
     assert_eq!(format!("{verdict:?}"), format!("{bare:?}"), "the partner's words print");
@@ -66,14 +66,14 @@ fn is_fit(words: &str, most_chars: usize) -> bool {
     words.chars().count() <= most_chars && !words.contains(char::is_control)
 }
 
-fn check_upstream(upstream: &Upstream) {
+fn check_upstream(upstream: &PartnerMessage) {
     if let UpstreamCode::Text(code) = &upstream.code {
         assert!(is_fit(code, MAX_CODE_CHARS), "{code:?}");
     }
     assert!(upstream.message.as_ref().is_none_or(|message| is_fit(message, MAX_MESSAGE_CHARS)));
-    assert_eq!(format!("{upstream:?} {:?}", upstream.code), "Upstream(***) ***");
+    assert_eq!(format!("{upstream:?} {:?}", upstream.code), "PartnerMessage(***) ***");
     let stored = serde_json::to_value(upstream).expect("JSON");
-    assert_eq!(&serde_json::from_value::<Upstream>(stored).expect("words"), upstream);
+    assert_eq!(&serde_json::from_value::<PartnerMessage>(stored).expect("words"), upstream);
 }
 
 /// Stored `partner` rules survive a round trip, keep their secrets, render and parse.

@@ -30,7 +30,7 @@ pub(super) fn page(input: &[u8]) {
         | Answer::NotFoundYet
         | Answer::Throttled
         | Answer::RefererRefused
-        | Answer::Trouble(_) => {}
+        | Answer::Unavailable(_) => {}
     }
 }
 

@@ -11,9 +11,9 @@ use crate::ordered;
 
 /// The page of all endpoints, with their common parameters.
 pub(super) fn all(source: &Source<'_>) -> Document {
-    let row = |(route, operation): (&Route, &Value)| {
-        let summary = text_of(operation, "summary");
-        vec![format!("[{summary}]({})", place_of(operation)), format!("`{} {}`", route.method, route.path)]
+    let row = |(route, endpoint): (&Route, &Value)| {
+        let summary = text_of(endpoint, "summary");
+        vec![format!("[{summary}]({})", place_of(endpoint)), format!("`{} {}`", route.method, route.path)]
     };
     Document {
         title: "Endpoints".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn all(source: &Source<'_>) -> Document {
                 id: None,
                 label: "Endpoints".to_owned(),
                 head: vec!["Endpoint".to_owned(), "Call".to_owned()],
-                rows: operations(source).map(row).collect(),
+                rows: endpoints(source).map(row).collect(),
             }),
             Block::Paragraph(
                 "Import them: [OpenAPI 3.1](/openapi.json), [OpenAPI 3.0](/openapi-3.0.json) for older tools, or the \
@@ -60,35 +60,33 @@ pub(super) fn receipts(source: &Source<'_>) -> Document {
 fn page(source: &Source<'_>, tag: &str, path: &str) -> Document {
     let tags = source.part("/tags").as_array().map(Vec::as_slice).unwrap_or_default();
     let described = tags.iter().find(|described| text_of(described, "name") == tag).unwrap_or(&Value::Null);
-    let of_tag = |(_, operation): &(&Route, &Value)| texts(at(operation, &["tags"])).any(|name| name == tag);
-    let mut blocks: Vec<Block> = operations(source)
-        .filter(of_tag)
-        .flat_map(|(route, operation)| one(source, route, operation))
-        .collect();
+    let of_tag = |(_, endpoint): &(&Route, &Value)| texts(at(endpoint, &["tags"])).any(|name| name == tag);
+    let mut blocks: Vec<Block> =
+        endpoints(source).filter(of_tag).flat_map(|(route, endpoint)| one(source, route, endpoint)).collect();
     blocks.extend(of_page(source, path));
     Document { title: tag.to_owned(), lead: text_of(described, "description").to_owned(), blocks }
 }
 
 /// The endpoints, in the order of the routes.
-fn operations<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route, &'a Value)> {
+fn endpoints<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route, &'a Value)> {
     ROUTES
         .iter()
         .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
 }
 
 /// The link to an endpoint's section.
-pub(super) fn place_of(operation: &Value) -> String {
-    let tag = texts(at(operation, &["tags"])).next().unwrap_or_default().to_ascii_lowercase();
-    format!("/docs/endpoints/{tag}#{}", text_of(operation, "operationId"))
+pub(super) fn place_of(endpoint: &Value) -> String {
+    let tag = texts(at(endpoint, &["tags"])).next().unwrap_or_default().to_ascii_lowercase();
+    format!("/docs/endpoints/{tag}#{}", text_of(endpoint, "operationId"))
 }
 
-fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Vec<Block> {
-    let id = text_of(operation, "operationId");
-    let request = at(operation, &["requestBody", "content", "application/json"]);
+fn one(source: &Source<'_>, route: &Route, endpoint: &Value) -> Vec<Block> {
+    let id = text_of(endpoint, "operationId");
+    let request = at(endpoint, &["requestBody", "content", "application/json"]);
     let mut left = vec![Block::Paragraph(format!("**{}** `{}`", route.method, route.path))];
-    left.extend(Block::paragraphs(text_of(operation, "description")));
+    left.extend(Block::paragraphs(text_of(endpoint, "description")));
     let shared = shared_parameters(source);
-    let own: Vec<Field> = parameters(operation)
+    let own: Vec<Field> = parameters(endpoint)
         .filter(|parameter| !shared.contains(parameter))
         .map(|parameter| parameter_field(source.resolve(parameter), id))
         .collect();
@@ -100,7 +98,7 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Vec<Block> {
         left.push(Block::heading(3, &format!("{id}-body"), "Body"));
         left.extend(body(source, name, id));
     }
-    let reply = at(operation, &["responses", "200"]);
+    let reply = at(endpoint, &["responses", "200"]);
     left.push(Block::heading(3, &format!("{id}-reply"), "Reply"));
     let schema = at(reply, &["content", "application/json", "schema"]);
     left.push(Block::Paragraph(format!(
@@ -109,12 +107,12 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Vec<Block> {
         lower_first(text_of(reply, "description"))
     )));
     left.push(Block::heading(3, &format!("{id}-errors"), "Errors"));
-    left.push(errors(operation));
+    left.push(errors(endpoint));
     vec![
         Block::Heading(Heading {
             level: 2,
             id: id.to_owned(),
-            text: text_of(operation, "summary").to_owned(),
+            text: text_of(endpoint, "summary").to_owned(),
             note: None,
         }),
         Block::Columns { left, right: right(source, route, request, reply) },
@@ -198,7 +196,7 @@ fn body(source: &Source<'_>, name: &str, id: &str) -> Vec<Block> {
 }
 
 /// The errors of an endpoint, by status.
-fn errors(operation: &Value) -> Block {
+fn errors(endpoint: &Value) -> Block {
     let code = |code: &str| format!("[`{code}`](/docs/errors#{code})");
     let row = |(status, reply): (&str, &Value)| {
         let codes: Vec<String> = texts(at(reply, &["x-error-codes"])).map(code).collect();
@@ -206,25 +204,22 @@ fn errors(operation: &Value) -> Block {
     };
     Block::Table(Grid {
         id: None,
-        label: format!("Errors of {}", text_of(operation, "operationId")),
+        label: format!("Errors of {}", text_of(endpoint, "operationId")),
         head: vec!["Status".to_owned(), "Codes".to_owned()],
-        rows: members(at(operation, &["responses"]))
-            .filter(|(status, _)| *status != "200")
-            .map(row)
-            .collect(),
+        rows: members(at(endpoint, &["responses"])).filter(|(status, _)| *status != "200").map(row).collect(),
     })
 }
 
-fn parameters(operation: &Value) -> impl Iterator<Item = &Value> {
-    at(operation, &["parameters"]).as_array().into_iter().flatten()
+fn parameters(endpoint: &Value) -> impl Iterator<Item = &Value> {
+    at(endpoint, &["parameters"]).as_array().into_iter().flatten()
 }
 
 /// The parameters of every endpoint.
 fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
     let everywhere = |parameter: &&Value| {
-        operations(source).all(|(_, operation)| parameters(operation).any(|taken| taken == *parameter))
+        endpoints(source).all(|(_, endpoint)| parameters(endpoint).any(|taken| taken == *parameter))
     };
-    operations(source).take(1).flat_map(|(_, first)| parameters(first)).filter(everywhere).collect()
+    endpoints(source).take(1).flat_map(|(_, first)| parameters(first)).filter(everywhere).collect()
 }
 
 pub(super) fn common_parameters(source: &Source<'_>) -> Block {

@@ -29,10 +29,10 @@ fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
     let mut endpoints = Vec::new();
     let mut example = None;
     for (_, methods) in members(source.part("/paths")) {
-        for (_, operation) in members(methods) {
-            let reply = at(operation, &["responses", status(code).as_str()]);
+        for (_, endpoint) in members(methods) {
+            let reply = at(endpoint, &["responses", status(code).as_str()]);
             if texts(at(reply, &["x-error-codes"])).any(|listed| listed == name) {
-                endpoints.push(format!("[{}]({})", text_of(operation, "summary"), place_of(operation)));
+                endpoints.push(format!("[{}]({})", text_of(endpoint, "summary"), place_of(endpoint)));
                 example = example.or_else(|| {
                     reply.pointer("/content/application~1json/examples")?.get(name)?.get("value").cloned()
                 });

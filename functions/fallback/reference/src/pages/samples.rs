@@ -8,7 +8,7 @@ use super::{Source, at, text_of};
 use crate::ordered;
 
 /// A source file of the client, or of the walkthrough that uses it.
-struct File {
+struct SampleFile {
     name: &'static str,
     language: Language,
     text: &'static str,
@@ -16,32 +16,47 @@ struct File {
     run: &'static str,
 }
 
-const CLIENTS: [File; 3] = [
-    File {
+const CLIENTS: [SampleFile; 3] = [
+    SampleFile {
         name: "client.mjs",
         language: Language::JavaScript,
         text: include_str!("samples/client.mjs"),
         run: "",
     },
-    File { name: "client.php", language: Language::Php, text: include_str!("samples/client.php"), run: "" },
-    File { name: "client.py", language: Language::Python, text: include_str!("samples/client.py"), run: "" },
+    SampleFile {
+        name: "client.php",
+        language: Language::Php,
+        text: include_str!("samples/client.php"),
+        run: "",
+    },
+    SampleFile {
+        name: "client.py",
+        language: Language::Python,
+        text: include_str!("samples/client.py"),
+        run: "",
+    },
 ];
 
-const ENTER: [File; 4] = [
-    File { name: "enter.sh", language: Language::Shell, text: include_str!("samples/enter.sh"), run: "" },
-    File {
+const ENTER: [SampleFile; 4] = [
+    SampleFile {
+        name: "enter.sh",
+        language: Language::Shell,
+        text: include_str!("samples/enter.sh"),
+        run: "",
+    },
+    SampleFile {
         name: "enter.mjs",
         language: Language::JavaScript,
         text: include_str!("samples/enter.mjs"),
         run: "node enter.mjs",
     },
-    File {
+    SampleFile {
         name: "enter.php",
         language: Language::Php,
         text: include_str!("samples/enter.php"),
         run: "php enter.php",
     },
-    File {
+    SampleFile {
         name: "enter.py",
         language: Language::Python,
         text: include_str!("samples/enter.py"),
@@ -59,8 +74,8 @@ pub(super) fn enter() -> Block {
     choice(&ENTER)
 }
 
-fn choice(files: &[File]) -> Block {
-    let sample = |file: &File| {
+fn choice(files: &[SampleFile]) -> Block {
+    let sample = |file: &SampleFile| {
         let caption = match file.run {
             "" => format!("`{}`", file.name),
             run => format!("`{}`: run `{run}`", file.name),

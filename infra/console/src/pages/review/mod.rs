@@ -20,7 +20,7 @@ use ops_core::corrections::Corrected;
 use ops_core::failure::Failure;
 use ops_core::format::seconds;
 use ops_core::review::Reviewer;
-use ops_core::review::held::HOLD;
+use ops_core::review::held::UNDO_WINDOW;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::PhotoCopier;
 use ops_core::review::progress::progress;
@@ -116,9 +116,9 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
         p #progress.soft { "Looking for what waits." }
         p #said role="status" {}
         (tools())
-        div #review data-screen=(screen) data-hold=(HOLD.as_millis()) {}
+        div #review data-screen=(screen) data-hold=(UNDO_WINDOW.as_millis()) {}
         p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
-        p.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(HOLD)) "; " kbd { "u" } " takes it back." }
+        p.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(UNDO_WINDOW)) "; " kbd { "u" } " takes it back." }
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
         (windows())
     };
@@ -184,7 +184,7 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     let screen = console.screens().find(form.get("screen"), now)?;
     let tables = console.tables()?;
     let claims = tables.review_claims(console.env())?;
-    let reviewer = Reviewer::of(&tables).await?;
+    let reviewer = Reviewer::from_audit(&tables).await?;
     let copier = PhotoCopier::new(&tables, console.env())?;
     let mut queue = screen.queue.lock().await;
     let Some(claimed) = queue.next(&tables, &claims, &reviewer, now).await? else {
@@ -235,7 +235,7 @@ fn accepted(form: &Form) -> Result<Verdict, Failure> {
             let message = "nothing was accepted: leave the receipt's code out, or say that it can be read";
             return Err(Failure::new("receipt_code_conflicts", message));
         }
-        (code, _) => VerificationCode::typed(code).map(Proof::Read).ok_or_else(|| {
+        (code, _) => VerificationCode::parse_typed(code).map(Proof::Read).ok_or_else(|| {
             let message = "a receipt's code has 6 to 40 letters and digits; read it from the receipt again";
             Failure::new("receipt_code_invalid", message)
         })?,
@@ -338,7 +338,7 @@ async fn leave(console: Console, form: Form) -> Reply {
 
 async fn reopen_one(console: Console, form: Form) -> Reply<String> {
     let tables = console.tables()?;
-    let reviewer = Reviewer::of(&tables).await?;
+    let reviewer = Reviewer::from_audit(&tables).await?;
     let (name, why) = (form.get("name"), form.get("why"));
     let reopened = Box::pin(reopen(&tables, name, &reviewer, why, console.now())).await?;
     Ok(match reopened {

@@ -12,8 +12,8 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use ops_core::failure::Failure;
 use ops_core::review::Reviewer;
-use ops_core::review::answer::{Written, write};
-use ops_core::review::held::{Answer, HeldAnswers};
+use ops_core::review::answer::{DecisionResult, write};
+use ops_core::review::held::{ReviewDecision, UndoableDecisions};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
 use ops_core::review::queue::ReviewQueue;
@@ -26,7 +26,7 @@ use crate::failure::page_message;
 use crate::state::Console;
 
 /// A screen that sent nothing for this long is closed; its claims have expired.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(10 * 60);
+const SCREEN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// The code of a failure because the submission is not the revision that was shown.
 const MOVED: &str = "submission_moved";
 /// How often to write the answers that can no longer be taken back.
@@ -52,7 +52,7 @@ pub(super) struct Screen {
 }
 
 struct Shown {
-    held: HeldAnswers,
+    held: UndoableDecisions,
     /// Taken out of `held`, and not written yet.
     writing: Vec<SubmissionId>,
     items: HashMap<SubmissionId, Item>,
@@ -94,7 +94,11 @@ impl Screen {
     }
 
     /// The answer to a submission that the page shows.
-    pub(super) fn answer_to(&self, submission_id: SubmissionId, verdict: Verdict) -> Result<Answer, Failure> {
+    pub(super) fn answer_to(
+        &self,
+        submission_id: SubmissionId,
+        verdict: Verdict,
+    ) -> Result<ReviewDecision, Failure> {
         let shown = self.shown();
         let item = shown.items.get(&submission_id).ok_or_else(|| {
             Failure::new(
@@ -103,10 +107,10 @@ impl Screen {
             )
         })?;
         let Item { revision, is_second_look, .. } = *item;
-        Ok(Answer { submission_id, revision, is_second_look, verdict })
+        Ok(ReviewDecision { submission_id, revision, is_second_look, verdict })
     }
 
-    pub(super) fn hold(&self, answer: Answer, now: Timestamp) {
+    pub(super) fn hold(&self, answer: ReviewDecision, now: Timestamp) {
         self.shown().held.hold(answer, now);
     }
 
@@ -168,7 +172,7 @@ impl Screens {
         let name = hex::encode(random::bytes::<16>());
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
         let shown = Shown {
-            held: HeldAnswers::default(),
+            held: UndoableDecisions::default(),
             writing: Vec::new(),
             items: HashMap::new(),
             notices: Vec::new(),
@@ -195,7 +199,7 @@ impl Screens {
     fn forget(&self, now: Timestamp) {
         let is_open = |screen: &Screen| {
             let is_answered = !screen.answered().is_empty();
-            is_answered || now.since(screen.shown().used_at) < FORGOTTEN_AFTER
+            is_answered || now.since(screen.shown().used_at) < SCREEN_TIMEOUT
         };
         self.all().retain(|_, screen| is_open(screen));
     }
@@ -206,7 +210,7 @@ pub(crate) async fn write_when_due(console: &Console) {
     loop {
         tokio::time::sleep(WRITE_INTERVAL).await;
         let now = console.now();
-        write_answers(console, HeldAnswers::due, now).await;
+        write_answers(console, UndoableDecisions::due, now).await;
         console.screens().forget(now);
     }
 }
@@ -231,7 +235,7 @@ pub(crate) async fn write_all(console: &Console) -> Result<(), Failure> {
     Err(Failure::new("answers_not_written", message))
 }
 
-type Which = fn(&mut HeldAnswers, Timestamp) -> Vec<Answer>;
+type Which = fn(&mut UndoableDecisions, Timestamp) -> Vec<ReviewDecision>;
 
 async fn write_answers(console: &Console, which: Which, now: Timestamp) {
     let turn = Arc::clone(&console.screens().writing).lock_owned().await;
@@ -269,19 +273,19 @@ async fn settled(
     console: &Console,
     screen: &Screen,
     id: SubmissionId,
-    written: Result<Written, Failure>,
+    written: Result<DecisionResult, Failure>,
     now: Timestamp,
 ) {
     let is_gone = written.as_ref().is_ok() || written.as_ref().is_err_and(|failure| failure.code == MOVED);
-    let still_waits = matches!(written, Ok(Written::Proposed { .. }));
+    let still_waits = matches!(written, Ok(DecisionResult::Proposed { .. }));
     let (text, is_failure) = match written {
-        Ok(Written::Settled(_)) => (None, false),
-        Ok(Written::Proposed { prize, .. }) => {
+        Ok(DecisionResult::Settled(_)) => (None, false),
+        Ok(DecisionResult::Proposed { prize, .. }) => {
             let text =
                 format!("accepted by you; it gives the prize “{prize}”, so it waits for a second person.");
             (Some(text), false)
         }
-        Ok(Written::SecondLook(submission)) => {
+        Ok(DecisionResult::SecondLook(submission)) => {
             let agrees = submission.second_look.is_some_and(|look| look.agrees);
             let said = if agrees { "agrees with" } else { "differs from" };
             (Some(format!("your second look {said} the decision.")), false)
@@ -315,10 +319,10 @@ async fn release(console: &Console, screen: &Screen, id: SubmissionId, waits: bo
 async fn write_one(
     console: &Console,
     screen: &Screen,
-    answer: &Answer,
+    answer: &ReviewDecision,
     now: Timestamp,
-) -> Result<Written, Failure> {
+) -> Result<DecisionResult, Failure> {
     let tables = console.tables()?;
-    let reviewer = Reviewer::of(&tables).await?;
+    let reviewer = Reviewer::from_audit(&tables).await?;
     Box::pin(write(&tables, &screen.scope, answer, &reviewer, now)).await
 }

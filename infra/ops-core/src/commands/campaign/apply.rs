@@ -8,7 +8,7 @@ use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
 use crate::campaign_file::CampaignFile;
-use crate::campaigns::{self, Applied, Change, Difference, Plan};
+use crate::campaigns::{self, Applied, Change, FieldChange, Plan};
 use crate::cli::ApplyArgs;
 use crate::confirm::Answer;
 use crate::failure::Failure;
@@ -120,8 +120,8 @@ fn next_steps(campaign: &Campaign) -> String {
     )
 }
 
-fn report(plans: &[(Plan, Vec<Difference>)], notes: &[String], dry_run: bool, text: String) -> Report {
-    let campaign = |(plan, differences): &(Plan, Vec<Difference>)| {
+fn report(plans: &[(Plan, Vec<FieldChange>)], notes: &[String], dry_run: bool, text: String) -> Report {
+    let campaign = |(plan, differences): &(Plan, Vec<FieldChange>)| {
         let Applied { slug, change, resumed } = plan.outcome();
         json!({ "slug": slug, "change": change, "resumed": resumed, "differences": differences })
     };
@@ -132,7 +132,7 @@ fn report(plans: &[(Plan, Vec<Difference>)], notes: &[String], dry_run: bool, te
 }
 
 /// What a file changes, for people.
-fn in_words(plan: &Plan, differences: &[Difference]) -> String {
+fn in_words(plan: &Plan, differences: &[FieldChange]) -> String {
     let (slug, after) = (&plan.after().slug, plan.after());
     match plan.change() {
         Change::Created => format!("{slug} is new:\n{}", campaigns::text_of_new(differences, after)),

@@ -5,7 +5,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::{CampaignChange, CampaignVersion};
 use serde_json::{Value, json};
 
-use crate::campaigns::Difference;
+use crate::campaigns::FieldChange;
 use crate::campaigns::versions::{self, PastChange};
 use crate::failure::Failure;
 use crate::format::{local_time, or_dash, table};
@@ -54,7 +54,7 @@ pub(super) async fn history(
     Ok(Report::new(json!({ "slug": slug, "history": json }), text))
 }
 
-fn in_words(differences: Option<&[Difference]>, version: &CampaignVersion) -> String {
+fn in_words(differences: Option<&[FieldChange]>, version: &CampaignVersion) -> String {
     let Some(differences) = differences else {
         let is_new = version.change.is_some() && version.revision == 1;
         return if is_new { "created" } else { "not known" }.to_owned();

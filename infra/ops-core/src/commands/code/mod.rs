@@ -21,9 +21,9 @@ use tokio::task;
 pub(crate) use self::batches::{count_of, status_of};
 use crate::audit::Action;
 use crate::cli::{CodeCommand, VoidArgs};
+use crate::codes::atomic_file::{AtomicFile, NotRenamed};
 use crate::codes::import::ImportRequest;
 use crate::codes::mint::{self, Reservation};
-use crate::codes::new_file::{NewFile, NotRenamed};
 use crate::codes::{book, code_scope, lines, rotate};
 use crate::failure::Failure;
 use crate::format::{grouped, odds, seconds};
@@ -102,7 +102,7 @@ async fn mint(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let file = NewFile::begin(output)?;
+    let file = AtomicFile::begin(output)?;
     let mint::MintRequest { count, prize, batch, symbols, allow_weak } = request;
     let details = json!({
         "batch": batch, "count": count, "prize": prize, "length": symbols, "allow_weak": allow_weak,
@@ -174,11 +174,11 @@ fn mint_report(
 
 /// Writes the codes on other threads while this one shows progress; Ctrl-C stops it.
 async fn write(
-    mut file: NewFile,
+    mut file: AtomicFile,
     reservation: Reservation,
     progress: &mut Progress<'_>,
     terminal: &mut Terminal<'_>,
-) -> io::Result<(NewFile, u64)> {
+) -> io::Result<(AtomicFile, u64)> {
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;

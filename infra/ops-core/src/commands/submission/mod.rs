@@ -19,7 +19,7 @@ use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionComma
 use crate::confirm::Answer;
 use crate::failure::Failure;
 use crate::format::{entries_in_words, table, zoned_time};
-use crate::settle::{Proof, Settled, Verdict, resume, settle};
+use crate::settle::{ManualSettlement, Proof, Verdict, resume, settle};
 use crate::submissions::Look;
 use crate::submissions::shown::{Shown, as_json};
 use crate::submissions::story::Story;
@@ -101,11 +101,11 @@ async fn settle_one(
     let by = tables.audit.operator_name().await?;
     let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
     let (submission, text) = match settle(&tables, name, verdict, decision).await? {
-        Settled::Done(after) => {
+        ManualSettlement::Done(after) => {
             let text = settled_in_words(&after);
             (after, text)
         }
-        Settled::Proposed { after, prize, replaced } => {
+        ManualSettlement::Proposed { after, prize, replaced } => {
             let text = proposed_in_words(&after, &prize, replaced.as_deref());
             (after, text)
         }
@@ -205,7 +205,7 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
     match &args.receipt_code {
         None if args.without_receipt_code => Ok(Proof::Waived),
         None => Ok(Proof::Record),
-        Some(text) => VerificationCode::typed(text).map(Proof::Read).ok_or_else(|| {
+        Some(text) => VerificationCode::parse_typed(text).map(Proof::Read).ok_or_else(|| {
             let message = "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
                            read it from the receipt again";
             Failure::new("receipt_code_invalid", message)

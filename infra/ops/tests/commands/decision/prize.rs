@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
 use common::store::review_claims::CLAIM_LIFETIME;
-use ops_core::review::answer::Written;
+use ops_core::review::answer::DecisionResult;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::{Value, json};
 
@@ -111,18 +111,23 @@ async fn the_service_starts_over_without_the_first_acceptance() {
 async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
     let stack = Stack::with_chai().await;
     let id = at_stake(&stack).await.submission_id;
-    let (mut asha, mut juma) = (Screen::of(&stack, "asha").await, Screen::of(&stack, "juma").await);
+    let (mut asha, mut juma) =
+        (Screen::with_credentials(&stack, "asha").await, Screen::with_credentials(&stack, "juma").await);
     let accept = || Verdict::Accept { entries: None, proof: Proof::Read(code()) };
     assert_eq!(asha.next_id(NOW).await, Some(id));
-    let Written::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
+    let DecisionResult::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
         panic!("it is settled")
     };
     assert_eq!((prize.as_str(), after.status.is_terminal()), (PRIZE, false));
     let later = NOW.after(CLAIM_LIFETIME);
     assert_eq!(asha.next_id(later).await, None, "she has accepted it");
-    assert_eq!(Screen::of(&stack, "asha").await.next_id(later).await, None, "on another screen, too");
+    assert_eq!(
+        Screen::with_credentials(&stack, "asha").await.next_id(later).await,
+        None,
+        "on another screen, too"
+    );
     assert_eq!(juma.next_id(later).await, Some(id));
-    let Written::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
+    let DecisionResult::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
     assert_eq!(
         (after.status.instant_win(), after.status.message_key()),
         (Some(PRIZE), MessageKey::InstantWin)

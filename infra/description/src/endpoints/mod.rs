@@ -1,4 +1,4 @@
-//! The operations: their parameters, bodies and replies.
+//! The endpoints: their parameters, bodies and replies.
 
 mod campaign;
 mod codes;
@@ -22,7 +22,7 @@ const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
 /// The headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
-struct Operation {
+struct Endpoint {
     route: Route,
     id: &'static str,
     tag: &'static str,
@@ -32,7 +32,7 @@ struct Operation {
     parameters: Vec<&'static str>,
     request: Option<RequestBody>,
     reply: Reply,
-    /// Errors in addition to those of every operation.
+    /// Errors in addition to those of every endpoint.
     refusals: Vec<Refusal>,
 }
 
@@ -51,23 +51,22 @@ struct Reply {
     links: Value,
 }
 
-/// The operations by path and method; `docs` is the URL of the reference pages.
+/// The endpoints by path and method; `docs` is the URL of the reference pages.
 pub(crate) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    let groups =
-        [campaign::operations(), codes::operations(), submissions::operations(), receipts::operations()];
-    for operation in groups.into_iter().flatten() {
-        let method = operation.route.method.to_ascii_lowercase();
-        paths.entry(operation.route.path.to_owned()).or_default().insert(method, operation.into_value(docs));
+    let groups = [campaign::endpoints(), codes::endpoints(), submissions::endpoints(), receipts::endpoints()];
+    for endpoint in groups.into_iter().flatten() {
+        let method = endpoint.route.method.to_ascii_lowercase();
+        paths.entry(endpoint.route.path.to_owned()).or_default().insert(method, endpoint.into_value(docs));
     }
     paths.into_iter().map(|(path, methods)| (path, Value::Object(methods))).collect()
 }
 
-impl Operation {
+impl Endpoint {
     fn into_value(self, docs: &str) -> Value {
         let all = self.parameters.iter().chain(&parameters::COMMON);
         let parameters: Vec<Value> = all.copied().map(parameters::reference).collect();
-        let mut operation = json!({
+        let mut endpoint = json!({
             "operationId": self.id,
             "tags": [self.tag],
             "summary": self.summary,
@@ -77,12 +76,12 @@ impl Operation {
         if let Some(RequestBody { schema, examples }) = self.request {
             let content = examples::media(schema::reference(schema), examples);
             let body = json!({ "required": true, "content": { "application/json": content } });
-            schema::set(&mut operation, "requestBody", body);
+            schema::set(&mut endpoint, "requestBody", body);
         }
         let mut responses = refused(self.route, self.refusals, docs);
         responses.insert("200".to_owned(), self.reply.into_value());
-        schema::set(&mut operation, "responses", Value::Object(responses));
-        operation
+        schema::set(&mut endpoint, "responses", Value::Object(responses));
+        endpoint
     }
 }
 
@@ -105,7 +104,7 @@ impl Reply {
     }
 }
 
-/// The errors by status; an operation's own come before the common ones.
+/// The errors by status; an endpoint's own come before the common ones.
 fn refused(route: Route, own: Vec<Refusal>, docs: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
     for refusal in own.into_iter().chain(refusals::shared()) {

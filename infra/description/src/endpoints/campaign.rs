@@ -3,11 +3,11 @@
 use common::http::routes;
 use serde_json::Value;
 
-use super::{Operation, Reply};
+use super::{Endpoint, Reply};
 use crate::examples::{self, Example};
 
-pub(super) fn operations() -> Vec<Operation> {
-    vec![Operation {
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![Endpoint {
         route: routes::GET_CAMPAIGN,
         id: "getCampaign",
         tag: "Campaign",

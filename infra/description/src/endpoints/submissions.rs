@@ -1,4 +1,4 @@
-//! The operations on submissions: enter, read, look up.
+//! The endpoints on submissions: enter, read, look up.
 
 use common::domain::message::MessageKey;
 use common::error::ErrorCode;
@@ -6,15 +6,15 @@ use common::http::routes;
 use serde_json::{Value, json};
 
 use super::refusals::Refusal;
-use super::{Operation, Reply, RequestBody};
+use super::{Endpoint, Reply, RequestBody};
 use crate::examples::{self, Example, OF_PARTNER, OF_RECEIPTS, RECEIPT_ID};
 
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![create(), get(), lookup()]
 }
 
-fn create() -> Operation {
-    Operation {
+fn create() -> Endpoint {
+    Endpoint {
         route: routes::CREATE_SUBMISSION,
         id: "createSubmission",
         tag: "Submissions",
@@ -167,8 +167,8 @@ fn refusals() -> Vec<Refusal> {
     ]
 }
 
-fn get() -> Operation {
-    Operation {
+fn get() -> Endpoint {
+    Endpoint {
         route: routes::GET_SUBMISSION,
         id: "getSubmission",
         tag: "Submissions",
@@ -189,8 +189,8 @@ fn get() -> Operation {
     }
 }
 
-fn lookup() -> Operation {
-    Operation {
+fn lookup() -> Endpoint {
+    Endpoint {
         route: routes::LOOKUP_SUBMISSIONS,
         id: "lookupSubmissions",
         tag: "Submissions",

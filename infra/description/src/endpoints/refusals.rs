@@ -1,4 +1,4 @@
-//! Errors of operations, each with an example.
+//! Errors of endpoints, each with an example.
 
 use common::error::{Error, ErrorCode, FieldProblem};
 use common::http::reply::Reply;
@@ -52,7 +52,7 @@ impl Refusal {
     }
 }
 
-/// The errors of every operation.
+/// The errors of every endpoint.
 pub(crate) fn shared() -> Vec<Refusal> {
     vec![
         Refusal::new(ErrorCode::KeyMissing, "No Authorization header"),

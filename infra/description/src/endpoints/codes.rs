@@ -6,11 +6,11 @@ use common::http::routes;
 use serde_json::{Value, json};
 
 use super::refusals::Refusal;
-use super::{Operation, Reply, RequestBody};
+use super::{Endpoint, Reply, RequestBody};
 use crate::examples::{self, Example};
 
-pub(super) fn operations() -> Vec<Operation> {
-    vec![Operation {
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![Endpoint {
         route: routes::CHECK_CODE,
         id: "checkCode",
         tag: "Codes",

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// A file under its temporary name. It is deleted if dropped before [`Self::finish`].
 #[derive(Debug)]
-pub struct NewFile {
+pub struct AtomicFile {
     partial: NamedTempFile<File>,
     path: PathBuf,
 }
@@ -29,14 +29,14 @@ pub struct NotRenamed {
 #[derive(Debug)]
 pub enum Resumed {
     /// The rest can be written.
-    Open(NewFile),
+    Open(AtomicFile),
     /// Another process is writing it.
     Busy,
     /// It is not there, or too short.
     Lost,
 }
 
-impl NewFile {
+impl AtomicFile {
     /// Creates the file under a temporary name in the same folder.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ pub(crate) fn partial_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-impl Write for NewFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.partial.write(bytes)
     }
@@ -146,7 +146,7 @@ impl Write for NewFile {
     }
 }
 
-impl Seek for NewFile {
+impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.partial.seek(to)
     }
@@ -162,22 +162,22 @@ mod tests {
     fn a_file_appears_under_its_name_only_when_it_is_finished() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("codes.csv");
-        let mut file = NewFile::begin(&path).expect("a free place");
+        let mut file = AtomicFile::begin(&path).expect("a free place");
         file.write_all(b"code\n").expect("a disk");
         file.sync().expect("a disk");
         assert!(!path.exists());
-        let second = NewFile::begin(&path).expect_err("it is being written");
+        let second = AtomicFile::begin(&path).expect_err("it is being written");
         assert_eq!(second.code, "file_exists");
         file.finish().expect("a free place");
         assert_eq!(fs::read(&path).expect("it is there"), b"code\n");
-        assert_eq!(NewFile::begin(&path).expect_err("it is there").code, "file_exists");
+        assert_eq!(AtomicFile::begin(&path).expect_err("it is there").code, "file_exists");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]
     fn a_file_that_is_not_finished_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
-        drop(NewFile::begin(&folder.path().join("codes.csv")).expect("a free place"));
+        drop(AtomicFile::begin(&folder.path().join("codes.csv")).expect("a free place"));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 
@@ -185,7 +185,7 @@ mod tests {
     fn a_file_whose_place_is_taken_stays_beside_it_and_writes_over_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("codes.csv");
-        let mut file = NewFile::begin(&path).expect("a free place");
+        let mut file = AtomicFile::begin(&path).expect("a free place");
         file.write_all(b"code\n").expect("a disk");
         fs::write(&path, "precious").expect("a disk");
         let NotRenamed { partial, error } = file.finish().expect_err("its place is taken");

@@ -1,19 +1,19 @@
-//! The operations on receipts: start, refresh the upload URL, read.
+//! The endpoints on receipts: start, refresh the upload URL, read.
 
 use common::error::ErrorCode;
 use common::http::routes;
 use serde_json::{Value, json};
 
 use super::refusals::Refusal;
-use super::{Operation, Reply, RequestBody};
+use super::{Endpoint, Reply, RequestBody};
 use crate::examples::{self, Example};
 
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![create(), refresh(), get()]
 }
 
-fn create() -> Operation {
-    Operation {
+fn create() -> Endpoint {
+    Endpoint {
         route: routes::CREATE_RECEIPT,
         id: "createReceipt",
         tag: "Receipts",
@@ -80,8 +80,8 @@ fn create() -> Operation {
     }
 }
 
-fn refresh() -> Operation {
-    Operation {
+fn refresh() -> Endpoint {
+    Endpoint {
         route: routes::REFRESH_UPLOAD_URL,
         id: "refreshUploadUrl",
         tag: "Receipts",
@@ -114,8 +114,8 @@ fn refresh() -> Operation {
     }
 }
 
-fn get() -> Operation {
-    Operation {
+fn get() -> Endpoint {
+    Endpoint {
         route: routes::GET_RECEIPT,
         id: "getReceipt",
         tag: "Receipts",
@@ -147,7 +147,7 @@ fn get() -> Operation {
     }
 }
 
-/// Operations that take a receipt's id.
+/// Endpoints that take a receipt's id.
 fn links() -> Value {
     json!({
         "GetReceipt": {
