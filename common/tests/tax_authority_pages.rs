@@ -124,16 +124,16 @@ fn what_does_not_hold_is_shown_to_somebody() {
         ("<span> 77 </span>", "", "no RECEIPT NO"),
         ("<span> 77 </span>", "78", "the code does not end with RECEIPT NO"),
         ("31/12/2025", "nil", "no RECEIPT DATE"),
-        ("31/12/2025", "31/02/2025", "RECEIPT DATE is no day"),
+        ("31/12/2025", "31/02/2025", "RECEIPT DATE is not a day"),
         ("31/12/2025", "31.12.2025", "RECEIPT DATE in another format"),
         ("31/12/2025", "1/2/2025", "RECEIPT DATE in another format"),
         ("23:59:01", "24:00:00", "RECEIPT TIME is no time"),
         ("12345678902TZ", "12345678903TZ", "UIN does not end with TIN and SERIAL NO"),
         ("259.32", "259.33", "the totals do not add up"),
-        ("259.32", "about 259", "a total that is no amount"),
+        ("259.32", "about 259", "a total that is not an amount"),
         ("<td>Qty</td>", "<td>Quantity</td>", "no table of items"),
-        ("<td>1,500.00</td>", "<td>free</td>", "an Amount that is no amount"),
-        ("<td>1.5</td>", "<td>some</td>", "a Qty that is no number"),
+        ("<td>1,500.00</td>", "<td>free</td>", "an Amount that is not an amount"),
+        ("<td>1.5</td>", "<td>some</td>", "a Qty that is not a number"),
         ("<td>CHUMVI</td>", "", "an item with fewer cells than headings"),
         ("<h3><b>0a1b2c77</b></h3>", "", "no code after RECEIPT VERIFICATION CODE"),
         ("<h3><b>0a1b2c77</b></h3>", "<h3>see above</h3>", "no code after RECEIPT VERIFICATION CODE"),
@@ -169,16 +169,16 @@ fn long_texts_are_cut() {
 #[test]
 fn the_page_of_another_receipt_is_trouble() {
     let other = page::read(VERIFIED, 200, PAGE.as_bytes(), &code("0A1B2C78"));
-    assert_eq!(other, Answer::Trouble(PortalError::OtherReceipt));
+    assert_eq!(other, Answer::Unavailable(PortalError::OtherReceipt));
     let prompt = b"<p>Please provide your receipt time</p>";
     let other = page::read("/0A1B2C78_101530", 200, prompt, &code("0A1B2C77"));
-    assert_eq!(other, Answer::Trouble(PortalError::OtherReceipt));
+    assert_eq!(other, Answer::Unavailable(PortalError::OtherReceipt));
 }
 
 #[test]
 fn the_final_path_decides() {
     let prompt = "<p>PLEASE provide\n your Receipt Time</p>";
-    let unknown = || Answer::Trouble(PortalError::UnknownPage);
+    let unknown = || Answer::Unavailable(PortalError::UnknownPage);
     for (path, status, body, expected) in [
         (VERIFIED, 200, prompt, Answer::WrongTime),
         ("/verify/verified/", 200, prompt, Answer::WrongTime),
@@ -192,9 +192,9 @@ fn the_final_path_decides() {
         ("/", 200, "", Answer::RefererRefused),
         ("/Home/Error", 200, "", unknown()),
         ("/Home/Error", 200, prompt, unknown()),
-        ("/Home/Missing", 503, "", Answer::Trouble(PortalError::Status(503))),
-        (VERIFIED, 500, PAGE, Answer::Trouble(PortalError::Status(500))),
-        (VERIFIED, 403, "", Answer::Trouble(PortalError::Status(403))),
+        ("/Home/Missing", 503, "", Answer::Unavailable(PortalError::Status(503))),
+        (VERIFIED, 500, PAGE, Answer::Unavailable(PortalError::Status(500))),
+        (VERIFIED, 403, "", Answer::Unavailable(PortalError::Status(403))),
     ] {
         let answer = page::read(path, status, body.as_bytes(), &code("0A1B2C77"));
         assert_eq!(answer, expected, "{path} {status}");

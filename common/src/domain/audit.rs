@@ -34,7 +34,7 @@ pub struct AuditEntry {
     /// `test` or `live`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// The id or pseudonym of what it is done to.
+    /// Id or pseudonym of the affected record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Why, in the operator's words.

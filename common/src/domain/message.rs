@@ -110,7 +110,7 @@ messages! {
     Checking "checking"
         "We are checking your entry. You will see the result soon."
         "Tunahakiki ushiriki wako. Utapata matokeo hivi karibuni."
-    /// The receipt is being checked, by the service or by a person.
+    /// The receipt is being checked, by the service or by your operator.
     ReceiptReceived "receipt_received"
         "We have received your receipt and are checking it."
         "Tumepokea risiti yako na tunaihakiki."

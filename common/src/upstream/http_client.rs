@@ -49,7 +49,7 @@ pub enum TransportError {
     #[error("takes no connection")]
     Connect(#[source] Cause),
     /// TCP or the TLS handshake took too long.
-    #[error("takes too long to take a connection")]
+    #[error("timed out while connecting")]
     ConnectTimeout,
     /// The certificate is not trusted, the handshake failed, or TLS could not be set up.
     #[error("does not speak TLS with a certificate that is trusted")]
@@ -61,7 +61,7 @@ pub enum TransportError {
     #[error("takes too long to answer")]
     Timeout,
     /// The connection broke, or the reply was not HTTP.
-    #[error("sends something that is no HTTP reply")]
+    #[error("broke the connection or sent an invalid reply")]
     Broken(#[source] Cause),
     /// The body is larger than agreed.
     #[error("sends a reply that is too large")]

@@ -29,7 +29,7 @@ impl Answer {
     }
 
     /// True if the reply shows the consumer's earlier submission of the same code. A submission that was rejected since
-    /// then has lost the code and is no replay.
+    /// then has lost the code and is not a replay.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {
             AnswerOrigin::New => false,

@@ -114,7 +114,7 @@ impl Chain {
         self.period_seconds
     }
 
-    /// The first round at this time or after it. `None` in a future that nobody counts.
+    /// The first round at this time or after it. `None` on overflow.
     pub fn first_round_from(&self, time: DateTime<Utc>) -> Option<NonZeroU64> {
         let since_genesis = time.signed_duration_since(self.genesis);
         let has_begun = since_genesis.subsec_nanos() > 0;
@@ -123,7 +123,7 @@ impl Chain {
         NonZeroU64::MIN.checked_add(periods)
     }
 
-    /// When a round is given out. `None` in a future that nobody counts.
+    /// When a round is given out. `None` on overflow.
     pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
         let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
         self.genesis.checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)

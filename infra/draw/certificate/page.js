@@ -254,7 +254,7 @@ async function lookUp() {
   const [reference, opening] = [$('reference').value.trim().toUpperCase(), $('opening').value];
   if (opening.trim() === '') return lookUpWinner(reference);
   if (list.rows.length === 0) return answer('inclusion-answer', false, 'The list of entries was not read yet.');
-  if (linesOf(opening).length !== 3) return answer('inclusion-answer', false, 'This is no opening: it has three lines.');
+  if (linesOf(opening).length !== 3) return answer('inclusion-answer', false, 'This is not an opening: it has three lines.');
   if (!references(opening).includes(reference)) return answer('inclusion-answer', false, `This opening does not name ${reference}.`);
   const hash = await hashOf(opening);
   const number = list.rows.findIndex((row) => row.hash === hash);

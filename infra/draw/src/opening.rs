@@ -30,7 +30,7 @@ pub enum InvalidOpening {
     #[error("a reference occurs twice for one entrant; read the entries again, each once")]
     RepeatedReference,
     #[error(
-        "the text is no opening: it has three lines, which are {FIRST_LINE}, the references joined by commas, \
+        "the text is not an opening: it has three lines, which are {FIRST_LINE}, the references joined by commas, \
          and the salt in 32 hexadecimal digits"
     )]
     Unreadable,
@@ -58,7 +58,7 @@ impl Opening {
     }
 
     pub fn row_hash(&self) -> Digest {
-        Digest::of(&[self.to_string().as_bytes()])
+        Digest::from_parts(&[self.to_string().as_bytes()])
     }
 
     /// What follows the row's number in its line of `openings.csv`. References are separated by spaces, as commas

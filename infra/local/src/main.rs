@@ -52,7 +52,7 @@ struct Arguments {
     /// Start without the demo campaigns.
     #[arg(long)]
     no_demo: bool,
-    /// Add two weeks of entries to the demo campaigns, some of which wait for a person, and a draw: something to look at in the
+    /// Add two weeks of entries to the demo campaigns, some of which wait for an operator, and a draw: something to look at in the
     /// console.
     #[arg(long, conflicts_with = "no_demo")]
     demo_entries: bool,

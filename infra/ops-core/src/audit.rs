@@ -70,7 +70,7 @@ impl Action {
         Self { environment: Some(scope.environment), ..self.in_campaign(&scope.campaign) }
     }
 
-    /// The id or pseudonym of what it is done to.
+    /// Id or pseudonym of the affected record.
     #[must_use]
     pub fn on(self, subject: impl ToString) -> Self {
         Self { subject: Some(subject.to_string()), ..self }

@@ -27,10 +27,7 @@ pub(crate) struct WriteGuard(Arc<AtomicBool>);
 
 /// A write without a row.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "this command would change something that the audit log does not tell of, so nothing was changed: a fault in ops, \
-     report it"
-)]
+#[error("nothing was changed: this command wrote no audit row first. This is a bug in ops; report it")]
 struct NotRecorded;
 
 #[derive(Debug)]

@@ -27,7 +27,7 @@ pub enum State {
 pub enum ReviewStatus {
     /// The receipt counts.
     Verified,
-    /// A person is reviewing the receipt.
+    /// Your operator is reviewing the receipt.
     UnderReview,
     /// The receipt does not count.
     Declined,
@@ -42,7 +42,7 @@ pub enum DisplayStatus {
     Entered,
     /// Being checked; the result follows within seconds or hours.
     Checking,
-    /// A person is reviewing the receipt; the result follows.
+    /// Your operator is reviewing the receipt; the result follows.
     ReceiptInReview,
     /// The consumer is not in.
     NotAccepted,

@@ -3,7 +3,7 @@
 
 use chrono::NaiveDate;
 
-use super::markup::{PageContent, Table, collapsed};
+use super::markup::{HtmlTable, PageContent, collapsed};
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::domain::receipt::record::{
     FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
@@ -115,7 +115,7 @@ fn date(text: &str) -> Result<NaiveDate, Mismatch> {
         (Ok(year), Ok(month), Ok(day)) => NaiveDate::from_ymd_opt(year, month, day),
         _ => None,
     };
-    date.ok_or("RECEIPT DATE is no day")
+    date.ok_or("RECEIPT DATE is not a day")
 }
 
 fn time(text: &str) -> Result<ReceiptTime, Mismatch> {
@@ -136,7 +136,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(row: &[String]) -> Option<Self> {
+    fn from_headings(row: &[String]) -> Option<Self> {
         let column =
             |heading: &str| row.iter().position(|cell| collapsed(cell).eq_ignore_ascii_case(heading));
         Some(Self {
@@ -149,7 +149,11 @@ impl Columns {
 
 fn items(content: &PageContent) -> Result<Vec<FiscalItem>, Mismatch> {
     let mut tables = content.tables.iter().filter_map(|table| {
-        table.rows.iter().enumerate().find_map(|(index, row)| Some((table, index, Columns::of(row)?)))
+        table
+            .rows
+            .iter()
+            .enumerate()
+            .find_map(|(index, row)| Some((table, index, Columns::from_headings(row)?)))
     });
     let Some((table, headings, columns)) = tables.next() else { return Err("no table of items") };
     if tables.next().is_some() {
@@ -172,10 +176,10 @@ fn item(row: &[String], columns: &Columns) -> Result<FiscalItem, Mismatch> {
     let cell = |column: usize| row.get(column).ok_or("an item with fewer cells than headings");
     let description = cut(&collapsed(cell(columns.description)?));
     let quantity = match unless_blank(cell(columns.quantity)?) {
-        Some(text) => Some(Quantity::parse(text).ok_or("a Qty that is no number")?),
+        Some(text) => Some(Quantity::parse(text).ok_or("a Qty that is not a number")?),
         None => None,
     };
-    let amount_cents = parse_cents(cell(columns.amount)?).ok_or("an Amount that is no amount")?;
+    let amount_cents = parse_cents(cell(columns.amount)?).ok_or("an Amount that is not an amount")?;
     Ok(FiscalItem { description, quantity, amount_cents })
 }
 
@@ -192,7 +196,7 @@ fn total_label(cell: &str) -> String {
 
 /// The amount in the row of a total; `None` if the row is missing or blank.
 fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
-    let rows = content.tables.iter().flat_map(|table: &Table| &table.rows);
+    let rows = content.tables.iter().flat_map(|table: &HtmlTable| &table.rows);
     let mut found: Option<i64> = None;
     for row in rows {
         let mut cells = row.iter();
@@ -200,7 +204,7 @@ fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
             continue;
         }
         let Some(text) = cells.find_map(|cell| unless_blank(cell)) else { continue };
-        let cents = parse_cents(text).ok_or("a total that is no amount")?;
+        let cents = parse_cents(text).ok_or("a total that is not an amount")?;
         if found.is_some_and(|found| found != cents) {
             return Err("a total with two values");
         }

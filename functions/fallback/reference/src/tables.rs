@@ -132,7 +132,7 @@ pub fn limits() -> Table {
         ),
         (
             "Entries per receipt",
-            "100 unless the campaign sets another limit; above it, a person decides",
+            "100 unless the campaign sets another limit; above it, your operator decides",
             "receipts",
         ),
         ("Submissions in a look-up", "latest 50", "`POST /api/v1/submissions/lookup`"),
@@ -239,7 +239,7 @@ pub(crate) fn transitions() -> Table {
         (
             "`pending`",
             "`pending`, `under_review`",
-            "A person must review it: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
+            "Your operator must review it: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
             "`receipt_received`",
         ),
         (
@@ -254,12 +254,17 @@ pub(crate) fn transitions() -> Table {
             "The partner refused the code, the receipt does not count (`declined`), or the phone was blocked meanwhile.",
             "the reason's key",
         ),
-        ("`under_review`", "`accepted` or `rejected`", "A person decided.", "`entered`, or the reason's key"),
-        ("`accepted`", "`rejected`", "A person found that the entry must not count.", "`blocked`"),
+        (
+            "`under_review`",
+            "`accepted` or `rejected`",
+            "Your operator decided.",
+            "`entered`, or the reason's key",
+        ),
+        ("`accepted`", "`rejected`", "Your operator found that the entry must not count.", "`blocked`"),
         (
             "`rejected`",
             "`pending`, `under_review`; without a receipt `unknown`",
-            "A person found that it was rejected by mistake, and looks at it again.",
+            "Your operator found that it was rejected by mistake, and looks at it again.",
             "`receipt_received`, `checking`",
         ),
     ];
@@ -268,7 +273,7 @@ pub(crate) fn transitions() -> Table {
     Table {
         name: "transitions",
         title: "State transitions",
-        text: "`accepted` and `rejected` are final unless a person corrects them, which is rare: stop polling, and read the submission \
+        text: "`accepted` and `rejected` are final unless your operator corrects them, which is rare: stop polling, and read the submission \
                again when you show it. A submission never settles by giving up: after 24 hours without an \
                answer it stays `unknown`, and your service operator is alerted.",
         head: vec!["From", "To", "When", "message_key"],
@@ -295,11 +300,14 @@ pub(crate) fn reasons() -> Table {
         ("photo_not_decoded", "The file is not an image."),
         ("referer_refused", "The tax authority refused the request. Your service operator is alerted."),
         ("partner_unanswered", "The partner has not answered for a day."),
-        ("operator_decision", "A person decided."),
-        ("reopened", "A person found that the submission was rejected by mistake, and looks at it again."),
-        ("revoked", "A person found that the accepted entry must not count."),
+        ("operator_decision", "Your operator decided."),
+        (
+            "reopened",
+            "Your operator found that the submission was rejected by mistake, and looks at it again.",
+        ),
+        ("revoked", "Your operator found that the accepted entry must not count."),
         ("asked_for_by_test", "A test receipt asked for a review."),
-        ("no_test_receipt", "The key is a test key, and this is no test receipt."),
+        ("no_test_receipt", "The key is a test key, and this is not a test receipt."),
     ];
     let row = |(reason, meaning): (&str, &str)| vec![code(reason), meaning.to_owned()];
     Table {

@@ -70,7 +70,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InScope {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let unknown = |_: String| {
-            let message = "this is no campaign's page; choose a campaign in the list";
+            let message = "this is not a campaign's page; choose a campaign in the list";
             PageError::from(Failure::new("campaign_unknown", message))
         };
         let params = RawPathParams::from_request_parts(parts, state).await;

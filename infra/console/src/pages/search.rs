@@ -49,8 +49,7 @@ struct SearchResult {
 
 impl SearchResult {
     fn nothing() -> Self {
-        let said =
-            "Nothing was found. It is no reference, id or phone that is known here, and no campaign's code.";
+        let said = "Nothing found: no submission, phone or code matches.";
         Self { said: said.to_owned(), ..Self::default() }
     }
 }

@@ -73,7 +73,7 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
 async fn one(tables: &Tables, id: &str) -> PageResult<Submission> {
     let found = submissions::find(tables, id).await?;
     let [submission] = found.as_slice() else {
-        return Err(Failure::new("submission_unknown", "this is no submission's id; search for it").into());
+        return Err(Failure::new("submission_unknown", "this is not a submission's id; search for it").into());
     };
     Ok(submission.clone())
 }

@@ -64,7 +64,7 @@ const TEST_CODES: &[Fixed] = &[
 
 const TEST_RECEIPTS: &[Fixed] = &[
     ("TEST0VERIFIED.{n}", "is found and enters", "inapatikana na inaingia"),
-    ("TEST0REVIEW.{n}", "waits for a person", "inasubiri mtu aikague"),
+    ("TEST0REVIEW.{n}", "waits for an operator", "inasubiri mtu aikague"),
     ("TEST0WRONGSTORE.{n}", "is of a shop that takes no part", "ni ya duka lisiloshiriki"),
     ("TEST0UNREADABLE.{n}", "cannot be read", "haisomeki"),
     ("TEST0SLOW.{n}", "is checked first, then enters", "inahakikiwa kwanza, kisha inaingia"),
@@ -140,7 +140,7 @@ fn samples(slug: &str) -> (Words, Samples, Samples) {
         ),
         "duka-kuu-2026" => (
             Words {
-                en: "A receipt alone, as a photo or typed in. A person looks at what a machine cannot decide.",
+                en: "A receipt alone, as a photo or typed in. Your operator looks at what a machine cannot decide.",
                 sw: "Risiti pekee, kwa picha au kwa kuandika. Mtu huangalia kile ambacho mashine haiwezi kuamua.",
             },
             Samples { codes: &[], receipts: TEST_RECEIPTS },

@@ -425,7 +425,7 @@ const PARTNER: &[Spec] = &[
         "outcomes",
         Map(200, &Outcome),
         "{ \"0\": entered, \"20\": invalid }",
-        "What each of the partner's codes means: a message key. A code that is not here is no answer.",
+        "What each of the partner's codes means: a message key. A code that is not here is not an answer.",
     ),
 ];
 

@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     pub(crate) live_codes: u64,
     /// Live entries so far.
     pub(crate) entries: i64,
-    /// Live phones with more entries than so many submissions give as a new lower `limits.phone_total` takes.
+    /// Live phones that probably exceed a lowered `limits.phone_total`, judged by their entries.
     pub(crate) over_limit: Option<PhonesOver>,
 }
 

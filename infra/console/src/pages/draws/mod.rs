@@ -44,7 +44,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InDraw {
         let params = RawPathParams::from_request_parts(parts, state).await.ok();
         let name = params.as_ref().and_then(|params| params.iter().find(|(name, _)| *name == "draw"));
         let name = name.and_then(|(_, name)| name.parse().ok());
-        let unknown = || Failure::new("draw_unknown", "this is no draw's page; choose a draw in the list");
+        let unknown = || Failure::new("draw_unknown", "this is not a draw's page; choose a draw in the list");
         Ok(Self(scope, name.ok_or_else(unknown)?))
     }
 }

@@ -54,7 +54,7 @@ impl Step {
 /// Prize and place of the winner that a query names.
 pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure> {
     let unknown =
-        |_| Failure::new("winner_unknown", "this is no winner's page; choose a winner in the draw's list");
+        |_| Failure::new("winner_unknown", "this is not a winner's page; choose a winner in the draw's list");
     Ok((query.get("prize"), query.get("place").parse().map_err(unknown)?))
 }
 
