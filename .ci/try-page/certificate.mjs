@@ -127,7 +127,7 @@ visit('an entrant finds the own row', whole, async (page) => {
   assert.match(await lookUp(reference.toLowerCase(), `\n${openings[17].replaceAll('\n', ' \r\n')}\n`), /was in the draw: row 17, with \d+ of \d+ tickets/);
   assert.match(await lookUp(references(18)[0], openings[17]), /does not name/);
   assert.match(await lookUp('ZZZZ-ZZZZ', openings[17].replace(reference, 'ZZZZ-ZZZZ')), /No row of the list/);
-  assert.match(await lookUp(reference, 'svc-draw-entry-v1'), /no opening/);
+  assert.match(await lookUp(reference, 'svc-draw-entry-v1'), /not an opening/);
   const winner = await page.textContent('#tiers tbody tr:nth-child(2) td:nth-child(4)');
   assert.match(await lookUp(winner, ''), /was drawn: place 2 of grand-prize \(prize handed over\)/);
   assert.match(await lookUp('ZZZZ-ZZZZ', ''), /not among the winners/);

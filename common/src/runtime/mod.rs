@@ -5,4 +5,3 @@ pub mod event_handler;
 pub mod http_handler;
 pub mod lambda;
 pub mod sqs_batch;
-pub mod stream_batch;

@@ -4,6 +4,8 @@
 //! that counts a change also moves its shard's mark. A record that this build cannot read is not counted, and does not
 //! hold up the others.
 
+pub mod stream_batch;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +13,10 @@ use common::config::ConfigError;
 use common::domain::numbers::mark::{ShardCheckpoint, next_step};
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
-use common::runtime::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 use common::store::StoreError;
 use common::store::numbers::{CountResult, Numbers};
+
+use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 
 /// Refused transactions for one batch. Only a batch and its repetition are counted at the same time, so more are a fault.
 const MAX_ATTEMPTS: u32 = 10;

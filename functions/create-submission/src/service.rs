@@ -11,6 +11,7 @@ use common::config::{self, ConfigError};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::partner::PartnerRules;
 use common::domain::partner::outcome::{PartnerOutcome, Unanswered};
 use common::domain::phone::Phone;
 use common::domain::retry::{RetryContext, RetrySpeedup};
@@ -34,7 +35,6 @@ use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 /// A throttled phone is refused after a multiple of this time. Good and wrong codes take different calls, which all end
 /// well within it, so the reply time does not reveal which one it was.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
-const PARTNER_BUDGET: Duration = Duration::from_secs(8);
 /// The part of the request's budget reserved for recording the partner's answer.
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
@@ -165,7 +165,7 @@ impl SubmissionService {
         log_fields: &mut LogFields,
     ) -> Result<Submission, Error> {
         let left = api.deadline.saturating_duration_since(Instant::now());
-        let limit = PARTNER_BUDGET.min(left.saturating_sub(WRITE_RESERVE));
+        let limit = PartnerRules::MAX_TIMEOUT.min(left.saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
         let asked = self.partners.ask(&before, phone, &api.campaign, limit, AskedFrom::Request, clock);
         let answered = asked.await;

@@ -3,7 +3,6 @@
 mod fairness;
 
 use std::sync::Mutex;
-use std::time::Duration;
 
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
@@ -11,6 +10,7 @@ use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
+use common::domain::partner::PartnerRules;
 use common::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered};
 use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
@@ -20,9 +20,6 @@ use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOu
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::partner_turns::PartnerTurns;
 use common::store::submission_writes::SettleResult;
-
-/// Limit of one partner request, preparations included.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub struct SettlePartners {
     worker: Worker,
@@ -96,7 +93,8 @@ impl SettlePartners {
         let phone =
             self.secrets.phone_of(claimed).await?.ok_or_else(|| Error::internal("the phone was erased"))?;
         let clock = || self.worker.now();
-        let asked = self.partners.ask(claimed, &phone, &campaign, REQUEST_TIMEOUT, AskedFrom::Queue, clock);
+        let asked =
+            self.partners.ask(claimed, &phone, &campaign, PartnerRules::MAX_TIMEOUT, AskedFrom::Queue, clock);
         let answered = asked.await?;
         Ok((answered.outcome, campaign))
     }

@@ -60,6 +60,9 @@ impl PartnerRules {
     /// The longest timeout in seconds. The caller waits as long, and API Gateway not much longer.
     pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
+    /// The longest timeout, which bounds what a request to a partner may take, preparations included.
+    pub const MAX_TIMEOUT: Duration = Duration::from_secs(1).saturating_mul(Self::MAX_TIMEOUT_SECONDS);
+
     /// Requests in flight, unless the campaign sets another number: at eight seconds each, a small part of an account's
     /// concurrency.
     pub const DEFAULT_MAX_IN_FLIGHT: u32 = 50;

@@ -16,8 +16,6 @@ use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, Transp
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// A host that does not accept a connection by then is down; the rest of the time is for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
-/// As long as the longest timeout of a whole request.
-const READ_TIMEOUT: Duration = Duration::from_secs(8);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const US: HeaderValue = HeaderValue::from_static("campaign-entry-service");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -32,7 +30,7 @@ pub struct Partner {
 impl Partner {
     /// A client of partners at these addresses. Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
-        let timeouts = Timeouts { connect: CONNECT_TIMEOUT, read: READ_TIMEOUT };
+        let timeouts = Timeouts { connect: CONNECT_TIMEOUT, read: PartnerRules::MAX_TIMEOUT };
         Self { addresses, client: HttpClient::new(addresses, timeouts) }
     }
 

@@ -1,7 +1,7 @@
 //! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
 //! interrupted import again finishes it.
 
-use common::domain::code_list::CodeList;
+use crate::codes::code_list::CodeList;
 use common::domain::codebook::{BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;

@@ -6,10 +6,10 @@ use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResp
 use aws_lambda_events::streams::DynamoDbBatchItemFailure;
 use serde::Deserialize;
 
-use crate::domain::numbers::Cells;
-use crate::domain::numbers::mark::{Change, SequenceNumber};
-use crate::store::numbers::of_item;
-use crate::telemetry;
+use common::domain::numbers::Cells;
+use common::domain::numbers::mark::{Change, SequenceNumber};
+use common::store::numbers::of_item;
+use common::telemetry;
 
 /// The reply to a batch.
 pub type StreamBatchResponse = TimeWindowEventResponse;
