@@ -1,4 +1,5 @@
-//! What a code is worth: by the scope's code book, then by its record.
+//! Decides the status of a code: [`ResolvedCode::from_book`] looks it up in the scope's code book, which gives the key of its
+//! record; [`ResolvedCode::status`] compares the record with the caller. [`super::code_verifier`] reads book and record.
 
 use crate::domain::admission::CodeStatus;
 use crate::domain::code::{Code, Sentinel, SentinelOutcome};
