@@ -79,16 +79,27 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
 }
 
 /// Successful replies, and the refusals of each endpoint's own checks.
-async fn beyond_the_gate(
+async fn replies_after_authentication(
     seen: &mut Seen,
     codes: &TestCampaign,
     receipts: &TestCampaign,
     photos: &TestCampaign,
 ) {
-    let post = |campaign: &TestCampaign, path: &str, body: Value| campaign.test("POST", path).json(&body);
-    let live = |campaign: &TestCampaign, path: &str, body: Value| campaign.live("POST", path).json(&body);
-    let entering = |body: Value| post(codes, SUBMISSIONS, body).header("idempotency-key", fresh_key());
+    replies_about_codes(seen, codes).await;
+    replies_about_entries(seen, codes).await;
+    replies_about_announcements(seen, receipts, photos).await;
+    replies_about_receipts(seen, receipts).await;
+}
 
+fn post(campaign: &TestCampaign, path: &str, body: Value) -> RequestBuilder {
+    campaign.test("POST", path).json(&body)
+}
+
+fn live(campaign: &TestCampaign, path: &str, body: Value) -> RequestBuilder {
+    campaign.live("POST", path).json(&body)
+}
+
+async fn replies_about_codes(seen: &mut Seen, codes: &TestCampaign) {
     seen.send(codes.test("GET", "/api/v1/campaign")).await;
     seen.send(codes.check(&codes.code(1))).await;
     seen.send(codes.check("")).await;
@@ -96,7 +107,10 @@ async fn beyond_the_gate(
     seen.send(codes.lookup(&phone(1))).await;
     seen.send(codes.lookup("short")).await;
     seen.send(codes.lookup("0812 345 678")).await;
+}
 
+async fn replies_about_entries(seen: &mut Seen, codes: &TestCampaign) {
+    let entering = |body: Value| post(codes, SUBMISSIONS, body).header("idempotency-key", fresh_key());
     let entered = codes.submission(&phone(1), &codes.code(1));
     seen.send(entered.clone()).await;
     seen.send(entered.clone().json(&body(&phone(2), &codes.code(1)))).await;
@@ -109,7 +123,9 @@ async fn beyond_the_gate(
     seen.send(entering(body("0812 345 678", "x"))).await;
     let sentinel = live(codes, SUBMISSIONS, body(&phone(1), "TEST-0-VALID"));
     seen.send(sentinel.header("idempotency-key", fresh_key())).await;
+}
 
+async fn replies_about_announcements(seen: &mut Seen, receipts: &TestCampaign, photos: &TestCampaign) {
     let key = &receipts.test_key;
     let announcing =
         receipts.receipt(key, &announced(&hardly_a_photo(), None)).header("idempotency-key", fresh_key());
@@ -125,7 +141,10 @@ async fn beyond_the_gate(
     let typed = json!({ "type": "typed", "code": "TEST0REVIEW", "time": "10:15" });
     seen.send(receipts.receipt(&receipts.live_key, &typed)).await;
     seen.send(photos.receipt(&photos.test_key, &typed)).await;
+}
 
+async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
+    let key = &receipts.test_key;
     let waiting = receipts.receipt(key, &announced(b"GIF89a but called a JPEG", None)).send().await;
     let waiting_path = format!("{RECEIPTS}/{}", id_of(&waiting));
     seen.send(receipts.test("GET", &waiting_path)).await;
@@ -184,7 +203,7 @@ async fn every_described_reply_can_be_had() {
     let staging = Service::with_options(Options { stage: "staging", ..Options::default() });
     let staging = TestCampaign::on(&staging, plain()).await;
     at_the_gate(&mut seen, &codes, &staging).await;
-    beyond_the_gate(&mut seen, &codes, &receipts, &photos).await;
+    replies_after_authentication(&mut seen, &codes, &receipts, &photos).await;
     in_progress(&mut seen).await;
 
     let never: Vec<_> = described().into_iter().filter(|described| !seen.0.contains(described)).collect();

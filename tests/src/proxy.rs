@@ -105,9 +105,31 @@ impl Fault {
             Self::Unprocessed => "BatchGetItem",
         }
     }
+
+    /// The answer to a call that is not forwarded.
+    fn refusal(self, call: &Value) -> Option<Response<Body>> {
+        let (position, code) = match self {
+            Self::Conflict(position) => (position, "TransactionConflict"),
+            Self::Throttled(position) => (position, "ThrottlingError"),
+            Self::Unprocessed => {
+                let keys = json!({ "UnprocessedKeys": call["RequestItems"] });
+                return Some(answer_with(StatusCode::OK, &keys));
+            }
+            Self::AnswerLost | Self::ConditionAndConflict(_) => return None,
+        };
+        let items = call["TransactItems"].as_array().map_or(0, Vec::len);
+        Some(cancelled_by(code, position, items))
+    }
 }
 
 impl Inner {
+    /// Takes the next fault, if it is for this operation.
+    fn next_fault(&self, operation: &str) -> Option<Fault> {
+        let mut faults = self.faults.lock().expect("not poisoned");
+        let next = faults.front().copied().filter(|fault| fault.operation() == operation);
+        next.and_then(|_| faults.pop_front())
+    }
+
     /// Draws a random fault. A throttled batch read loses the throttled keys from `call`.
     fn by_chance(&self, operation: &str, call: &mut Value) -> Option<Chance> {
         let mut disturbance = self.disturbance.lock().expect("not poisoned");
@@ -212,11 +234,7 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     inner.seen.lock().expect("not poisoned").calls.push(call);
     inner.calls.send_modify(|calls| *calls += 1);
 
-    let fault = {
-        let mut faults = inner.faults.lock().expect("not poisoned");
-        let next = faults.front().copied().filter(|fault| fault.operation() == operation);
-        next.and_then(|_| faults.pop_front())
-    };
+    let fault = inner.next_fault(&operation);
     let mut unprocessed = None;
     let mut answer_lost = fault == Some(Fault::AnswerLost);
     if fault.is_none() {
@@ -228,17 +246,8 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
             None => {}
         }
     }
-    if fault == Some(Fault::Unprocessed) {
-        return answer_with(StatusCode::OK, &json!({ "UnprocessedKeys": json["RequestItems"] }));
-    }
-    let cancelled = match fault {
-        Some(Fault::Conflict(position)) => Some((position, "TransactionConflict")),
-        Some(Fault::Throttled(position)) => Some((position, "ThrottlingError")),
-        _ => None,
-    };
-    if let Some((position, code)) = cancelled {
-        let items = json["TransactItems"].as_array().map_or(0, Vec::len);
-        return cancelled_by(code, position, items);
+    if let Some(refused) = fault.and_then(|fault| fault.refusal(&json)) {
+        return refused;
     }
     json["ReturnConsumedCapacity"] = json!("TOTAL");
     parts.headers.remove(CONTENT_LENGTH);

@@ -33,23 +33,15 @@ fn peak_memory() -> String {
     peak.map_or_else(|| "unknown without /proc".into(), |peak| peak.trim().to_owned())
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
     let entrants = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(ENTRANTS);
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name);
     let mut watch = Stopwatch::start();
 
-    let mut entries = Entries::new(tempfile::tempfile()?);
-    for entrant in 0..entrants {
-        let digest = Digest::from_parts(&[&entrant.to_be_bytes()]);
-        entries.add(
-            digest.as_bytes(),
-            &format!("R{entrant:08}"),
-            NonZeroU64::MIN.saturating_add(entrant % 7),
-        )?;
-    }
-    // An entrant with a million entries.
-    entries.add(b"many", "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
+    let entries = read(entrants)?;
     watch.lap("read");
     let mut number = 0_u64;
     let salt = || {
@@ -60,20 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
     let total = rows.total().get();
     watch.lap("rows");
-    let plan = Plan {
-        campaign: "chai-bora-2026".into(),
-        draw: "week-03".into(),
-        period: Period {
-            from: "2026-01-12T00:00:00+03:00".parse()?,
-            to: "2026-01-19T00:00:00+03:00".parse()?,
-        },
-        days: [("2026-01-12".to_owned(), total)].into(),
-        overlapping: Vec::new(),
-        prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
-        one_prize_per_row: true,
-        chain: Digest::from_parts(&[]),
-        round: NonZeroU64::MIN,
-    };
+    let plan = plan(total)?;
     let mut lines = BufWriter::new(File::create(path("entries.csv"))?);
     let mut openings = BufWriter::new(File::create(path("openings.csv"))?);
     let frozen = rows.freeze(plan, &mut lines, &mut openings)?;
@@ -93,4 +72,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}: {} places, the first is {:?}", tier.name, tier.order.len(), tier.order.first());
     }
     Ok(())
+}
+
+/// Entries of this many entrants, and of one more.
+fn read(entrants: u64) -> Result<Entries<File>, Failure> {
+    let mut entries = Entries::new(tempfile::tempfile()?);
+    for entrant in 0..entrants {
+        let digest = Digest::from_parts(&[&entrant.to_be_bytes()]);
+        entries.add(
+            digest.as_bytes(),
+            &format!("R{entrant:08}"),
+            NonZeroU64::MIN.saturating_add(entrant % 7),
+        )?;
+    }
+    // An entrant with a million entries.
+    entries.add(b"many", "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
+    Ok(entries)
+}
+
+fn plan(total: u64) -> Result<Plan, Failure> {
+    Ok(Plan {
+        campaign: "chai-bora-2026".into(),
+        draw: "week-03".into(),
+        period: Period {
+            from: "2026-01-12T00:00:00+03:00".parse()?,
+            to: "2026-01-19T00:00:00+03:00".parse()?,
+        },
+        days: [("2026-01-12".to_owned(), total)].into(),
+        overlapping: Vec::new(),
+        prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
+        one_prize_per_row: true,
+        chain: Digest::from_parts(&[]),
+        round: NonZeroU64::MIN,
+    })
 }

@@ -11,11 +11,12 @@ use common::store::api_keys::ApiKeyRecord;
 use serde_json::{Value, json};
 
 use crate::cli::KeyCommand;
-use crate::confirm::Answer;
+use crate::confirm::{Answer, ConfirmArgs};
 use crate::connection;
 use crate::failure::Failure;
 use crate::format::{local_time, or_dash, printable, seconds, table, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
+use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
@@ -31,15 +32,7 @@ pub(crate) async fn run(
         KeyCommand::Issue { scope, label, per_minute, valid_for } => {
             let (scope, label) = (Scope::from(scope), label.as_deref().map(checked_label).transpose()?);
             let issued = keys::issue(tables, &scope, label, per_minute, valid_for.map(hours), now).await?;
-            let mut report = report_issued(&issued);
-            if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging))
-            {
-                let note = report.note.get_or_insert_default();
-                note.push_str(
-                    "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
-                );
-            }
-            Ok(report)
+            Ok(with_staging_note(report_issued(&issued), &issued, env))
         }
         KeyCommand::List { campaign } => {
             let zone = tables.campaign(&campaign).await?.timezone;
@@ -60,26 +53,41 @@ pub(crate) async fn run(
             let rolled = keys::roll(tables, &key_id, hours(old_valid_for), now).await?;
             Ok(report_rolled(&rolled))
         }
-        KeyCommand::Revoke { key_id, confirm } => {
-            let key = keys::find(tables, &key_id).await?;
-            if key.revoked_at.is_some() {
-                return Ok(Report::new(
-                    as_json(&key),
-                    format!("{key_id} was revoked before; nothing changes"),
-                ));
-            }
-            let ApiKeyRecord { key_id, scope, label, .. } = key;
-            let label = label.map(|label| format!(" ({})", printable(&label))).unwrap_or_default();
-            let question = format!(
-                "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",
-                scope.environment, scope.campaign
-            );
-            terminal.confirm(&question, Answer::Word(&key_id), confirm)?;
-            let revoked = keys::revoke(tables, &key_id, now).await?;
-            let text = format!("{} revoked; callers see it within 5 seconds", revoked.key_id);
-            Ok(Report::new(as_json(&revoked), text))
-        }
+        KeyCommand::Revoke { key_id, confirm } => revoke(tables, &key_id, confirm, now, terminal).await,
     }
+}
+
+async fn revoke(
+    tables: &Tables,
+    key_id: &str,
+    confirm: ConfirmArgs,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let key = keys::find(tables, key_id).await?;
+    if key.revoked_at.is_some() {
+        return Ok(Report::new(as_json(&key), format!("{key_id} was revoked before; nothing changes")));
+    }
+    let ApiKeyRecord { key_id, scope, label, .. } = key;
+    let label = label.map(|label| format!(" ({})", printable(&label))).unwrap_or_default();
+    let question = format!(
+        "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",
+        scope.environment, scope.campaign
+    );
+    terminal.confirm(&question, Answer::Word(&key_id), confirm)?;
+    let revoked = keys::revoke(tables, &key_id, now).await?;
+    let text = format!("{} revoked; callers see it within 5 seconds", revoked.key_id);
+    Ok(Report::new(as_json(&revoked), text))
+}
+
+/// Says that a live key is useless on a stack for staging.
+fn with_staging_note(mut report: Report, issued: &IssuedKey, env: &Env) -> Report {
+    if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging)) {
+        report.note.get_or_insert_default().push_str(
+            "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
+        );
+    }
+    report
 }
 
 fn hours(number: u16) -> Duration {
