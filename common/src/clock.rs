@@ -17,7 +17,7 @@ enum TimeSource {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// The clock of the machine, for everything but tests.
     pub fn system() -> Self {
         Self(TimeSource::System)
     }

@@ -23,7 +23,7 @@ pub fn receipt_id() -> ReceiptId {
     ReceiptId::from_random(bytes())
 }
 
-/// A random reference.
+/// A random reference; two of them can be equal.
 pub fn reference() -> Reference {
     loop {
         if let Some(reference) = Reference::from_random(&bytes::<32>()) {

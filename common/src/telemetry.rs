@@ -52,7 +52,7 @@ pub enum Telemetry {
     CloudWatch(&'static str),
     /// Short lines for people, on standard error.
     Terminal,
-    /// No output.
+    /// No output, in tests.
     Off,
 }
 
@@ -61,7 +61,7 @@ pub enum Telemetry {
 pub struct RequestIds {
     /// The caller's id if it is fit for a log, otherwise a new one; returned with the reply.
     pub request: String,
-    /// API Gateway's id.
+    /// API Gateway's id; `None` if the event has none.
     pub gateway: Option<String>,
 }
 
@@ -84,11 +84,11 @@ pub struct RequestLine<'a> {
     pub subject: Option<&'a str>,
     /// The reference of the submission, which its consumer knows.
     pub reference: Option<&'a str>,
-    /// The reply's status.
+    /// The HTTP status of the reply.
     pub status: u16,
     /// The error's code, or the message key of the consumer's outcome.
     pub outcome: Option<&'a str>,
-    /// More metrics.
+    /// Names and values of metrics beside count and duration.
     pub metrics: &'a [(&'static str, u64)],
     /// The causes of an internal error, outermost first.
     pub error_chain: &'a [String],
@@ -109,7 +109,7 @@ pub struct JobLine<'a> {
     pub subject: Option<&'a str>,
     /// The outcome in one word.
     pub outcome: &'a str,
-    /// More metrics.
+    /// Names and values of metrics beside count and duration.
     pub metrics: &'a [(&'static str, u64)],
     /// The causes of a failure, outermost first.
     pub error_chain: &'a [String],

@@ -49,9 +49,9 @@ pub struct Authenticator {
 /// The headers that identify the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
-    /// Authorization.
+    /// The `Authorization` header: `Bearer` and a key; `None` if it was not sent.
     pub authorization: Option<&'a str>,
-    /// SVC-Campaign.
+    /// The `SVC-Campaign` header, which must name the key's campaign; `None` if it was not sent.
     pub campaign: Option<&'a str>,
 }
 
@@ -69,7 +69,7 @@ pub struct Caller {
 pub struct AuthContext {
     /// The campaign and environment that the key selects.
     pub scope: Scope,
-    /// The campaign's configuration.
+    /// The campaign, read at most five seconds ago.
     pub campaign: Arc<Campaign>,
     /// The records that the endpoint prefetched; empty if key and campaign came from the cache.
     pub prefetched: BatchItems,

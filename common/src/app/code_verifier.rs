@@ -91,7 +91,7 @@ impl CodeVerifier {
         Self { codes, books, cache: Cache::default() }
     }
 
-    /// The codes' table.
+    /// The table of codes that were used, imported or withdrawn.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }

@@ -22,7 +22,7 @@ pub enum ResolvedCode {
     Named {
         /// The key of the record.
         key: CodeKey,
-        /// The instant prize.
+        /// The instant prize of the code's batch; `None` if the code wins none.
         prize: Option<String>,
         /// Whether the code can be redeemed. A withdrawn code only replays an earlier submission.
         is_redeemable: bool,
@@ -38,7 +38,7 @@ pub enum ResolvedCode {
 /// How a submission with a valid code is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptanceTiming {
-    /// At once.
+    /// With the request: the code alone decides.
     Immediate,
     /// Some seconds later, for a sentinel.
     Delayed,

@@ -37,7 +37,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// The target of a photo's upload. Its holder can upload, so it does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UploadTarget {
-    /// The presigned URL.
+    /// The presigned URL, for one PUT.
     pub url: String,
     /// The headers to send, exactly as given.
     pub headers: BTreeMap<String, String>,

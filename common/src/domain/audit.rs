@@ -28,10 +28,10 @@ pub struct AuditEntry {
     pub by: Option<String>,
     /// What is done, such as `key.revoke`.
     pub action: String,
-    /// The campaign.
+    /// The campaign's slug; `None` if the action concerns no single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
-    /// `test` or `live`.
+    /// `test` or `live`; `None` if the action concerns both or no campaign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// Id or pseudonym of the affected record.
@@ -56,7 +56,7 @@ pub struct AuditRow {
     pub entry: AuditEntry,
     /// The hash of the row before it.
     pub previous: String,
-    /// Its own hash.
+    /// The hash of this row, which covers `previous` and everything else in it.
     pub hash: String,
 }
 

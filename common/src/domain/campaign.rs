@@ -18,7 +18,7 @@ pub struct Campaign {
     pub slug: CampaignSlug,
     /// The campaign's name for people.
     pub name: String,
-    /// The campaign's brand.
+    /// The brand's name for people.
     pub brand: String,
     /// The time zone of its days.
     pub timezone: Tz,
@@ -67,9 +67,9 @@ pub struct ConsentText {
 /// deployment's `PhotoRetentionDays`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
-    /// Phone numbers.
+    /// Days for phone numbers; `None` keeps them.
     pub phones_days: Option<u32>,
-    /// Photos of receipts.
+    /// Days for photos of receipts; `None` keeps them for the deployment's `PhotoRetentionDays`.
     pub photos_days: Option<u32>,
 }
 
@@ -130,7 +130,7 @@ pub struct PhoneLimits {
 /// How many wrong codes a phone may send before it is throttled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongCodeLimit {
-    /// Wrong codes.
+    /// The number of wrong codes after which the phone is throttled.
     pub count: u32,
     /// The time in which they count, in minutes.
     pub minutes: u32,

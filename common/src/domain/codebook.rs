@@ -91,7 +91,7 @@ pub struct UnfinishedImport {
 pub struct LengthCount {
     /// Characters of a code.
     pub length: u8,
-    /// How many codes.
+    /// The number of codes of this length in the batch.
     pub count: u64,
     /// The number of texts that have the form of these codes, among which a guess chooses; `None` for codes imported
     /// before it was recorded.

@@ -86,7 +86,7 @@ impl Operator {
 /// A [`contact::Contact`] is a winner of the draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Its name.
+    /// Its name, unique within the campaign.
     pub name: DrawName,
     /// `commitment.txt`: 64 hexadecimal digits.
     pub commitment: String,
@@ -104,7 +104,7 @@ pub struct Draw {
     pub unsettled: u64,
     /// When the commitment was recorded.
     pub frozen_at: Timestamp,
-    /// Who froze it.
+    /// The operator who recorded the commitment.
     pub frozen_by: Operator,
     /// When all of the evidence was in its bucket. A draw that is not published before its round proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

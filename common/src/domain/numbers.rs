@@ -100,7 +100,7 @@ pub const ALL_DAYS: &str = "all";
 pub struct Cell {
     /// The campaign and environment.
     pub scope: Scope,
-    /// What is counted.
+    /// The metric, which also says what `dimension` is.
     pub metric: Metric,
     /// The campaign's day on which the submission was made, `YYYY-MM-DD`, or [`ALL_DAYS`].
     pub day: String,
@@ -114,7 +114,7 @@ pub struct Cell {
 /// How much is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Submissions, or phones.
+    /// Submissions, or phones where the metric counts phones. Negative in a change that takes away.
     pub records: i64,
     /// The entries that they earned.
     pub entries: i64,
@@ -132,7 +132,7 @@ impl Amount {
         Self { records: self.records.saturating_neg(), entries: self.entries.saturating_neg() }
     }
 
-    /// The difference.
+    /// This amount less the other.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.plus(other.negated())

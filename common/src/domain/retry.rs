@@ -43,7 +43,7 @@ impl RetrySpeedup {
         Self(times.max(1))
     }
 
-    /// The shortened wait.
+    /// The wait divided by the speed-up; 1 leaves it as it is.
     pub fn apply(self, wait: Duration) -> Duration {
         wait / self.0
     }
@@ -145,7 +145,7 @@ impl LookupFailures {
 /// Counters of requests to a partner that gave no decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartnerProgress {
-    /// Unanswered requests.
+    /// Requests so far without an answer.
     pub attempts: u32,
     /// Whether the partner may have redeemed the code: it may have received a request whose answer was lost.
     pub maybe_redeemed: bool,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Environment {
     /// For integration tests: sentinels work; partners and the tax authority are never asked.
     Test,
-    /// For consumers.
+    /// Entries of consumers, with real codes and receipts.
     Live,
 }
 
@@ -27,7 +27,7 @@ impl Environment {
         }
     }
 
-    /// The API's `livemode`.
+    /// `true` in the live environment: the API's `livemode`.
     pub fn is_live(self) -> bool {
         self == Self::Live
     }

@@ -17,7 +17,7 @@ use super::timestamp::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettlement", into = "StoredSettlement")]
 pub struct PendingSettlement {
-    /// Who acts next.
+    /// The service, or the operator once it has given up or a rule asks for one.
     pub assignee: Assignee,
     /// When the next step is due; during a step, when its lease ends.
     pub next_step_at: Timestamp,
@@ -50,7 +50,7 @@ impl Progress {
     }
 }
 
-/// An unexpected response.
+/// An unexpected response of the tax authority or a partner, or a fault of the service.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
     /// A description for operators.

@@ -157,7 +157,7 @@ pub struct OperatorDecision {
     pub by: String,
     /// The time of the decision.
     pub at: Timestamp,
-    /// The operator's reason.
+    /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
     /// The second operator, where one had to agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ pub struct OperatorDecision {
 pub struct Confirmation {
     /// The name that the operator gave.
     pub by: String,
-    /// The operator's reason.
+    /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
     /// The ARN of the operator's AWS identity; records of the previous release lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -206,13 +206,13 @@ impl OperatorDecision {
 /// A purchase as described by the consumer. No outcome depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
-    /// The products.
+    /// The products that the consumer says they bought.
     pub items: Vec<ClaimedItem>,
-    /// The branch.
+    /// The branch as the consumer names it; `None` if it was not sent.
     pub branch: Option<String>,
 }
 
-/// One claimed product.
+/// A product that the consumer says they bought.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimedItem {
     /// The product's key in the campaign.
@@ -226,7 +226,7 @@ pub struct ClaimedItem {
 pub struct NewSubmission {
     /// A random id.
     pub submission_id: SubmissionId,
-    /// A random reference.
+    /// A random reference, for the consumer to quote.
     pub reference: Reference,
     /// The campaign and environment.
     pub scope: Scope,

@@ -53,7 +53,7 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// A failed job.
+/// A failed job, whose event is delivered again.
 #[derive(Debug)]
 pub struct JobError {
     /// The error.

@@ -45,7 +45,7 @@ pub struct CampaignVersion {
 /// Who changed a campaign, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignChange {
-    /// When.
+    /// When the version was written.
     pub at: Timestamp,
     /// The operator's name, if there is one.
     pub by: Option<String>,

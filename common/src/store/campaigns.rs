@@ -29,11 +29,11 @@ const PAUSE_CHANGE: &str = "pause_change";
 pub struct PauseChange {
     /// Whether it paused the campaign.
     pub paused: bool,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// The operator.
+    /// The name that the operator gave.
     pub by: String,
-    /// The operator's reason.
+    /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
 }
 

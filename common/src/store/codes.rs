@@ -107,7 +107,7 @@ impl CodeKey {
     }
 }
 
-/// A code's record.
+/// The record of a code that was used, imported or withdrawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
     /// The claim on the code, if there is one.
@@ -123,7 +123,7 @@ pub struct CodeRecord {
 pub struct Claim {
     /// The entrant of the submission.
     pub entrant: EntrantId,
-    /// The submission.
+    /// The submission that holds or has redeemed the code.
     pub submission_id: SubmissionId,
     /// True once the submission is accepted; false while it only holds the code.
     pub redeemed: bool,

@@ -41,7 +41,7 @@ const READING: &str = "reading numbers";
 /// The result of writing a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountResult {
-    /// It was written.
+    /// The step was written, and the mark moved.
     Counted,
     /// Nothing was written, because this mark is stored instead of the expected one.
     OtherMark(Option<ShardCheckpoint>),

@@ -42,7 +42,7 @@ pub struct RateLimitRule {
     pub name: &'static str,
     /// The subject, as in the table's key.
     pub key: String,
-    /// The limit.
+    /// The limit: so many hits within a span of time.
     pub window: SlidingWindow,
 }
 
@@ -61,7 +61,7 @@ impl RateLimitRule {
 /// The result of a hit, and the status of the limits after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateLimitDecision {
-    /// The hit counts.
+    /// The hit counts towards all limits, which are given with their status.
     Admitted(Vec<RateLimitStatus>),
     /// A limit is reached.
     Refused {

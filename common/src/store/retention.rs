@@ -34,7 +34,7 @@ const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 /// A record with the revision that a change replaces; 0 if there is none yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
-    /// Counts its changes.
+    /// Number of changes; a write succeeds only over the revision that was read.
     pub revision: u64,
     /// The record.
     #[serde(flatten)]
@@ -60,9 +60,9 @@ pub struct CampaignRetention {
 /// The deletion of one kind of data from one environment of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
-    /// The environment.
+    /// The environment whose data is deleted.
     pub environment: Environment,
-    /// The data.
+    /// The kind of data.
     pub data: PersonalData,
     /// The campaign's end that it is based on. If the end is moved, a new deletion starts after it.
     pub end: Timestamp,

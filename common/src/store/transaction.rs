@@ -17,7 +17,7 @@ const WRITING: &str = "writing a transaction";
 /// The reason of one item of a cancelled transaction. They are in the order of the items.
 #[derive(Debug)]
 pub enum CancellationCause {
-    /// Not this item.
+    /// Another item is the reason, not this one.
     None,
     /// Its condition failed. The item, if it exists.
     ConditionFailed(Option<Item>),

@@ -20,9 +20,9 @@ use super::address::{is_public, literal};
 /// The allowed addresses of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Public addresses only.
+    /// Public addresses only, for URLs that others choose.
     PublicOnly,
-    /// Any address.
+    /// Any address, loopback included: for hosts that the operator chooses, and local stacks.
     Any,
 }
 
@@ -68,7 +68,7 @@ pub enum TransportError {
     TooLarge,
 }
 
-/// The library's error.
+/// The library's error, without the URL.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 impl TransportError {

@@ -14,11 +14,11 @@ pub const MAX_CALLS: u8 = 3;
 /// A winner: a place in a tier's order that was reached. The contacts of a tier have the places from 1 without a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
-    /// The draw.
+    /// The draw that this is a winner of.
     pub draw: DrawName,
     /// The tier, by its place in the header's prizes; from 0.
     pub tier: u32,
-    /// The tier's name.
+    /// The name of the tier's prize, as in the header.
     pub prize: String,
     /// The place in the tier's order; from 1.
     pub place: u64,
@@ -45,7 +45,7 @@ pub struct Contact {
 /// A line of the contact log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactStep {
-    /// When.
+    /// When it was recorded.
     pub at: Timestamp,
     /// Who recorded it; `None` where the rules of the draw decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct ContactStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
-    /// Drawn.
+    /// The place came up in the order; the first step of every contact.
     Drawn,
     /// Called without an answer.
     NoAnswer,
@@ -170,7 +170,7 @@ pub enum ContactState {
     Drawn,
     /// Called without an answer.
     Called {
-        /// How often.
+        /// Calls so far, at most [`MAX_CALLS`].
         times: u8,
     },
     /// Answered a call.

@@ -54,7 +54,7 @@ impl PartialOrd for SequenceNumber {
 /// The changes of a shard up to this are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardCheckpoint {
-    /// The last change.
+    /// The sequence number of the last change.
     pub sequence: SequenceNumber,
     /// How many cells of it are counted; `None` when all are. A phone with submissions on a hundred days has more than fit
     /// into a transaction.

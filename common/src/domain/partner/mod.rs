@@ -149,7 +149,7 @@ impl Method {
 /// The header of a secret, and the secret's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerSecret {
-    /// The header's name.
+    /// The name of the header that carries the secret.
     pub header: String,
     /// The secret's name in Secrets Manager, not its value.
     pub name: String,
@@ -164,7 +164,7 @@ pub struct PartnerRequest {
     pub code: String,
     /// The consumer's phone, E.164.
     pub phone: String,
-    /// The campaign's slug.
+    /// The campaign's slug, for `{{campaign}}`.
     pub campaign: String,
     /// `true` for live submissions, `false` for tests.
     pub livemode: bool,

@@ -46,7 +46,7 @@ pub enum Verdict {
     },
     /// The record does not count.
     Declined(MessageKey, Reason),
-    /// An operator decides.
+    /// An operator decides, for this reason.
     Review(Reason),
 }
 

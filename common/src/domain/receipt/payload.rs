@@ -171,7 +171,7 @@ impl fmt::Debug for ReceiptTime {
 /// The key of a look-up: a receipt's code and time. Without the time, no look-up is possible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptKey {
-    /// The verification code.
+    /// The verification code; it names the receipt at the tax authority.
     pub code: VerificationCode,
     /// The time printed on the receipt, if known.
     pub time: Option<ReceiptTime>,

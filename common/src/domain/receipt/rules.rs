@@ -55,7 +55,7 @@ pub enum OnNoMatch {
     /// An operator reviews it.
     #[default]
     Review,
-    /// It is declined.
+    /// It is declined as a purchase without a participating product.
     Decline,
 }
 
@@ -78,9 +78,9 @@ pub struct Product {
     pub key: String,
     /// The name of its range.
     pub range: String,
-    /// A short label.
+    /// A short label, for a tile.
     pub label: String,
-    /// The full name.
+    /// The full name, as on the pack.
     pub name: String,
     /// The color of its tile.
     pub color: Option<String>,
@@ -97,7 +97,7 @@ pub struct Product {
 /// fiscal device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// The branch's key.
+    /// The branch's key, which is unique in the campaign.
     pub key: String,
     /// The branch's name.
     pub name: String,

@@ -10,14 +10,14 @@ use crate::domain::timestamp::Timestamp;
 /// The result of a step, or an operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Accepted.
+    /// Accepts the submission.
     Accept {
         /// Entries earned.
         entries: u32,
         /// The instant prize, unless it is that of the submission's code.
         prize: Option<String>,
     },
-    /// Rejected.
+    /// Rejects the submission, and frees its code.
     Reject {
         /// The reason shown to the consumer.
         key: MessageKey,
@@ -45,7 +45,7 @@ pub enum Transition {
 /// Other results of a step. `None` keeps the submission's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Failures so far.
+    /// Failures so far, of the tax authority or the partner.
     pub progress: Option<Progress>,
     /// An unexpected response, for operators.
     pub anomaly: Option<Anomaly>,

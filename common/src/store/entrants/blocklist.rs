@@ -27,7 +27,7 @@ pub const BLOCKLIST_CARRIES: [&str; 3] = [BLOCKED_PHONE, "blocked_by", "blocked_
 /// The blocking or unblocking of a phone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockChange {
-    /// The time.
+    /// When the operator did it.
     pub at: Timestamp,
     /// The operator; `None` if the previous release blocked the phone.
     pub by: Option<String>,

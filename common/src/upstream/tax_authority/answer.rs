@@ -127,7 +127,7 @@ impl PortalError {
 pub struct UnexpectedPage {
     /// The path of the page, without query; a receipt's code and time in it are masked.
     pub final_path: String,
-    /// The HTTP status.
+    /// The HTTP status of the page.
     pub status: u16,
     /// The visible text, at most [`UnexpectedPage::MAX_EXCERPT_CHARS`], without the customer's personal data.
     pub excerpt: String,

@@ -27,7 +27,7 @@ const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// The timeouts of a look-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connecting, TLS included.
+    /// Limit for connecting, TLS included.
     pub connect: Duration,
     /// Waiting for the head of a reply, connecting included, or for the next part of its body.
     pub read: Duration,
