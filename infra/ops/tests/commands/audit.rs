@@ -156,7 +156,7 @@ async fn a_command_that_forgets_its_row_changes_nothing() {
     let change = PauseChange { paused: true, at: stack.clock.now(), by: "asha".to_owned(), why: None };
     let error = tables.campaigns.set_paused(&slug, &change).await.expect_err("it is refused");
     let error = ops_core::failure::Failure::from(error).message;
-    assert!(error.contains("the audit log does not tell of"), "{error}");
+    assert!(error.contains("this command wrote no audit row first"), "{error}");
     let secrets = tables.code_books.secrets();
     secrets.rotate(&"n".repeat(64)).await.expect_err("it is refused");
     assert!(!tables.campaign(&slug).await.expect("it answers").paused, "reads pass");

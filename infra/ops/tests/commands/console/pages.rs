@@ -109,7 +109,7 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
     ] {
         let page = search(&operator, "/search", nothing).await;
         assert!(
-            page.contains("Nothing was found") || page.contains("No campaign knows"),
+            page.contains("Nothing found") || page.contains("No campaign knows"),
             "{nothing}: {page}"
         );
     }
