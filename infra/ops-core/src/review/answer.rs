@@ -16,7 +16,7 @@ const WHY: &str = "reviewed in the console";
 
 /// What an answer led to.
 #[derive(Clone, Debug)]
-pub enum DecisionResult {
+pub enum ReviewResult {
     /// The submission is settled.
     Settled(Submission),
     /// It was accepted by the first of two people.
@@ -40,7 +40,7 @@ pub async fn write(
     answer: &ReviewDecision,
     reviewer: &Reviewer,
     now: Timestamp,
-) -> Result<DecisionResult, Failure> {
+) -> Result<ReviewResult, Failure> {
     let ReviewDecision { submission_id, revision, is_second_look, verdict } = answer;
     let by = reviewer.by.clone();
     let before = tables.store.submissions().get(scope, *submission_id).await?;
@@ -49,8 +49,8 @@ pub async fn write(
         let why = Some(WHY.to_owned());
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
         return Ok(match settle_seen(tables, before, verdict.clone(), decision).await? {
-            ManualSettlement::Done(after) => DecisionResult::Settled(after),
-            ManualSettlement::Proposed { after, prize, .. } => DecisionResult::Proposed { after, prize },
+            ManualSettlement::Done(after) => ReviewResult::Settled(after),
+            ManualSettlement::Proposed { after, prize, .. } => ReviewResult::Proposed { after, prize },
         });
     }
     let rejects = match verdict {
@@ -62,7 +62,7 @@ pub async fn write(
     let details = json!({ "rejects": rejects, "agrees": agrees });
     tables.audit.append(action("submission.second_look", &before).with(details), now).await?;
     if tables.store.annotate(&before, &after).await? {
-        Ok(DecisionResult::SecondLook(after))
+        Ok(ReviewResult::SecondLook(after))
     } else {
         Err(moved())
     }

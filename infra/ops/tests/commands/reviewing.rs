@@ -22,7 +22,7 @@ use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
 use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
-use ops_core::review::answer::{DecisionResult, write as write_answer};
+use ops_core::review::answer::{ReviewResult, write as write_answer};
 use ops_core::review::held::ReviewDecision;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
@@ -72,21 +72,15 @@ impl Screen {
         self.next(now).await.map(|claimed| claimed.submission.submission_id)
     }
 
-    pub(crate) async fn answer(
-        &mut self,
-        id: SubmissionId,
-        verdict: Verdict,
-        now: Timestamp,
-    ) -> DecisionResult {
+    pub(crate) async fn answer(&mut self, id: SubmissionId, verdict: Verdict, at: Timestamp) -> ReviewResult {
         let scope = chai(Environment::Live);
         let seen = self.tables.store.submissions().get(&scope, id).await.expect("it answers");
         let seen = seen.expect("it is there");
         let is_second_look = seen.awaits_second_look();
         let answer = answer_to(&ClaimedSubmission { submission: seen, is_second_look }, verdict);
-        let written =
-            write_answer(&self.tables, &scope, &answer, &self.reviewer, now).await.expect("written");
-        self.queue.answered(id, now);
-        written
+        let Self { tables, reviewer, queue, .. } = self;
+        queue.answered(id, at);
+        write_answer(tables, &scope, &answer, reviewer, at).await.expect("written")
     }
 
     /// Decides all that it gets: accepts and rejects in turn.
@@ -115,13 +109,9 @@ fn tables_of(stack: &Stack, name: &str) -> Tables {
 
 /// The answer of a reviewer who saw this.
 fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> ReviewDecision {
-    let ClaimedSubmission { submission: Submission { submission_id, revision, .. }, is_second_look } = seen;
-    ReviewDecision {
-        submission_id: *submission_id,
-        revision: *revision,
-        is_second_look: *is_second_look,
-        verdict,
-    }
+    let ClaimedSubmission { submission, is_second_look } = seen;
+    let Submission { submission_id, revision, .. } = *submission;
+    ReviewDecision { submission_id, revision, is_second_look: *is_second_look, verdict }
 }
 
 fn later(span: Duration) -> Timestamp {
@@ -372,9 +362,8 @@ async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
         assert!(claimed.is_second_look);
         let id = claimed.submission.submission_id;
         offered.insert(id);
-        let DecisionResult::SecondLook(after) = juma.answer(id, verdict, NOW).await else {
-            panic!("it is settled")
-        };
+        let written = juma.answer(id, verdict, NOW).await;
+        let ReviewResult::SecondLook(after) = written else { panic!("it is settled") };
         let look = after.second_look.clone().expect("a second look");
         assert_eq!((look.by.as_str(), look.agrees), ("juma", agrees));
         assert_eq!(after.status.state(), State::Accepted, "it changes nothing");

@@ -12,7 +12,7 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use ops_core::failure::Failure;
 use ops_core::review::Reviewer;
-use ops_core::review::answer::{DecisionResult, write};
+use ops_core::review::answer::{ReviewResult, write};
 use ops_core::review::held::{ReviewDecision, UndoableDecisions};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
@@ -273,19 +273,19 @@ async fn settled(
     console: &Console,
     screen: &Screen,
     id: SubmissionId,
-    written: Result<DecisionResult, Failure>,
+    written: Result<ReviewResult, Failure>,
     now: Timestamp,
 ) {
     let is_gone = written.as_ref().is_ok() || written.as_ref().is_err_and(|failure| failure.code == MOVED);
-    let still_waits = matches!(written, Ok(DecisionResult::Proposed { .. }));
+    let still_waits = matches!(written, Ok(ReviewResult::Proposed { .. }));
     let (text, is_failure) = match written {
-        Ok(DecisionResult::Settled(_)) => (None, false),
-        Ok(DecisionResult::Proposed { prize, .. }) => {
+        Ok(ReviewResult::Settled(_)) => (None, false),
+        Ok(ReviewResult::Proposed { prize, .. }) => {
             let text =
                 format!("accepted by you; it gives the prize “{prize}”, so it waits for a second person.");
             (Some(text), false)
         }
-        Ok(DecisionResult::SecondLook(submission)) => {
+        Ok(ReviewResult::SecondLook(submission)) => {
             let agrees = submission.second_look.is_some_and(|look| look.agrees);
             let said = if agrees { "agrees with" } else { "differs from" };
             (Some(format!("your second look {said} the decision.")), false)
@@ -321,7 +321,7 @@ async fn write_one(
     screen: &Screen,
     answer: &ReviewDecision,
     now: Timestamp,
-) -> Result<DecisionResult, Failure> {
+) -> Result<ReviewResult, Failure> {
     let tables = console.tables()?;
     let reviewer = Reviewer::from_audit(&tables).await?;
     Box::pin(write(&tables, &screen.scope, answer, &reviewer, now)).await

@@ -108,10 +108,7 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
         &format!("what={}", random::submission_id()),
     ] {
         let page = search(&operator, "/search", nothing).await;
-        assert!(
-            page.contains("Nothing found") || page.contains("No campaign knows"),
-            "{nothing}: {page}"
-        );
+        assert!(page.contains("Nothing found") || page.contains("No campaign knows"), "{nothing}: {page}");
     }
 }
 

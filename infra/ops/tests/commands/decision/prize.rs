@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
 use common::store::review_claims::CLAIM_LIFETIME;
-use ops_core::review::answer::DecisionResult;
+use ops_core::review::answer::ReviewResult;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
         (Screen::with_credentials(&stack, "asha").await, Screen::with_credentials(&stack, "juma").await);
     let accept = || Verdict::Accept { entries: None, proof: Proof::Read(code()) };
     assert_eq!(asha.next_id(NOW).await, Some(id));
-    let DecisionResult::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
+    let ReviewResult::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
         panic!("it is settled")
     };
     assert_eq!((prize.as_str(), after.status.is_terminal()), (PRIZE, false));
@@ -127,7 +127,7 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
         "on another screen, too"
     );
     assert_eq!(juma.next_id(later).await, Some(id));
-    let DecisionResult::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
+    let ReviewResult::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
     assert_eq!(
         (after.status.instant_win(), after.status.message_key()),
         (Some(PRIZE), MessageKey::InstantWin)
