@@ -271,7 +271,7 @@ async fn an_erasure_of_photo_code_and_counts_is_finished_wherever_it_was_cut() {
     /// Every call would take minutes.
     const STRIDE: usize = 2;
     const PEOPLE: usize = 16;
-    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options { background: false, ..Options::default() });
     let mut config = plain();
     code_and_receipt(&mut config);
     let campaign = TestCampaign::on(&service, config).await;
@@ -284,7 +284,7 @@ async fn an_erasure_of_photo_code_and_counts_is_finished_wherever_it_was_cut() {
         let sent = campaign.with_receipt(&campaign.live_key, phone, &code, &photo).send().await;
         assert_eq!(sent.field("state"), "pending");
     }
-    Settler::of(&service).settle_due().await;
+    Settler::new(&service).settle_due().await;
 
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
     let mut proxied = Vec::new();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 
 use common::domain::message::{Language, MessageKey};
-use common::domain::partner::reply::{Upstream, UpstreamCode};
+use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::submission::acceptance::ProposedAcceptance;
 use common::domain::submission::correction::{Correction, Proposal};
@@ -55,7 +55,7 @@ fn full(submission: Submission) -> Submission {
     Submission {
         claimed: Some(Claimed { items, branch: Some("Duka <Kuu>".to_owned()) }),
         consent: Some(Consent { version: Some("1".to_owned()), language: Language::Sw }),
-        upstream: Some(Upstream { code: UpstreamCode::Number(7), message: Some("used".to_owned()) }),
+        upstream: Some(PartnerMessage { code: UpstreamCode::Number(7), message: Some("used".to_owned()) }),
         receipt: Some(ReceiptSummary {
             date: Some("2026-03-01".to_owned()),
             branch: None,
