@@ -16,6 +16,7 @@ use common::store::code_books::{self, CodeBooks};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
 use local::stack::{Options, as_function};
+use lookup_submissions::LookupSubmissions;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
@@ -146,6 +147,24 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
     );
     let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
     assert_eq!((status, &reply["precheck"]), (200, &json!("already_used")));
+}
+
+#[tokio::test]
+async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_limit() {
+    let service = Service::shared();
+    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(1)).await, "entered");
+    secrets.refuse(true);
+    let look_up = start::<LookupSubmissions>(&service, &secrets).await;
+    let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
+    // More than the five that a phone has.
+    for _ in 0..6 {
+        let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
+        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+    }
+    secrets.refuse(false);
+    let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
+    assert_eq!((status, &reply["total_entries"]), (200, &json!(1)), "{reply}");
 }
 
 #[tokio::test]

@@ -78,6 +78,12 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
     /// Connects to the tables and queues it uses.
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 
+    /// Fetches data before the first event that events would otherwise wait for. If that fails, the first event that
+    /// needs the data fetches it.
+    fn prepare(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
     /// Handles an event.
     ///
     /// # Errors

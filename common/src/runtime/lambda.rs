@@ -72,7 +72,9 @@ async fn in_task(running: impl Future<Output = Result<(), Error>> + Send + 'stat
     tokio::spawn(running).await?
 }
 
-/// Serves a handler of events until Lambda ends the environment. Its connection to DynamoDB is also opened first.
+/// Serves a handler of events until Lambda ends the environment.
+///
+/// Opens the connection to DynamoDB and runs [`EventHandler::prepare`] before the first event, as [`serve`] does.
 ///
 /// # Errors
 /// When the environment is misconfigured, or Lambda's runtime interface fails.
@@ -80,7 +82,12 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let env = Env::from_process();
     let telemetry = Telemetry::cloud_watch(&env);
     let context = EventContext::new(env, Clock::system(), telemetry)?;
-    let function = Arc::new(while_opening(&context.aws, async { F::connect(&context) }).await?);
+    let set_up = async {
+        let function = F::connect(&context)?;
+        function.prepare().await;
+        Ok::<_, ConfigError>(function)
+    };
+    let function = Arc::new(while_opening(&context.aws, set_up).await?);
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // Lambda sends the event again after an error. Boxed for the same reason as above.

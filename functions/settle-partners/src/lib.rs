@@ -44,6 +44,10 @@ impl EventHandler for SettlePartners {
         })
     }
 
+    async fn prepare(&self) {
+        self.secrets.prepare().await;
+    }
+
     async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
         Ok(settle_each(self, &self.worker, event).await)
     }

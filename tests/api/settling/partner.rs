@@ -1,6 +1,7 @@
 //! Codes that a partner decides, in the request or later.
 
 mod circuit_breaker;
+mod deployment_secret;
 mod wrong_codes;
 
 use std::time::Duration;

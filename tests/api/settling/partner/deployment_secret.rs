@@ -1,0 +1,63 @@
+//! The deployment's secret in `settle-partners`, which decrypts the phone that the partner is told.
+
+use std::path::PathBuf;
+
+use common::aws::deployment_secret;
+use service_tests::environment::Environment as Process;
+use service_tests::secrets::SecretsFront;
+
+use super::*;
+
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
+
+async fn front(service: &Service) -> SecretsFront {
+    SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
+}
+
+#[tokio::test]
+async fn settle_partners_alone_of_the_background_fetches_the_secret_and_before_its_first_event() {
+    let service = Service::shared();
+    let secrets = front(&service).await;
+    let mut variables = service.variables.clone();
+    variables.insert(ENDPOINT.to_owned(), secrets.url.clone());
+    assert!(variables.contains_key(deployment_secret::VARIABLE));
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let functions =
+        [("count-changes", 0), ("settle-receipts", 0), ("sweep-unsettled", 0), ("settle-partners", 1)];
+    for (function, calls) in functions {
+        Process::start(&program, &[function], &variables).await.first_poll().await.expect("it starts");
+        assert_eq!(secrets.calls(), calls, "{function}");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later() {
+    let (partner, campaign, _) = judged().await;
+    let reply = submit(&campaign, 1, "DOWN-1").await;
+    let (id, unknown) = (id_of(&reply), json!(["unknown", null, "checking", 0]));
+    let asked = partner.asked(&id);
+
+    let secrets = front(&campaign.service).await;
+    secrets.refuse(true);
+    let mut service = campaign.service.clone();
+    service.env =
+        service.env.overridden_by([(ENDPOINT.to_owned(), secrets.url.clone())].into_iter().collect());
+    let settler = Settler::of(&service);
+    for _ in 0..2 {
+        service.clock.advance(Duration::from_secs(60));
+        let [due] = <[_; 1]>::try_from(settler.due().await).expect("one is due");
+        let message = SettleMessage { scope: due.scope, submission_id: due.submission_id };
+        let answer = settler.deliver_to(Dependency::Partner, &message).await;
+        assert_eq!(answer.batch_item_failures.len(), 1);
+        assert_eq!(status(&campaign, &reply).await, unknown);
+    }
+    assert_eq!(partner.asked(&id), asked, "no partner gets an empty phone");
+
+    secrets.refuse(false);
+    for _ in 0..10 {
+        settler.settle_after(Duration::from_secs(60)).await;
+    }
+    let settled = status(&campaign, &reply).await;
+    assert_eq!((&settled[0], &settled[2]), (&json!("accepted"), &json!("entered")));
+    assert_eq!(partner.redeemed(&id), 1);
+}
