@@ -13,6 +13,9 @@ use self::stored::StoredSettlement;
 use super::retry::{LookupFailures, PartnerProgress};
 use super::timestamp::Timestamp;
 
+/// Messages about partners in the queue after a sweep, at most. Sweeps run every minute, so a backlog is settled no faster.
+pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;
+
 /// The pending work of an unsettled submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettlement", into = "StoredSettlement")]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::aws::settle_queue::SettleQueues;
 use common::config::ConfigError;
 use common::domain::scope::Environment;
-use common::domain::settling::Dependency;
+use common::domain::settling::{Dependency, PARTNER_STEPS_PER_MINUTE};
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
@@ -28,7 +28,7 @@ use self::retention::RetentionSweep;
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
-        Dependency::Partner => (640, 40),
+        Dependency::Partner => (usize::from(PARTNER_STEPS_PER_MINUTE), 40),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use common::config::{ConfigError, Env};
-use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::settling::PARTNER_STEPS_PER_MINUTE;
 use common::domain::timestamp::Timestamp;
 
 use crate::format::grouped;
@@ -29,16 +29,25 @@ impl PartnerConcurrency {
         env.optional(PARTNER_CONCURRENCY).map(|text| text.parse()).transpose().map(Self).map_err(malformed)
     }
 
-    /// The rate of a partner that takes up to `timeout_seconds` for an answer.
+    /// The rate at which a backlog is settled, for a partner that takes up to `timeout_seconds` for an answer.
     pub fn rate(self, timeout_seconds: u32) -> String {
-        let at_once = self.0.unwrap_or(DEFAULT_PARTNER_CONCURRENCY);
-        let a_minute = |seconds: u32| grouped((at_once.saturating_mul(60) / seconds.max(1)).into());
+        let [slow, fast] = [timeout_seconds, 1].map(|seconds| grouped(self.per_minute(seconds)));
+        let is_capped = self.answers_per_minute(1) > PARTNER_STEPS_PER_MINUTE.into();
+        let cap = if is_capped { format!("; never above {PARTNER_STEPS_PER_MINUTE}") } else { String::new() };
         format!(
-            "{} a minute while an answer takes {timeout_seconds} s, {} at 1 s (PartnerConcurrency of the deployment: \
-             {self})",
-            a_minute(timeout_seconds),
-            a_minute(1)
+            "{slow} a minute while an answer takes {timeout_seconds} s, {fast} at 1 s (PartnerConcurrency of the \
+             deployment: {self}{cap})"
         )
+    }
+
+    /// Submissions of a backlog that are settled in a minute while an answer takes this long.
+    pub fn per_minute(self, answer_seconds: u32) -> u64 {
+        self.answers_per_minute(answer_seconds).min(PARTNER_STEPS_PER_MINUTE.into())
+    }
+
+    fn answers_per_minute(self, answer_seconds: u32) -> u64 {
+        let at_once = self.0.unwrap_or(DEFAULT_PARTNER_CONCURRENCY);
+        u64::from(at_once) * 60 / u64::from(answer_seconds.max(1))
     }
 }
 
@@ -51,21 +60,33 @@ impl fmt::Display for PartnerConcurrency {
     }
 }
 
-/// When this many receipts are looked up, in whole minutes.
-pub fn looked_up_by(now: Timestamp, receipts: u64) -> Timestamp {
-    now.after(Duration::from_mins(receipts.div_ceil(LOOK_UPS_PER_MINUTE)))
+/// When a backlog is done at a rate, in whole minutes.
+pub fn done_by(now: Timestamp, backlog: u64, per_minute: u64) -> Timestamp {
+    now.after(Duration::from_mins(backlog.div_ceil(per_minute.max(1))))
 }
 
 #[cfg(test)]
 mod tests {
+    use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+
     use super::*;
 
     #[test]
     fn forty_receipts_are_looked_up_in_a_minute_and_one_more_in_the_next() {
         let (now, at) = (Timestamp::from_millis(0), |minutes: i64| Timestamp::from_millis(minutes * 60_000));
         for (receipts, minutes) in [(1, 1), (40, 1), (41, 2), (70_000, 1_750)] {
-            assert_eq!(looked_up_by(now, receipts), at(minutes), "{receipts}");
+            assert_eq!(done_by(now, receipts, LOOK_UPS_PER_MINUTE), at(minutes), "{receipts}");
         }
+    }
+
+    #[test]
+    fn a_backlog_is_settled_no_faster_than_the_sweep_fills_the_queue() {
+        let rates = |at_once| [8, 1].map(|seconds| PartnerConcurrency(Some(at_once)).per_minute(seconds));
+        assert_eq!(rates(2), [15, 120]);
+        assert_eq!(rates(10), [75, 600]);
+        assert_eq!(rates(11), [82, 640]);
+        assert_eq!(rates(1_000), [640, 640]);
+        assert_eq!(PartnerConcurrency(None).per_minute(0), 600);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use ops_core::numbers::sums::{
     prizes_left, receipt_words, span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
-use ops_core::pace::{PartnerConcurrency, looked_up_by};
+use ops_core::pace::{PartnerConcurrency, done_by};
 use ops_core::tables::Tables;
 
 use super::campaigns::status;
@@ -117,7 +117,7 @@ async fn backlog(
                 "Receipts that are due at the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
                  together, all are looked up by {}, unless more come.",
                 waiting.in_words(),
-                local_time(looked_up_by(now, in_all), campaign.timezone)
+                local_time(done_by(now, in_all, LOOK_UPS_PER_MINUTE), campaign.timezone)
             ),
         });
     }
@@ -126,10 +126,15 @@ async fn backlog(
         let concurrency = PartnerConcurrency::from_env(console.env()).map_err(Failure::from)?;
         told.push(match waiting.in_all {
             0 => "No submission is due at a partner; those that are tried again later are not counted.".to_owned(),
-            _ => format!(
-                "Submissions that are due at a partner: {}. The queue asks about them for all campaigns together, {}.",
+            in_all => format!(
+                "Submissions that are due at a partner: {}. The queue asks about them for all campaigns together, {}. \
+                 At the slower rate, all are asked about by {}, unless more come.",
                 waiting.in_words(),
-                concurrency.rate(partner.timeout_seconds)
+                concurrency.rate(partner.timeout_seconds),
+                local_time(
+                    done_by(now, in_all, concurrency.per_minute(partner.timeout_seconds)),
+                    campaign.timezone
+                )
             ),
         });
     }

@@ -128,7 +128,7 @@ fn asked_again() -> PendingSettlement {
 }
 
 #[tokio::test]
-async fn the_overview_tells_how_many_submissions_wait_for_partners_and_the_concurrency() {
+async fn the_overview_tells_how_many_submissions_wait_for_partners_and_until_when() {
     let stack = with_two(&with_partner()).await;
     // One is being asked about.
     pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;
@@ -142,12 +142,14 @@ async fn the_overview_tells_how_many_submissions_wait_for_partners_and_the_concu
         ),
         "{page}"
     );
-    for campaign in ["chai-bora-2026", "soda-2026", "soda-2026"] {
-        pending(&stack, campaign, asked_again()).await;
+    for _ in 0..187 {
+        pending(&stack, "soda-2026", asked_again()).await;
     }
+    pending(&stack, "chai-bora-2026", asked_again()).await;
     let page = operator.page(OVERVIEW).await;
-    let told = "<p>Submissions that are due at a partner: 1 here, 3 in all campaigns. The queue asks about them for all \
-                campaigns together, 187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the \
-                deployment: 25).</p>";
+    let told = "<p>Submissions that are due at a partner: 1 here, 188 in all campaigns. The queue asks about them for all \
+                campaigns together, 187 a minute while an answer takes 8 s, 640 at 1 s (PartnerConcurrency of the \
+                deployment: 25; never above 640). At the slower rate, all are asked about by 2026-03-01 03:02:00, unless more \
+                come.</p>";
     assert!(page.contains(told), "{page}");
 }
