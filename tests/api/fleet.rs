@@ -17,6 +17,7 @@ use service_tests::fleet::{Fleet, Routing};
 use service_tests::proxy::{Disturbance, Proxy};
 use service_tests::random::Random;
 use service_tests::service::Service;
+use service_tests::template::text_of;
 
 fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
@@ -114,6 +115,46 @@ async fn a_warm_entry_is_one_call_of_ten_write_units() {
     let cheapest = costs.iter().copied().reduce(|one, other| if other.0 < one.0 { other } else { one });
     println!("calls and units of entries: {costs:?}");
     assert_eq!(cheapest, Some((1, 10.0)), "{costs:?}");
+}
+
+#[tokio::test]
+async fn refusals_and_replays_cost_what_the_capacity_page_says() {
+    let proxy = Proxy::start(Service::shared().database_url()).await;
+    let dynamodb_url = Some(proxy.url.clone());
+    let clock = Clock::manual(Clock::system().now());
+    let service =
+        Service::of_its_own(Options { dynamodb_url, clock, background: false, ..Options::default() });
+    let mut config = plain();
+    config.limits.phone_daily = Some(1);
+    let campaign = TestCampaign::on(&service, config).await;
+    // The environment is warm after the first.
+    for number in 0..3 {
+        assert_eq!(campaign.outcome(&phone(number), &campaign.code(number.into())).await, "entered");
+    }
+    let (page, wrong) = (text_of("infra/capacity.md"), 1_000_000_000_000);
+    let (attempt, mut missing) = (fresh_key(), Vec::new());
+    for (row, key, number, code, outcome) in [
+        ("entry with a service code, accepted", &attempt, 3, 3, "entered"),
+        ("the same, sent again (Idempotency-Key)", &attempt, 3, 3, "entered"),
+        ("the same, sent again (code and phone)", &fresh_key(), 3, 3, "entered"),
+        ("a used code, refused", &fresh_key(), 4, 3, "already_used"),
+        ("a wrong code, refused", &fresh_key(), 4, wrong, "invalid"),
+        ("a code over a limit, refused", &fresh_key(), 3, 4, "daily_limit"),
+    ] {
+        proxy.take_seen();
+        let request = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", key.clone());
+        let reply = request.json(&body(&phone(number), &campaign.code(code))).send().await;
+        assert_eq!(reply.field("message_key"), outcome, "{}", reply.text);
+        let seen = proxy.take_seen();
+        // The page tells the cost of the key's limit apart: one write unit for each lease.
+        let leases = seen.leases();
+        let leased = f64::from(u32::try_from(leases).expect("a few"));
+        let (calls, writes, reads) =
+            (seen.calls.len() - leases, seen.write_units - leased, seen.capacity - seen.write_units);
+        let expected = format!("| {row} | 1 | {calls} | {writes} | {reads} |");
+        missing.extend((!page.contains(&expected)).then_some(expected));
+    }
+    assert_eq!(missing, [""; 0]);
 }
 
 #[tokio::test]

@@ -67,8 +67,10 @@ pub struct Seen {
     pub calls: Vec<String>,
     /// Overlapping calls count as one round trip.
     pub round_trips: usize,
-    /// Capacity units consumed.
+    /// Capacity units consumed, those of cancelled transactions included.
     pub capacity: f64,
+    /// The write units among them.
+    pub write_units: f64,
     /// How many calls had a random fault.
     pub disturbed: usize,
 }
@@ -128,6 +130,16 @@ impl Inner {
         let mut faults = self.faults.lock().expect("not poisoned");
         let next = faults.front().copied().filter(|fault| fault.operation() == operation);
         next.and_then(|_| faults.pop_front())
+    }
+
+    fn count_capacity(&self, operation: &str, call: &Value, answer: &[u8]) {
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let units = capacity(&answer) + cancelled_units(call, &answer);
+        let mut seen = self.seen.lock().expect("not poisoned");
+        seen.capacity += units;
+        if ["TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"].contains(&operation) {
+            seen.write_units += units;
+        }
     }
 
     /// Draws a random fault. A throttled batch read loses the throttled keys from `call`.
@@ -255,7 +267,7 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     let answer = forward::send(&inner.forwarder, &inner.upstream, &parts, body).await;
     let (head, body) = answer.expect("DynamoDB answers").into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("the whole answer");
-    inner.seen.lock().expect("not poisoned").capacity += capacity(&body);
+    inner.count_capacity(&operation, &json, &body);
     if let Some(Fault::ConditionAndConflict(position)) = fault {
         let mut cancelled: Value = serde_json::from_slice(&body).expect("an answer in JSON");
         assert!(cancelled["CancellationReasons"][position].is_object(), "no condition failed: {cancelled}");
@@ -279,11 +291,18 @@ fn failed() -> Response<Body> {
 }
 
 /// The consumed capacity in an answer: one number, or one for each table.
-fn capacity(body: &[u8]) -> f64 {
-    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+fn capacity(answer: &Value) -> f64 {
     let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);
     match &answer["ConsumedCapacity"] {
         Value::Array(tables) => tables.iter().map(units).sum(),
         consumed => units(consumed),
     }
+}
+
+/// The write units of a transaction that a condition cancelled, which DynamoDB does not report: two for each item, because
+/// a failed condition consumes what the write would have, and every item here is below 1 KB. Indexes are not written.
+fn cancelled_units(call: &Value, answer: &Value) -> f64 {
+    let items = call["TransactItems"].as_array().map_or(0, Vec::len);
+    let is_cancelled = answer["CancellationReasons"].is_array();
+    if is_cancelled { 2.0 * f64::from(u32::try_from(items).expect("at most a hundred")) } else { 0.0 }
 }

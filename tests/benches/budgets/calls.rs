@@ -22,6 +22,8 @@ pub(crate) struct Cost {
     pub(crate) limit: f64,
     /// Capacity units of all calls.
     pub(crate) capacity: f64,
+    /// The write units among them.
+    pub(crate) write_units: f64,
 }
 
 pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
@@ -29,11 +31,12 @@ pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("Counted on the wire, {requests} requests each; key, campaign and code book are cached.");
     println!("`limit` is what leasing the key's requests per minute adds (below {LEASE_SHARE}), with a");
     println!(
-        "key of {DEFAULT_PER_MINUTE} a minute. Writes that a condition refused consume capacity too, but"
+        "key of {DEFAULT_PER_MINUTE} a minute. A transaction that a condition cancelled consumes two write"
     );
-    println!("DynamoDB does not report it: for refused and replayed submissions it is not in the units.\n");
+    println!("units for each of its items, which DynamoDB does not report and is added here.\n");
     let world = World::start().await;
-    let mut table = Table::new(["operation", "calls", "budget", "limit", "capacity units", "kept"]);
+    let mut table =
+        Table::new(["operation", "calls", "budget", "limit", "capacity units", "write units", "kept"]);
     for operation in Endpoint::ALL {
         let cost = measure(&world, operation, requests).await;
         report(&mut table, verdicts, operation.name(), operation.budget(), cost);
@@ -58,6 +61,7 @@ fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, c
         format!("{budget:.0}"),
         format!("{:.3}", cost.limit),
         format!("{:.2}", cost.capacity),
+        format!("{:.2}", cost.write_units),
         kept,
     ]);
 }
@@ -82,6 +86,7 @@ pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize)
         calls: share(seen.calls.len() - leases, requests),
         limit: share(leases, requests),
         capacity: seen.capacity / share(requests, 1),
+        write_units: seen.write_units / share(requests, 1),
     }
 }
 
