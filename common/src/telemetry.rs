@@ -78,6 +78,8 @@ pub struct RequestLine<'a> {
     pub function: &'a str,
     /// The scope of its key, once known.
     pub scope: Option<&'a Scope>,
+    /// Whether the key's limit admitted it.
+    pub is_admitted: bool,
     /// The public id of that key.
     pub key_id: Option<&'a str>,
     /// The id of its submission or receipt.
@@ -205,7 +207,7 @@ impl Telemetry {
     /// Writes the line of a request.
     pub fn request(self, line: &RequestLine<'_>) {
         match self {
-            Self::CloudWatch(service) => match serde_json::to_string(&request_metrics(service, line)) {
+            Self::CloudWatch(service) => match line.to_json(service) {
                 Ok(text) => self.write(&text),
                 Err(error) => tracing::error!(error = cause(&error), "a request's line is not valid JSON"),
             },
@@ -217,7 +219,7 @@ impl Telemetry {
     /// Writes the line of a job.
     pub fn job(self, line: &JobLine<'_>) {
         match self {
-            Self::CloudWatch(service) => self.write(&job_metrics(service, line).to_string()),
+            Self::CloudWatch(service) => self.write(&line.to_json(service)),
             Self::Terminal => {
                 // Metrics that are all zero are noise to people.
                 let is_idle = !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
@@ -283,11 +285,37 @@ fn work_declarations<'a>(line: &JobLine<'a>) -> Declarations<'a> {
     declarations
 }
 
+impl JobLine<'_> {
+    /// The line for CloudWatch.
+    pub fn to_json(&self, service: &str) -> String {
+        job_metrics(service, self).to_string()
+    }
+}
+
+impl RequestLine<'_> {
+    /// The line for CloudWatch.
+    pub fn to_json(&self, service: &str) -> serde_json::Result<String> {
+        serde_json::to_string(&request_metrics(service, self))
+    }
+
+    /// What it is counted as for its operation, beside its outcome. Live requests are those that can be guesses: of a live
+    /// key, and admitted by the key's limit.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let is_live = self.is_admitted && self.scope.is_some_and(|scope| scope.environment.is_live());
+        let kinds = [("LiveRequests", is_live), ("ServerErrors", self.status >= 500)];
+        kinds.into_iter().filter_map(|(kind, is_one)| is_one.then_some(kind))
+    }
+}
+
 /// Outcomes are counted where people look at them: for each campaign those of its live requests, and for the whole
 /// service the refusals before a campaign was known. A campaign's alarm needs its entry attempts alone: pre-checks and
 /// polls continue when its entries stop.
 fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
     let mut declarations = Declarations::new(line.at, "Requests", line.metrics);
+    let kinds: Vec<_> = line.kinds().map(count).collect();
+    if !kinds.is_empty() {
+        declarations.declare(&[&["service", "operation"]], kinds);
+    }
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
             if line.function == CREATE_SUBMISSION.function {
@@ -336,7 +364,7 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> 
         error_chain: line.error_chain,
         requests: 1,
         duration_ms: line.duration_ms,
-        metrics: line.metrics.iter().copied().collect(),
+        metrics: line.metrics.iter().copied().chain(line.kinds().map(|kind| (kind, 1))).collect(),
         declarations: request_declarations(line),
     }
 }

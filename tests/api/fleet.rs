@@ -209,7 +209,30 @@ async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
     environment.invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up)).await.expect("an answer");
     let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
     assert_eq!((&line["environment"], &line["outcome"]), (&"live".into(), &"rate_limited".into()));
-    assert_eq!(line.get("RateLimited"), None);
+    assert_eq!((line.get("RateLimited"), line.get("LiveRequests")), (None, None));
+}
+
+#[tokio::test]
+async fn wrong_codes_are_counted_among_the_live_requests_and_tests_and_refused_keys_in_neither() {
+    let campaign = TestCampaign::plain().await;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["create-submission"], &campaign.service.variables).await;
+    let [wrong, right] = [campaign.code(1_000_000_000_000), campaign.code(1)];
+    let unknown = "svc_live_0123456789abcdef".to_owned();
+    for (key, code, counted) in [
+        (&campaign.live_key, &wrong, [Some(1), Some(1)]),
+        (&campaign.live_key, &right, [None, Some(1)]),
+        (&campaign.test_key, &wrong, [None, None]),
+        (&unknown, &wrong, [None, None]),
+    ] {
+        let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+        let body = body(&phone(1), code);
+        let event = event::of("POST", "/api/v1/submissions", &headers, Some(&body), key);
+        environment.invoke(&event).await.expect("an answer");
+        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        let found = ["WrongCode", "LiveRequests"].map(|metric| line.get(metric).and_then(Value::as_u64));
+        assert_eq!(found, counted, "{line}");
+    }
 }
 
 #[tokio::test]

@@ -314,6 +314,7 @@ impl Responder {
             ids,
             function,
             scope,
+            is_admitted,
             key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
             subject: reply.subject.as_deref(),
             reference: reply.reference.as_deref(),

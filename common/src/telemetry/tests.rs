@@ -9,6 +9,7 @@ fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> RequestLine<'a> {
         ids,
         function: "create-submission",
         scope: Some(scope),
+        is_admitted: true,
         key_id: Some("abc"),
         subject: Some("s-1"),
         reference: Some("K7MP-2QXD"),
@@ -60,7 +61,7 @@ fn a_line_is_a_log_and_a_counter_in_one() {
             "operation": "create-submission", "campaign": "demo",
             "environment": "live", "key_id": "abc", "subject": "s-1", "reference": "K7MP-2QXD",
             "status": 200, "outcome": "entered",
-            "Requests": 1, "Duration": 4, "BreakerOpened": 1,
+            "Requests": 1, "Duration": 4, "LiveRequests": 1, "BreakerOpened": 1,
             "_aws": {
                 "Timestamp": 1_767_214_800_007_i64,
                 "CloudWatchMetrics": [
@@ -76,6 +77,11 @@ fn a_line_is_a_log_and_a_counter_in_one() {
                         "Namespace": "CampaignEntryService",
                         "Dimensions": [["service"]],
                         "Metrics": [{ "Name": "BreakerOpened" }],
+                    },
+                    {
+                        "Namespace": "CampaignEntryService",
+                        "Dimensions": [["service", "operation"]],
+                        "Metrics": [{ "Name": "LiveRequests", "Unit": "Count" }],
                     },
                     {
                         "Namespace": "CampaignEntryService",
@@ -112,6 +118,7 @@ fn dimensions(
         ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
         function,
         scope: scope.as_ref(),
+        is_admitted: false,
         key_id: None,
         subject: None,
         reference: None,
@@ -146,4 +153,38 @@ fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
     assert_eq!(dimensions("create-submission", Some(Environment::Test), Some("entered")), none);
     let refused = dimensions("create-submission", None, Some("key_unknown"));
     assert_eq!(refused, [json!([["service", "outcome"]])]);
+}
+
+#[test]
+fn only_requests_that_a_live_key_admitted_can_be_guesses() {
+    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
+    let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
+    let (live, test) = (scope(Environment::Live), scope(Environment::Test));
+    let counted = |line: &RequestLine<'_>| {
+        let text: serde_json::Value =
+            serde_json::from_str(&line.to_json("stack").expect("JSON")).expect("JSON");
+        text["LiveRequests"] == 1
+    };
+    assert!(counted(&entry(&ids, &live)));
+    assert!(!counted(&entry(&ids, &test)));
+    assert!(!counted(&RequestLine { is_admitted: false, ..entry(&ids, &live) }), "beyond the key's limit");
+    assert!(!counted(&RequestLine { scope: None, is_admitted: false, ..entry(&ids, &live) }), "no key");
+}
+
+#[test]
+fn a_reply_with_status_500_or_higher_is_a_server_error_of_its_operation() {
+    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
+    for (status, counted) in [(200, json!(null)), (429, json!(null)), (500, json!(1)), (503, json!(1))] {
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
+        let line = RequestLine { status, ..entry(&ids, &scope) };
+        let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
+        assert_eq!(text["ServerErrors"], counted, "{status}");
+        let declared = &text["_aws"]["CloudWatchMetrics"][1];
+        let expected = json!({
+            "Namespace": "CampaignEntryService",
+            "Dimensions": [["service", "operation"]],
+            "Metrics": [{ "Name": "ServerErrors", "Unit": "Count" }],
+        });
+        assert_eq!(*declared == expected, counted == 1, "{declared}");
+    }
 }
