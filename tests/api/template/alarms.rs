@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use common::domain::scope::{Environment, Scope};
+use common::domain::timestamp::Timestamp;
+use common::telemetry::{JobLine, RequestIds, RequestLine};
 use serde_json::{Value, json};
 use service_tests::template::{logical_id, parse, resources, service, text_of};
 
@@ -61,35 +64,113 @@ fn widgets() -> Vec<Value> {
     body["widgets"].as_array().expect("widgets").clone()
 }
 
-/// The names of the functions' own metrics in the templates.
-fn metrics_in_templates() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// A metric's name and the names of its dimensions.
+type Counted = (String, BTreeSet<String>);
+
+/// The functions' own metrics in the templates.
+fn metrics_in_templates() -> BTreeSet<Counted> {
+    let mut found = BTreeSet::new();
     for alarm in alarms().values() {
         let parts = alarm.get("Metrics").and_then(Value::as_array).into_iter().flatten();
         let parts = parts.filter_map(|part| part.pointer("/MetricStat/Metric"));
         let own = parts.chain([alarm]).filter(|metric| metric["Namespace"] == "CampaignEntryService");
-        names.extend(own.map(|metric| metric["MetricName"].as_str().expect("a name").to_owned()));
+        found.extend(own.map(|metric| {
+            let dimensions = metric["Dimensions"].as_array().expect("dimensions").iter();
+            let names = dimensions.map(|one| one["Name"].as_str().expect("a name").to_owned());
+            (metric["MetricName"].as_str().expect("a name").to_owned(), names.collect())
+        }));
     }
     for widget in widgets() {
-        // A dot repeats what is above it.
-        let mut namespace = "";
+        let mut above = Vec::new();
         for metric in widget["properties"]["metrics"].as_array().expect("metrics") {
-            match (metric[0].as_str(), metric[0]["expression"].as_str()) {
-                (Some("." | "..."), _) => {}
-                (Some(named), _) => namespace = named,
-                (None, Some(search)) if search.contains("{CampaignEntryService,") => {
-                    let named = search.split("MetricName=\"").skip(1);
-                    names.extend(named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
-                    continue;
+            if let Some(search) = metric[0]["expression"].as_str() {
+                found.extend(searched(search));
+            } else if metric[0] != "..." {
+                above = row(metric, &above);
+                if above[0] == "CampaignEntryService" {
+                    found.insert((above[1].clone(), above[2..].iter().step_by(2).cloned().collect()));
                 }
-                (None, _) => continue,
-            }
-            if namespace == "CampaignEntryService" && metric[0] != "..." {
-                names.insert(metric[1].as_str().expect("a name").to_owned());
             }
         }
     }
-    names
+    found
+}
+
+/// A metric of a widget: namespace, name, and each dimension with its value. A dot repeats what is above it.
+fn row(metric: &Value, above: &[String]) -> Vec<String> {
+    let cells = metric.as_array().expect("a metric").iter().filter_map(Value::as_str).enumerate();
+    cells.map(|(place, cell)| if cell == "." { above[place].clone() } else { cell.to_owned() }).collect()
+}
+
+/// The metrics that a search expression of the dashboard finds.
+fn searched(search: &str) -> Vec<Counted> {
+    let schema = search.split_once("{CampaignEntryService,").and_then(|(_, rest)| rest.split_once('}'));
+    let Some((dimensions, rest)) = schema else { return Vec::new() };
+    let dimensions: BTreeSet<_> = dimensions.split(',').map(str::to_owned).collect();
+    let names = rest.split("MetricName=\"").skip(1).filter_map(|rest| rest.split_once('"'));
+    names.map(|(name, _)| (name.to_owned(), dimensions.clone())).collect()
+}
+
+/// Stands for the metrics that a line has only sometimes.
+const OWN: &str = "own";
+
+/// The sets of dimensions that lines of requests and jobs declare for each metric.
+fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
+    let (at, ids) = (Timestamp::from_millis(0), RequestIds { request: "r-1".to_owned(), gateway: None });
+    let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
+    let (live, test) = (scope(Environment::Live), scope(Environment::Test));
+    let mut lines = Vec::new();
+    for (operation, scope) in [
+        ("create-submission", Some(&live)),
+        ("get-submission", Some(&live)),
+        ("get-submission", Some(&test)),
+        ("get-submission", None),
+    ] {
+        let line = RequestLine {
+            at,
+            duration_ms: 4,
+            ids: &ids,
+            operation,
+            scope,
+            is_admitted: scope.is_some(),
+            key_id: None,
+            subject: None,
+            reference: None,
+            status: 500,
+            outcome: Some("internal_error"),
+            metrics: &[(OWN, 1)],
+            error_chain: &[],
+        };
+        lines.push(line.to_json("stack").expect("JSON"));
+    }
+    let function = "sweep-unsettled";
+    let (scope, subject, outcome, metrics) = (None, None, "swept", &[(OWN, 1)]);
+    let job = JobLine { at, duration_ms: 4, function, scope, subject, outcome, metrics, error_chain: &[] };
+    lines.push(job.to_json("stack"));
+    let mut declared: BTreeMap<String, BTreeSet<BTreeSet<String>>> = BTreeMap::new();
+    for line in lines {
+        let line: Value = serde_json::from_str(&line).expect("JSON");
+        for part in line["_aws"]["CloudWatchMetrics"].as_array().expect("declarations") {
+            let sets: Vec<BTreeSet<String>> =
+                serde_json::from_value(part["Dimensions"].clone()).expect("sets of names");
+            for metric in part["Metrics"].as_array().expect("metrics") {
+                let name = metric["Name"].as_str().expect("a name").to_owned();
+                assert!(line[&name].is_number(), "{name} is declared without a value");
+                declared.entry(name).or_default().extend(sets.iter().cloned());
+            }
+        }
+    }
+    declared
+}
+
+/// With other dimensions it would be another metric, which has no data.
+#[test]
+fn every_metric_of_an_alarm_or_the_dashboard_has_dimensions_that_lines_declare() {
+    let declared = declared();
+    for (name, dimensions) in metrics_in_templates() {
+        let sets = declared.get(&name).unwrap_or(&declared[OWN]);
+        assert!(sets.contains(&dimensions), "{name} by {dimensions:?} is not one of {sets:?}");
+    }
 }
 
 /// Adds the code in a folder to `code`, without its tests.
@@ -119,7 +200,7 @@ fn code_of(function: &str) -> String {
 fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
     let mut code: String = crates().iter().map(|function| code_of(function)).collect();
     read_code(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../common/src")), &mut code);
-    let names = metrics_in_templates();
+    let names: BTreeSet<_> = metrics_in_templates().into_iter().map(|(name, _)| name).collect();
     let unknown: Vec<_> = names.iter().filter(|name| !code.contains(&format!("\"{name}\""))).collect();
     assert_eq!(unknown, [""; 0]);
     // One of an alarm, one of a part of an alarm, one of a search, and one after a dot.
@@ -153,23 +234,48 @@ fn the_dashboard_sets_pre_checks_against_entry_requests() {
     }
 }
 
-#[test]
-fn throttled_guesses_are_a_share_of_the_operations_that_throttle_them() {
-    let alarm = &alarms()["${Service}-guesses-throttled"];
+/// The metrics that an alarm's expression uses, by id.
+fn parts(alarm: &Value) -> BTreeMap<&str, &Value> {
     let parts = alarm["Metrics"].as_array().expect("metrics").iter();
-    let dimensions = parts.filter_map(|part| part.pointer("/MetricStat/Metric/Dimensions/1"));
-    let counted: BTreeSet<_> = dimensions.map(|one| one["Value"].as_str().expect("an operation")).collect();
+    parts.filter_map(|part| Some((part["Id"].as_str()?, part.pointer("/MetricStat/Metric")?))).collect()
+}
+
+fn expression(alarm: &Value) -> &str {
+    let last = alarm["Metrics"].as_array().and_then(|parts| parts.last()).expect("an expression");
+    last["Expression"].as_str().expect("text")
+}
+
+#[test]
+fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() {
+    let alarms = alarms();
     let functions = crates();
-    let throttling = functions.iter().map(String::as_str).filter(|function| {
-        let code = code_of(function);
-        code.contains("request_limits::enforce") || code.contains("MessageKey::RateLimited")
-    });
-    assert_eq!(counted, throttling.collect::<BTreeSet<_>>());
-    let expression = alarm["Metrics"].as_array().and_then(|parts| parts.last()).expect("an expression");
-    assert_eq!(
-        expression["Expression"],
-        "IF(slowed >= 50, 100 * slowed / (FILL(entries, 0) + FILL(checks, 0) + FILL(lookups, 0)), 0)"
-    );
+    // The words show in a function's code that it can count the metric.
+    for (name, metric, words, expected) in [
+        (
+            "${Service}-code-guessing",
+            "WrongCode",
+            [".with_outcome(submission.status", "\"usable\""],
+            "IF(wrong >= 100, 100 * wrong / (FILL(entries, 0) + FILL(checks, 0)), 0)",
+        ),
+        (
+            "${Service}-guesses-throttled",
+            "RateLimited",
+            ["request_limits::enforce", "MessageKey::RateLimited"],
+            "IF(slowed >= 50, 100 * slowed / (FILL(entries, 0) + FILL(checks, 0) + FILL(lookups, 0)), 0)",
+        ),
+    ] {
+        let (guesses, tries): (Vec<_>, Vec<_>) =
+            parts(&alarms[name]).into_values().partition(|part| part["MetricName"] == metric);
+        assert_eq!(guesses.len(), 1, "{name}");
+        assert!(tries.iter().all(|part| part["MetricName"] == "LiveRequests"), "{name}");
+        let counted = tries.iter().map(|part| part["Dimensions"][1]["Value"].as_str().expect("an operation"));
+        let counting = functions.iter().map(String::as_str).filter(|function| {
+            let code = code_of(function);
+            words.iter().any(|word| code.contains(word))
+        });
+        assert_eq!(counted.collect::<BTreeSet<_>>(), counting.collect::<BTreeSet<_>>(), "{name}");
+        assert_eq!(expression(&alarms[name]), expected);
+    }
 }
 
 /// Tables and indexes.
