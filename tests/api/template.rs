@@ -363,9 +363,11 @@ fn every_function_is_published_in_versions_and_taken_back_by_its_alarms() {
         let function = &template["Resources"][logical_id(&name)]["Properties"];
         assert_eq!(function["AutoPublishCodeSha256"], json!({ "Ref": "Release" }), "{name}");
         let named = |alarm: &str| json!({ "Fn::Sub": format!("${{AWS::StackName}}-{alarm}") });
-        let alarms = json!([named("api-errors"), named(&format!("{name}-errors"))]);
-        let heeded = json!({ "Fn::If": ["HeedsAlarms", alarms, [{ "Ref": "AWS::NoValue" }]] });
+        let mut heeded = vec![named("api-errors"), named(&format!("{name}-errors"))];
+        heeded.extend(alarms::has_server_errors(&name).then(|| named(&format!("{name}-server-errors"))));
+        let heeded = json!({ "Fn::If": ["HeedsAlarms", heeded, [{ "Ref": "AWS::NoValue" }]] });
         assert_eq!(function["DeploymentPreference"]["Alarms"], heeded, "{name}");
+        assert_eq!(template["Resources"][logical_id(&name)]["DependsOn"], "Monitoring", "{name}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
+use common::http::routes::ROUTES;
 use common::telemetry::{JobLine, RequestIds, RequestLine};
 use serde_json::{Value, json};
 use service_tests::template::{logical_id, parse, resources, service, text_of};
@@ -29,7 +30,17 @@ fn every_function_has_alarms_by_its_objective() {
             let slow = told["SlowMs"].as_u64().expect("milliseconds");
             assert!(slow < timeout * 500, "{name} is slow long before it is cut off");
         }
+        // Only functions of the API reply with a status.
+        let is_api = has_server_errors(&name);
+        let api = [json!({ "Ref": "Service" }), json!(name)];
+        let told = ["Service", "Operation"].map(|parameter| told.get(parameter).cloned());
+        assert_eq!(told, if is_api { api.map(Some) } else { [None, None] }, "{name}");
     }
+}
+
+/// Whether a function has the alarm for its server errors: those of the API, which answer requests.
+pub(super) fn has_server_errors(function: &str) -> bool {
+    function == "fallback" || ROUTES.iter().any(|route| route.function == function)
 }
 
 /// Properties of the alarms by name.
@@ -276,6 +287,28 @@ fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() 
         assert_eq!(counted.collect::<BTreeSet<_>>(), counting.collect::<BTreeSet<_>>(), "{name}");
         assert_eq!(expression(&alarms[name]), expected);
     }
+}
+
+/// Twenty calls a minute, of which a canary gets a tenth and fails all: ten minutes have 20 errors in 200 calls.
+#[test]
+fn a_canary_that_always_fails_is_noticed_in_its_ten_minutes_and_two_errors_are_not() {
+    let template = service();
+    let alarm = &alarms()["${Function}-server-errors"];
+    let parts = alarm["Metrics"].as_array().expect("metrics").iter();
+    let periods = parts.filter_map(|part| part.pointer("/MetricStat/Period")).collect::<Vec<_>>();
+    let canary = &template["Globals"]["Function"]["DeploymentPreference"]["Type"]["Fn::If"][1];
+    assert_eq!((periods, canary), (vec![&json!(600); 2], &json!("Canary10Percent10Minutes")));
+    assert_eq!(expression(alarm), "IF(failed >= 3, 100 * failed / all, 0)");
+    assert_eq!(alarm["ComparisonOperator"], "GreaterThanOrEqualToThreshold");
+    assert_eq!(
+        (&alarm["EvaluationPeriods"], &alarm["TreatMissingData"]),
+        (&json!(1), &json!("notBreaching"))
+    );
+    let threshold = alarm["Threshold"].as_u64().expect("percent");
+    let rings = |failed: u64, all: u64| failed >= 3 && 100 * failed >= threshold * all;
+    assert!(rings(20, 200), "the whole canary");
+    assert!(rings(10, 200), "half of it, when the window still reaches back before it");
+    assert!(!rings(2, 2) && !rings(9, 200));
 }
 
 /// Tables and indexes.
