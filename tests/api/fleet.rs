@@ -123,7 +123,7 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
     let dynamodb_url = Some(proxy.url.clone());
     let clock = Clock::manual(Clock::system().now());
     let service =
-        Service::of_its_own(Options { dynamodb_url, clock, background: false, ..Options::default() });
+        Service::with_options(Options { dynamodb_url, clock, background: false, ..Options::default() });
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;

@@ -141,7 +141,7 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
             at,
             duration_ms: 4,
             ids: &ids,
-            operation,
+            function: operation,
             scope,
             is_admitted: scope.is_some(),
             key_id: None,

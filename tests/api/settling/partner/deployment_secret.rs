@@ -42,7 +42,7 @@ async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later()
     let mut service = campaign.service.clone();
     service.env =
         service.env.overridden_by([(ENDPOINT.to_owned(), secrets.url.clone())].into_iter().collect());
-    let settler = Settler::of(&service);
+    let settler = Settler::new(&service);
     for _ in 0..2 {
         service.clock.advance(Duration::from_secs(60));
         let [due] = <[_; 1]>::try_from(settler.due().await).expect("one is due");
