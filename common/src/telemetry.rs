@@ -52,7 +52,7 @@ pub enum Telemetry {
     CloudWatch(&'static str),
     /// Short lines for people, on standard error.
     Terminal,
-    /// No output, in tests.
+    /// No output: in tests, and for the local stack's background work.
     Off,
 }
 

@@ -102,6 +102,8 @@ impl PartnerGateway {
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone)) else {
+            let subject = submission.submission_id;
+            tracing::warn!(%subject, "a partner was not asked: the campaign has no partner, or the submission no code");
             let unasked = Unanswered::unasked(PartnerError::MISCONFIGURED, FaultOwner::Campaign);
             return Ok(PartnerOutcome::NoAnswer(unasked).into());
         };

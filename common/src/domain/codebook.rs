@@ -229,12 +229,12 @@ impl CodeBook {
 
     /// The odds of guessing one of those in one attempt; the odds of several lists add up. `space` is for codes whose own
     /// was not recorded.
-    pub fn imported_odds(&self, length: u8, space: u64) -> f64 {
+    pub(super) fn imported_odds(&self, length: u8, space: u64) -> f64 {
         self.good_origins().map(|origin| origin.imported_odds(length, space)).sum()
     }
 
     /// The lengths of all imported codes that count, batch by batch.
-    pub fn imported_lengths(&self) -> impl Iterator<Item = &LengthCount> {
+    pub(super) fn imported_lengths(&self) -> impl Iterator<Item = &LengthCount> {
         self.good_origins().flat_map(|origin| match origin {
             Origin::Imported { lengths, .. } => lengths.as_slice(),
             Origin::Minted { .. } => &[],
@@ -370,7 +370,7 @@ impl Origin {
 }
 
 /// The odds that a guess at one of `space` texts is one of these codes.
-pub fn odds(codes: u64, space: u64) -> f64 {
+pub(super) fn odds(codes: u64, space: u64) -> f64 {
     as_f64(codes) / as_f64(space.max(1))
 }
 

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod campaign;
 pub mod cipher;
 pub mod code;
+pub mod code_list;
 pub mod codebook;
 pub mod draw;
 pub mod entrant;

@@ -86,7 +86,7 @@ pub enum LookupFailure {
     /// The authority throttled us.
     Throttled,
     /// The authority or the network failed.
-    Unavailable,
+    Failed,
 }
 
 /// Counters of a receipt's look-ups that gave no record.
@@ -129,7 +129,7 @@ impl LookupFailures {
                 Self { throttled: self.throttled + 1, unanswered_since, ..self },
                 nth_or_last(&THROTTLED_WAITS, self.throttled),
             ),
-            LookupFailure::Unavailable => (
+            LookupFailure::Failed => (
                 Self { trouble: self.trouble + 1, unanswered_since, ..self },
                 nth_or_last(&UNAVAILABLE_WAITS, self.trouble),
             ),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_operator_takes_over_after_a_day_without_an_answer() {
-        let (trouble, end) = waits(LookupFailure::Unavailable, RetrySpeedup::default());
+        let (trouble, end) = waits(LookupFailure::Failed, RetrySpeedup::default());
         assert_eq!((trouble.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
         assert!((1_440..1_440 + 120).contains(&trouble.iter().sum::<u64>()), "{trouble:?}");
         let (throttled, end) = waits(LookupFailure::Throttled, RetrySpeedup::default());
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn an_answer_ends_the_time_without_one() {
         let now = retry(START, RetrySpeedup::default());
-        let (failures, _) = LookupFailures::default().after(LookupFailure::Unavailable, now);
+        let (failures, _) = LookupFailures::default().after(LookupFailure::Failed, now);
         let (failures, _) = failures.after(LookupFailure::Missing, now);
         assert_eq!(failures, LookupFailures { missing: 1, ..LookupFailures::default() });
     }
@@ -235,11 +235,7 @@ mod tests {
     }
 
     fn any_failure() -> impl Strategy<Value = LookupFailure> {
-        prop::sample::select(vec![
-            LookupFailure::Missing,
-            LookupFailure::Throttled,
-            LookupFailure::Unavailable,
-        ])
+        prop::sample::select(vec![LookupFailure::Missing, LookupFailure::Throttled, LookupFailure::Failed])
     }
 
     proptest! {

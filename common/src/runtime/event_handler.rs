@@ -53,7 +53,7 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// A failed job, whose event is delivered again.
+/// A failed job. What delivers its event decides whether it is delivered again.
 #[derive(Debug)]
 pub struct JobError {
     /// The error.

@@ -4,7 +4,7 @@
 //! digest, of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Update};
 use futures_util::future::try_join_all;
 use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
@@ -356,22 +356,15 @@ impl Codes {
             .map_err(StoreError::during("erasing a phone from a code"))
     }
 
-    /// Deletes the record of a sentinel, whose key is a digest of the person, unless another submission of that person has
-    /// it. A rejected submission can have left a record without a claim.
-    pub(crate) async fn delete_sentinel(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-    ) -> Result<(), StoreError> {
-        const ACTION: &str = "deleting the record of a sentinel";
-        let delete = self
-            .table
+    /// The transaction item that deletes the record of a sentinel, whose key is a digest of the person, unless another
+    /// submission of that person has it. A rejected submission can have left a record without a claim.
+    pub(crate) fn sentinel_delete(&self, code_key: &str, holder: SubmissionId) -> Result<Delete, StoreError> {
+        self.table
             .delete(code_key)
             .condition_expression("submission_id = :id OR attribute_not_exists(submission_id)")
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
-            .map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::delete(delete), ACTION).await.map(drop)
+            .map_err(StoreError::during("deleting the record of a sentinel"))
     }
 
     /// Replaces the phones that the previous release wrote with digests, and returns how many. Reads the whole table.

@@ -380,22 +380,28 @@ impl SubmissionStore {
     /// Erases the person of a settled submission, and puts this id in place of the phone's. Returns false if the
     /// submission has changed since it was read.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
+        let sentinel = before.code_key.as_ref().filter(|code_key| codes::is_sentinel(code_key));
         let mut after = before.erased(entrant.clone());
-        let mut code = None;
-        match &before.code_key {
-            Some(code_key) if codes::is_sentinel(code_key) => {
-                // First, because the submission then no longer names the record.
-                self.codes.delete_sentinel(code_key, before.submission_id).await?;
-                after.code_key = None;
-            }
-            Some(code_key) if before.status.counts() => {
-                code = Some(self.codes.erase_update(code_key, before.submission_id, entrant)?);
-            }
-            Some(_) | None => {}
+        after.code_key = after.code_key.filter(|_| sentinel.is_none());
+        let put = || Ok::<_, StoreError>(transaction::put(self.submissions.change_put(before, &after)?));
+        let mut items = vec![put()?];
+        if let Some(sentinel) = sentinel {
+            items.push(transaction::delete(self.codes.sentinel_delete(sentinel, before.submission_id)?));
+        } else if let Some(code_key) = after.code_key.as_ref().filter(|_| before.status.counts()) {
+            items.push(transaction::update(self.codes.erase_update(
+                code_key,
+                before.submission_id,
+                entrant,
+            )?));
         }
-        let mut items = vec![transaction::put(self.submissions.change_put(before, &after)?)];
-        items.extend(code.map(transaction::update));
-        let written = transaction::write(&self.client, items).await?;
+        let mut written = transaction::write(&self.client, items).await?;
+        if let TransactionResult::Cancelled(reasons) = &written
+            && sentinel.is_some()
+            && matches!(reasons.as_slice(), [CancellationCause::None, CancellationCause::ConditionFailed(_)])
+        {
+            // Another submission of the person has the record, and its own erasure deletes it.
+            written = transaction::write(&self.client, vec![put()?]).await?;
+        }
         Ok(matches!(written, TransactionResult::Committed))
     }
 }

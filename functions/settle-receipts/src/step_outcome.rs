@@ -117,7 +117,7 @@ impl StepOutcome {
             }
             Answer::NotFoundYet => LookupFailure::Missing,
             Answer::Throttled => LookupFailure::Throttled,
-            Answer::Unavailable(_) | Answer::Unexpected(_) => LookupFailure::Unavailable,
+            Answer::Unavailable(_) | Answer::Unexpected(_) => LookupFailure::Failed,
         };
         let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
         let findings = Findings { anomaly: anomaly(answer), ..outcome.findings };
@@ -126,7 +126,7 @@ impl StepOutcome {
 
     /// A failure of the service itself, retried like a failure of the tax authority.
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
-        let outcome = Self::from_lookup_failure(LookupFailure::Unavailable, submission, None, retry);
+        let outcome = Self::from_lookup_failure(LookupFailure::Failed, submission, None, retry);
         let findings = Findings { anomaly: Some("a part of the service failed".into()), ..outcome.findings };
         Self { findings, obstacle: Some("service_failed"), ..outcome }
     }

@@ -201,8 +201,8 @@ pub(crate) enum CodeCommand {
     },
     /// Void codes; entries made with them stay valid
     ///
-    /// With --batch, it counts the unused codes, which reads the whole table of codes: before it asks, or, with --yes, once
-    /// the batch is void.
+    /// With --batch, the question and --dry-run say how many codes are unused, which reads the whole table of codes; with
+    /// --yes, the batch is void at once.
     Void {
         #[command(flatten)]
         scope: ScopeArgs,

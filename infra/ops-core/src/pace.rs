@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use common::config::{ConfigError, Env};
+use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::settling::PARTNER_STEPS_PER_MINUTE;
 use common::domain::timestamp::Timestamp;
 
@@ -29,25 +30,32 @@ impl PartnerConcurrency {
         env.optional(PARTNER_CONCURRENCY).map(|text| text.parse()).transpose().map(Self).map_err(malformed)
     }
 
-    /// The rate at which a backlog is settled, for a partner that takes up to `timeout_seconds` for an answer.
+    /// The rate at which the queue asks a partner that takes up to `timeout_seconds` for an answer, and what bounds it for
+    /// submissions that have waited for the sweep.
     pub fn rate(self, timeout_seconds: u32) -> String {
-        let [slow, fast] = [timeout_seconds, 1].map(|seconds| grouped(self.per_minute(seconds)));
-        let is_capped = self.answers_per_minute(1) > PARTNER_STEPS_PER_MINUTE.into();
-        let cap = if is_capped { format!("; never above {PARTNER_STEPS_PER_MINUTE}") } else { String::new() };
+        let rates =
+            [timeout_seconds, 1].map(|seconds| u64::from(self.at_once()) * 60 / u64::from(seconds.max(1)));
+        let [slow, fast] = rates.map(grouped);
+        let is_bounded = rates[1] > PARTNER_STEPS_PER_MINUTE.into();
+        let bound = if is_bounded {
+            format!("; what waits after an outage is sent at {PARTNER_STEPS_PER_MINUTE} a minute at most")
+        } else {
+            String::new()
+        };
         format!(
             "{slow} a minute while an answer takes {timeout_seconds} s, {fast} at 1 s (PartnerConcurrency of the \
-             deployment: {self}{cap})"
+             deployment: {self}){bound}"
         )
     }
 
-    /// Submissions of a backlog that are settled in a minute while an answer takes this long.
-    pub fn per_minute(self, answer_seconds: u32) -> u64 {
-        self.answers_per_minute(answer_seconds).min(PARTNER_STEPS_PER_MINUTE.into())
+    /// Minutes until a backlog is settled: as long as its answers take together, and as the sweep takes to send it.
+    pub fn minutes_for(self, backlog: u64, answer_seconds: u64) -> u64 {
+        let asked = answer_seconds.div_ceil(u64::from(self.at_once().max(1)) * 60);
+        asked.max(backlog.div_ceil(PARTNER_STEPS_PER_MINUTE.into()))
     }
 
-    fn answers_per_minute(self, answer_seconds: u32) -> u64 {
-        let at_once = self.0.unwrap_or(DEFAULT_PARTNER_CONCURRENCY);
-        u64::from(at_once) * 60 / u64::from(answer_seconds.max(1))
+    fn at_once(self) -> u32 {
+        self.0.unwrap_or(DEFAULT_PARTNER_CONCURRENCY)
     }
 }
 
@@ -60,33 +68,37 @@ impl fmt::Display for PartnerConcurrency {
     }
 }
 
-/// When a backlog is done at a rate, in whole minutes.
-pub fn done_by(now: Timestamp, backlog: u64, per_minute: u64) -> Timestamp {
-    now.after(Duration::from_mins(backlog.div_ceil(per_minute.max(1))))
+/// When this many receipts are looked up, in whole minutes.
+pub fn looked_up_by(now: Timestamp, receipts: u64) -> Timestamp {
+    now.after(Duration::from_mins(receipts.div_ceil(LOOK_UPS_PER_MINUTE)))
 }
 
 #[cfg(test)]
 mod tests {
-    use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
-
     use super::*;
 
     #[test]
     fn forty_receipts_are_looked_up_in_a_minute_and_one_more_in_the_next() {
         let (now, at) = (Timestamp::from_millis(0), |minutes: i64| Timestamp::from_millis(minutes * 60_000));
         for (receipts, minutes) in [(1, 1), (40, 1), (41, 2), (70_000, 1_750)] {
-            assert_eq!(done_by(now, receipts, LOOK_UPS_PER_MINUTE), at(minutes), "{receipts}");
+            assert_eq!(looked_up_by(now, receipts), at(minutes), "{receipts}");
         }
     }
 
     #[test]
-    fn a_backlog_is_settled_no_faster_than_the_sweep_fills_the_queue() {
-        let rates = |at_once| [8, 1].map(|seconds| PartnerConcurrency(Some(at_once)).per_minute(seconds));
-        assert_eq!(rates(2), [15, 120]);
-        assert_eq!(rates(10), [75, 600]);
-        assert_eq!(rates(11), [82, 640]);
-        assert_eq!(rates(1_000), [640, 640]);
-        assert_eq!(PartnerConcurrency(None).per_minute(0), 600);
+    fn a_backlog_is_settled_no_faster_than_its_answers_come_and_the_sweep_fills_the_queue() {
+        let minutes = |at_once, backlog, seconds: u64| {
+            PartnerConcurrency(at_once).minutes_for(backlog, backlog * seconds)
+        };
+        assert_eq!(minutes(Some(10), 7_500, 8), 100);
+        assert_eq!(minutes(None, 7_500, 8), 100, "the default");
+        assert_eq!(minutes(Some(10), 7_501, 8), 101);
+        assert_eq!(minutes(Some(100), 72_000, 1), 113, "the sweep is slower");
+        assert_eq!(
+            PartnerConcurrency(Some(10)).minutes_for(7_500, 600 + 7_499 * 8),
+            101,
+            "answers of several campaigns"
+        );
     }
 
     #[test]

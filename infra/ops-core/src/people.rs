@@ -135,6 +135,16 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     Err(Failure::new("submission_unsettled", message))
 }
 
+/// A warning about live instant prizes, if there are any: the service does not know whether they were handed over.
+pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
+    let live = held.iter().filter(|held| held.scope.environment.is_live());
+    let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
+    (!prizes.is_empty()).then(|| {
+        let prizes = prizes.join(", ");
+        format!("Won instantly: {prizes}. The winner cannot be called after the erasure, so hand these over first.")
+    })
+}
+
 /// Erases a person from one campaign and environment: their submissions, codes and counts get a random id, and their
 /// photos, region and claims go. Interrupted anywhere, it is finished by running it again.
 ///
@@ -289,6 +299,7 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
                 fields.insert("receipt_source".to_owned(), json!(source));
                 fields.insert("history".to_owned(), json!(submission.history));
             }
+            write_times_out(&mut json);
             json
         });
         let entrant = &held.entrant;
@@ -329,6 +340,24 @@ async fn add_photos<W: Write + Seek>(
         }
     }
     Ok(())
+}
+
+/// Writes stored times, which are milliseconds, like all the others.
+fn write_times_out(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_i64() {
+                    Some(at) if name == "at" || name.ends_with("_at") => {
+                        *value = Timestamp::from_millis(at).to_string().into();
+                    }
+                    Some(_) | None => write_times_out(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(write_times_out),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// A contact without the operators, who are people too.

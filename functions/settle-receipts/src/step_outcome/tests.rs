@@ -120,7 +120,7 @@ fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalat
 fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
     let submission = example::submission(NOW);
     let failed = StepOutcome::from_failure(&submission, retry());
-    let (failures, decision) = LookupFailures::default().after(LookupFailure::Unavailable, retry());
+    let (failures, decision) = LookupFailures::default().after(LookupFailure::Failed, retry());
     let RetryDecision::RetryAfter(wait) = decision else { panic!("the first one is retried") };
     assert_eq!(failed.transition, Transition::RetryAt(NOW.after(wait)));
     assert_eq!(failed.findings.progress, Some(Progress::TaxAuthority(failures)));
@@ -159,7 +159,7 @@ fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
     let outcome = |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
     for answer in [page(), Answer::Unavailable(TransportError::ConnectTimeout.into()), Answer::Throttled] {
         let failure =
-            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Unavailable };
+            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Failed };
         let StepOutcome { findings, obstacle, transition, .. } = outcome(&answer);
         let expected = StepOutcome::from_lookup_failure(failure, &submission, None, retry());
         assert_eq!((obstacle, transition), (Some(answer.as_str()), expected.transition));

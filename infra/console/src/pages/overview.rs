@@ -1,5 +1,8 @@
 //! A campaign at a glance, from its numbers.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::{get, post};
@@ -21,7 +24,7 @@ use ops_core::numbers::sums::{
     prizes_left, receipt_words, span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
-use ops_core::pace::{PartnerConcurrency, done_by};
+use ops_core::pace::{PartnerConcurrency, looked_up_by};
 use ops_core::tables::Tables;
 
 use super::campaigns::status;
@@ -111,28 +114,29 @@ async fn backlog(
     let (now, mut told) = (console.now(), Vec::new());
     if campaign.receipt.is_some() {
         let waiting = Waiting::count(tables, scope, Dependency::TaxAuthority, now).await?;
-        told.push(match waiting.in_all {
+        told.push(match waiting.in_all() {
             0 => "No receipt is due at the tax authority; those that are tried again later are not counted.".to_owned(),
             in_all => format!(
                 "Receipts that are due at the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
                  together, all are looked up by {}, unless more come.",
                 waiting.in_words(),
-                local_time(done_by(now, in_all, LOOK_UPS_PER_MINUTE), campaign.timezone)
+                local_time(looked_up_by(now, in_all), campaign.timezone)
             ),
         });
     }
     if let Some(partner) = &campaign.partner {
         let waiting = Waiting::count(tables, scope, Dependency::Partner, now).await?;
         let concurrency = PartnerConcurrency::from_env(console.env()).map_err(Failure::from)?;
-        told.push(match waiting.in_all {
+        let seconds = waiting.answer_seconds(&tables.campaigns.list().await?);
+        told.push(match waiting.in_all() {
             0 => "No submission is due at a partner; those that are tried again later are not counted.".to_owned(),
             in_all => format!(
                 "Submissions that are due at a partner: {}. The queue asks about them for all campaigns together, {}. \
-                 At the slower rate, all are asked about by {}, unless more come.",
+                 If every answer takes as long as its campaign lets it, all are asked about by {}, unless more come.",
                 waiting.in_words(),
                 concurrency.rate(partner.timeout_seconds),
                 local_time(
-                    done_by(now, in_all, concurrency.per_minute(partner.timeout_seconds)),
+                    now.after(Duration::from_mins(concurrency.minutes_for(in_all, seconds))),
                     campaign.timezone
                 )
             ),
@@ -144,7 +148,7 @@ async fn backlog(
 /// How many submissions have a step that is due.
 struct Waiting {
     here: u64,
-    in_all: u64,
+    by_scope: HashMap<Scope, u64>,
 }
 
 impl Waiting {
@@ -154,12 +158,27 @@ impl Waiting {
         dependency: Dependency,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let counts = tables.store.submissions().count_due(dependency, now).await?;
-        Ok(Self { here: counts.get(scope).copied().unwrap_or_default(), in_all: counts.values().sum() })
+        let by_scope = tables.store.submissions().count_due(dependency, now).await?;
+        Ok(Self { here: by_scope.get(scope).copied().unwrap_or_default(), by_scope })
+    }
+
+    fn in_all(&self) -> u64 {
+        self.by_scope.values().sum()
+    }
+
+    /// Seconds that the partners may take for all answers together.
+    fn answer_seconds(&self, campaigns: &[Campaign]) -> u64 {
+        let seconds_of = |scope: &Scope| {
+            let campaign = campaigns.iter().find(|campaign| campaign.slug == scope.campaign);
+            campaign
+                .and_then(|campaign| campaign.partner.as_ref())
+                .map_or(0, |partner| partner.timeout_seconds.into())
+        };
+        self.by_scope.iter().map(|(scope, count)| count * seconds_of(scope)).sum()
     }
 
     fn in_words(&self) -> String {
-        format!("{} here, {} in all campaigns", grouped(self.here), grouped(self.in_all))
+        format!("{} here, {} in all campaigns", grouped(self.here), grouped(self.in_all()))
     }
 }
 

@@ -101,6 +101,7 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
                     "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, \
                      outcomes, entries, days and prizes stay, and a blocked number stays blocked."
                 }
+                @if let Some(prizes) = people::prizes_to_hand_over(held) { p { strong { (prizes) } } }
                 label for="why" { "Reason and order, for the record" }
                 input #why name="why" required maxlength="500" autocomplete="off";
                 (typed_field(ERASE))

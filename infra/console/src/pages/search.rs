@@ -49,7 +49,7 @@ struct SearchResult {
 
 impl SearchResult {
     fn nothing() -> Self {
-        let said = "Nothing found: no submission, phone or code matches.";
+        let said = "Nothing found: nothing known here matches.";
         Self { said: said.to_owned(), ..Self::default() }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 
-use crate::codes::code_list::{CodeList, WeakestLength};
+use common::domain::code_list::{CodeList, WeakestLength};
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
 use common::domain::scope::Scope;
 use common::store::StoreError;

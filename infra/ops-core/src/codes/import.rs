@@ -1,7 +1,7 @@
 //! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
 //! interrupted import again finishes it.
 
-use crate::codes::code_list::CodeList;
+use common::domain::code_list::CodeList;
 use common::domain::codebook::{BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
@@ -74,8 +74,9 @@ pub async fn import(
         }
         let stored = import_part(tables.codes(), scope, &book, &done.batch, part.into_iter()).await;
         // A part alone shows too little of the form.
-        let from_file = |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
-        let fresh: Vec<_> = stored.fresh.lengths().map(from_file).collect();
+        let with_space =
+            |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
+        let fresh: Vec<_> = stored.fresh.lengths().map(with_space).collect();
         count_more(&tables.code_books, scope, &done.batch, file, &fresh).await?;
         done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
         done.duplicates += stored.known;

@@ -3,7 +3,6 @@
 pub mod atomic_file;
 pub mod book;
 pub mod check;
-pub mod code_list;
 pub mod find;
 pub mod import;
 pub mod lines;

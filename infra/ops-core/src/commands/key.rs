@@ -41,8 +41,8 @@ pub(crate) async fn run(
         KeyCommand::Set { key_id, per_minute } => {
             let changed = keys::set_per_minute(tables, &key_id, per_minute, now).await?;
             let text = format!(
-                "{} may make {} requests a minute; functions follow within {}. During the minute of the change, the \
-                 larger limit applies",
+                "{} may make {} requests a minute; functions follow within {}. In the minute of the change, at most \
+                 the larger of the two applies",
                 changed.key_id,
                 changed.per_minute,
                 seconds(cache::MAX_AGE)

@@ -2,7 +2,6 @@
 
 use common::config::Env;
 use common::domain::phone::Phone;
-use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -45,17 +44,23 @@ pub(crate) async fn run(
                 return Ok(found(&phone, &held));
             }
             held.iter().try_for_each(people::check_settled)?;
+            let prizes = people::prizes_to_hand_over(&held);
             let question = format!(
                 "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
                  deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.{}",
                 summary(&phone, &held),
-                prizes_to_hand_over(&held)
+                prizes.as_ref().map(|prizes| format!("\n{prizes}")).unwrap_or_default()
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
             people::erase_all(&tables, env, &held, &why, now).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
-            Ok(Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text))
+            // Without a question, the warning comes afterwards.
+            let note = prizes.filter(|_| confirm.yes);
+            Ok(Report {
+                note,
+                ..Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text)
+            })
         }
     }
 }
@@ -97,19 +102,6 @@ fn counts(held: &[PersonRecords]) -> Value {
         })
     };
     held.iter().map(count).collect()
-}
-
-/// A warning about live instant prizes: the service does not know whether they were handed over.
-fn prizes_to_hand_over(held: &[PersonRecords]) -> String {
-    let live = held.iter().filter(|held| held.scope.environment == Environment::Live);
-    let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
-    if prizes.is_empty() {
-        return String::new();
-    }
-    format!(
-        "\nWon instantly: {}. The winner cannot be called afterwards, so hand these over first.",
-        prizes.join(", ")
-    )
 }
 
 fn summary(phone: &Phone, held: &[PersonRecords]) -> String {

@@ -295,8 +295,8 @@ async fn applying_counts_with_the_partner_concurrency_of_the_env_file() {
     let env = stack.env.clone().overridden_by(deployed);
     let file = stack.file("chai.yaml", with_partner());
     let told = run(&["campaign", "apply", "--yes", &file], env, &stack.clock).await.err;
-    let said = "187 a minute while an answer takes 8 s, 640 at 1 s (PartnerConcurrency of the deployment: 25; never \
-                above 640)\n";
+    let said = "187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the deployment: 25); what waits \
+                after an outage is sent at 640 a minute at most\n";
     assert!(told.ends_with(said), "{told}");
 }
 

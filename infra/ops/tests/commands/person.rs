@@ -379,7 +379,7 @@ async fn an_erasure_warns_of_instant_prizes_whose_winner_cannot_be_called_afterw
     let erase = ["person", "erase", "--phone", PHONE, "--why", "asked"];
     let asked = run_typing(&erase, campaign.service.env.clone(), &campaign.service.clock, Some("no\n")).await;
     assert!(
-        asked.err.contains("Won instantly: Kettle. The winner cannot be called afterwards"),
+        asked.err.contains("Won instantly: Kettle. The winner cannot be called after the erasure"),
         "{}",
         asked.err
     );

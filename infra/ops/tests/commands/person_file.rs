@@ -117,6 +117,9 @@ async fn every_field_of_the_page_is_named_in_swahili_and_in_english() {
     let mut fields = page.split("<dt>").skip(1).map(|rest| rest.split("</dt>").next().expect("a field"));
     let unnamed: Vec<_> = fields.by_ref().filter(|field| !field.contains(" / <span lang=\"en\">")).collect();
     assert_eq!(unnamed, [""; 0]);
+    let numbers = page.split(|character: char| !character.is_ascii_digit());
+    let times: Vec<_> = numbers.filter(|number| number.len() == 13).collect();
+    assert_eq!(times, [""; 0], "times are written out");
 }
 
 #[tokio::test]

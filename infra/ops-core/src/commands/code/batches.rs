@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::codes::code_list::weakest_imported;
+use common::domain::code_list::weakest_imported;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! `ops code import`.
 
-use crate::codes::code_list::WeakestLength;
 use common::clock::Clock;
+use common::domain::code_list::WeakestLength;
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 

@@ -44,46 +44,26 @@ pub(super) async fn void_batch(
 ) -> Result<Report, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
     let batch = book::existing_batch(&book, name)?;
-    let is_void = batch.status == BatchStatus::Void;
-    let mut counted = None;
-    if !is_void {
+    if batch.status != BatchStatus::Void {
         let mut question = format!("Void batch {name} of {}, {}?", scope.campaign, scope.environment);
+        // Counted for the question alone: leaked codes cannot wait for a script's count.
         if !confirm.yes && terminal.input.is_some() {
             let usage = count_used(tables, scope, &book, terminal).await?;
             question.push_str(&format!(
                 " {}; submissions that have the others keep them.",
                 unused_in_words(batch, &usage)
             ));
-            counted = Some(Ok(usage));
         }
         terminal.confirm(&question, Answer::Word(name), confirm)?;
     }
     let batch = void::void_batch(tables, scope, name, clock.now()).await?;
-    if counted.is_none() && !is_void {
-        // Without a question, they are counted afterwards: leaked codes cannot wait for that.
-        counted = Some(count_used(tables, scope, &book, terminal).await);
-    }
-    let mut text = format!(
+    let text = format!(
         "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
         batch.name,
         grouped(count_of(&batch)),
         seconds(if batch.prize.is_some() { FRESH_BOOK_MAX_AGE } else { cache::MAX_AGE })
     );
-    let (usage, note) = match counted {
-        Some(Ok(usage)) => (Some(usage), None),
-        Some(Err(failure)) => (None, Some(not_counted(&failure))),
-        None => (None, None),
-    };
-    if let Some(usage) = &usage {
-        text.push_str(&format!(" {}.", unused_in_words(&batch, usage)));
-    }
-    Ok(Report { note, ..Report::new(batch_json(&batch, usage.as_ref()), text) })
-}
-
-fn not_counted(failure: &Failure) -> String {
-    format!(
-        "the batch is void, but its unused codes were not counted: {failure}; `ops code batches --used` counts them"
-    )
+    Ok(Report::new(batch_json(&batch, None), text))
 }
 
 fn unused_in_words(batch: &Batch, usage: &AllUsage) -> String {

@@ -38,7 +38,7 @@ pub(crate) async fn run(
             let book = tables.code_books.overview(&scope).await?;
             let batches = book.map(|book| book.batches).unwrap_or_default();
             // A prize that was won on another day is not left either.
-            let redeemed = if days.are_all() {
+            let redeemed = if days.are_all() || batches.iter().all(|batch| batch.prize.is_none()) {
                 by_dimension(&cells, Metric::Batches)
             } else {
                 by_dimension(&numbers::of_all_days(tables, &scope, Metric::Batches).await?, Metric::Batches)

@@ -107,25 +107,6 @@ async fn voiding_a_batch_says_how_long_its_codes_still_count() {
 }
 
 #[tokio::test]
-async fn voiding_a_batch_in_a_script_says_how_many_of_its_codes_are_unused() {
-    let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
-    enter(&stack, 0).await;
-    let void = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat();
-    let ended = stack.run(&void).await;
-    assert!(
-        ended.out.contains(" is void: ") && ended.out.contains("2 of its 3 codes are unused."),
-        "{}",
-        ended.out
-    );
-    assert!(ended.err.contains("Reading all records of the table of codes"), "{}", ended.err);
-    stack.fine(&mint_args("4", &stack.arg("b.csv"), &[])).await;
-    let other = [&void[..void.len() - 1], &["batch-2"]].concat();
-    let other = stack.json(&other).await;
-    assert_eq!((&other["status"], &other["used"], &other["unused"]), (&json!("void"), &json!(0), &json!(4)));
-}
-
-#[tokio::test]
 async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;

@@ -148,8 +148,8 @@ async fn the_overview_tells_how_many_submissions_wait_for_partners_and_until_whe
     pending(&stack, "chai-bora-2026", asked_again()).await;
     let page = operator.page(OVERVIEW).await;
     let told = "<p>Submissions that are due at a partner: 1 here, 188 in all campaigns. The queue asks about them for all \
-                campaigns together, 187 a minute while an answer takes 8 s, 640 at 1 s (PartnerConcurrency of the \
-                deployment: 25; never above 640). At the slower rate, all are asked about by 2026-03-01 03:02:00, unless more \
-                come.</p>";
+                campaigns together, 187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the \
+                deployment: 25); what waits after an outage is sent at 640 a minute at most. If every answer takes as long as \
+                its campaign lets it, all are asked about by 2026-03-01 03:02:00, unless more come.</p>";
     assert!(page.contains(told), "{page}");
 }

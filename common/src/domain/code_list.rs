@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use common::domain::codebook::{CodeBook, LengthCount, odds};
+use super::codebook::{CodeBook, LengthCount, odds};
 
 /// With this many codes of one length, the characters at each position show the form of the codes: of 36 possible
 /// characters, a hundred codes show 34 on average.
@@ -160,8 +160,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use common::domain::cipher::SecretKey;
-    use common::domain::codebook::{Batch, BatchStatus, DEFAULT_CODE_SYMBOLS, Origin};
+    use crate::domain::cipher::SecretKey;
+    use crate::domain::codebook::{Batch, BatchStatus, DEFAULT_CODE_SYMBOLS, Origin};
 
     /// Status, codes of unknown length, and lengths with their counts and spaces.
     type Imported<'a> = (BatchStatus, u64, &'a [(u8, u64, Option<u64>)]);
