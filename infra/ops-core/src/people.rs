@@ -135,12 +135,16 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     Err(Failure::new("submission_unsettled", message))
 }
 
-/// A warning about live instant prizes, if there are any: the service does not know whether they were handed over.
-pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
+/// The live instant prizes in words, if there are any. The service does not know whether they were handed over.
+pub fn live_instant_prizes(held: &[PersonRecords]) -> Option<String> {
     let live = held.iter().filter(|held| held.scope.environment.is_live());
     let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
-    (!prizes.is_empty()).then(|| {
-        let prizes = prizes.join(", ");
+    (!prizes.is_empty()).then(|| prizes.join(", "))
+}
+
+/// A warning before an erasure about live instant prizes, if there are any.
+pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
+    live_instant_prizes(held).map(|prizes| {
         format!("Won instantly: {prizes}. The winner cannot be called after the erasure, so hand these over first.")
     })
 }

@@ -90,7 +90,7 @@ fn list(value: &Value, html: &mut String) {
 
 /// A field's label in both languages.
 fn label(field: &str) -> String {
-    match labels::of(field) {
+    match labels::find(field) {
         Some([swahili, english]) => format!("{swahili} / <span lang=\"en\">{english}</span>"),
         // Better than nothing to the reader.
         None => escaped(&field.replace('_', " ")),

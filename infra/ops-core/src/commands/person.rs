@@ -44,19 +44,22 @@ pub(crate) async fn run(
                 return Ok(found(&phone, &held));
             }
             held.iter().try_for_each(people::check_settled)?;
-            let prizes = people::prizes_to_hand_over(&held);
+            let warning = people::prizes_to_hand_over(&held).map(|warning| format!("\n{warning}"));
             let question = format!(
                 "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
                  deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.{}",
                 summary(&phone, &held),
-                prizes.as_ref().map(|prizes| format!("\n{prizes}")).unwrap_or_default()
+                warning.unwrap_or_default()
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
             people::erase_all(&tables, env, &held, &why, now).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
-            // Without a question, the warning comes afterwards.
-            let note = prizes.filter(|_| confirm.yes);
+            // Without a question, nothing has said so before.
+            let prizes = people::live_instant_prizes(&held).filter(|_| confirm.yes);
+            let note = prizes.map(|prizes| {
+                format!("the phone had won instantly: {prizes}; if this was not handed over, the winner cannot be called any more")
+            });
             Ok(Report {
                 note,
                 ..Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text)

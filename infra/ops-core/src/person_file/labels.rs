@@ -1,7 +1,7 @@
 //! What the fields of a person's data are called on the page, in Swahili and in English.
 
 /// The labels of a field; `None` if it has none, which a test does not let happen.
-pub(super) fn of(field: &str) -> Option<[&'static str; 2]> {
+pub(super) fn find(field: &str) -> Option<[&'static str; 2]> {
     LABELS.iter().find(|(name, _)| *name == field).map(|(_, labels)| *labels)
 }
 

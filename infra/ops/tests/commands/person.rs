@@ -383,6 +383,8 @@ async fn an_erasure_warns_of_instant_prizes_whose_winner_cannot_be_called_afterw
         "{}",
         asked.err
     );
+    let erased = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
+    assert!(erased.err.contains("the phone had won instantly: Kettle;"), "{}", erased.err);
 }
 
 #[tokio::test]
