@@ -402,12 +402,7 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
     const STRIDE: usize = 11;
     let service = still();
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
-    let mut env: Vec<(String, String)> = Vec::new();
-    for variable in AWS {
-        let upstream = service.env.required(variable).expect("the stack sets it");
-        env.push((variable.to_owned(), faults.in_front_of(&upstream).await));
-    }
-    let faulty = service.with_env(service.env.clone().overridden_by(env.into_iter().collect()));
+    let faulty = service.with_env(faults.in_front_of_all(&AWS, &service.env).await);
     for (number, call) in (0..).step_by(STRIDE).enumerate() {
         let phones = |config: &mut Campaign| {
             config.retention = Some(RetentionDays { phones_days: Some(1), photos_days: None });

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response};
+use common::config::Env;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::forward::{self, Forwarder, failure, forwarder};
@@ -115,6 +116,16 @@ impl FaultInjector {
         let (url, serving) = forward::serve_on_a_thread(router).await;
         proxies.insert(upstream.to_owned(), (url.clone(), serving));
         url
+    }
+
+    /// The environment with proxies in front of the endpoints in these variables.
+    pub async fn in_front_of_all(&self, variables: &[&'static str], env: &Env) -> Env {
+        let mut proxied = Vec::new();
+        for &variable in variables {
+            let upstream = env.required(variable).expect("the stack sets it");
+            proxied.push((variable.to_owned(), self.in_front_of(&upstream).await));
+        }
+        env.clone().overridden_by(proxied.into_iter().collect())
     }
 
     /// Whether the call with the fault was made.

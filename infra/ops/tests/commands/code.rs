@@ -394,12 +394,10 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
 
 /// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
 async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<Ended> {
-    let upstream = stack.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let url = cuts.in_front_of(&upstream).await;
-    let env = [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), url)].into_iter().collect();
+    let env = cuts.in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env).await;
     let args = mint_args("5", output, &["--batch", "april"]);
     tokio::select! {
-        ended = run(&args, stack.env.clone().overridden_by(env), &stack.clock) => Some(ended),
+        ended = run(&args, env, &stack.clock) => Some(ended),
         () = cuts.death() => None,
     }
 }

@@ -216,9 +216,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
     assert_eq!(sent.field("state"), "pending");
     Settler::new(&campaign.service).settle_due().await;
     let faults = FaultInjector::at(usize::MAX, FaultKind::Refused);
-    const S3: &str = "AWS_ENDPOINT_URL_S3";
-    let storage = faults.in_front_of(&campaign.service.env.required(S3).expect("the stack sets it")).await;
-    let env = campaign.service.env.clone().overridden_by([(S3.to_owned(), storage)].into_iter().collect());
+    let env = faults.in_front_of_all(&["AWS_ENDPOINT_URL_S3"], &campaign.service.env).await;
     let aws = Aws::for_function(&env).expect("credentials");
     let tables = Tables::from_env(&env, &aws).expect("the tables");
     let (phone, now) = (PHONE.parse().expect("a phone"), campaign.service.clock.now());
@@ -287,12 +285,8 @@ async fn an_erasure_of_photo_code_and_counts_is_finished_wherever_it_was_cut() {
     Settler::new(&service).settle_due().await;
 
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
-    let mut proxied = Vec::new();
-    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3"] {
-        let upstream = service.env.required(variable).expect("the stack sets it");
-        proxied.push((variable.to_owned(), faults.in_front_of(&upstream).await));
-    }
-    let faulty = service.env.clone().overridden_by(proxied.into_iter().collect());
+    let aws = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3"];
+    let faulty = faults.in_front_of_all(&aws, &service.env).await;
     let mut was_made = true;
     for (number, phone) in phones.iter().enumerate() {
         let (call, how) = (number * STRIDE, FaultKind::ALL[number % FaultKind::ALL.len()]);

@@ -239,12 +239,7 @@ async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         }
     }
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
-    let mut proxied = Vec::new();
-    for variable in AWS {
-        let upstream = stack.env.required(variable).expect("the stack sets it");
-        proxied.push((variable.to_owned(), faults.in_front_of(&upstream).await));
-    }
-    let faulty = stack.env.clone().overridden_by(proxied.into_iter().collect());
+    let faulty = faults.in_front_of_all(&AWS, &stack.env).await;
     let mut was_made = true;
     for (number, (phone, reference)) in people.iter().enumerate() {
         let (call, how) = (number * STRIDE, FaultKind::ALL[number % FaultKind::ALL.len()]);
