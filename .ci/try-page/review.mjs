@@ -42,7 +42,7 @@ async function until(condition, what) {
 
 async function startStack() {
   const ready = join(folder, 'ready.json');
-  const child = start(local, ['--port', '0', '--ready-file', ready, '--hasten', '1000']);
+  const child = start(local, ['--port', '0', '--ready-file', ready, '--speedup', '1000']);
   await until(() => child.printed.includes('\nServing '), 'the local stack');
   const { base_url: baseUrl, campaigns } = JSON.parse(await readFile(ready));
   const { live } = campaigns.find(({ slug }) => slug === CAMPAIGN);

@@ -56,10 +56,11 @@ impl FromIterator<(String, String)> for Env {
     }
 }
 
-/// The divisor of all planned waits between settling steps, from `HASTEN`: a whole number from 1; 1 if not set.
+/// The divisor of all planned waits between settling steps, from `RETRY_SPEEDUP`: a whole number from 1; 1 if not set.
 pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
-    let malformed = ConfigError::Malformed { variable: HASTEN, expected: "a whole number from 1 to 1000000" };
-    match env.optional(HASTEN) {
+    let malformed =
+        ConfigError::Malformed { variable: RETRY_SPEEDUP, expected: "a whole number from 1 to 1000000" };
+    match env.optional(RETRY_SPEEDUP) {
         None => Ok(RetrySpeedup::default()),
         Some(times) => match times.parse() {
             Ok(times @ 1..=1_000_000) => Ok(RetrySpeedup::new(times)),
@@ -69,7 +70,7 @@ pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
 }
 
 /// The variable read by [`retry_speedup`].
-pub const HASTEN: &str = "HASTEN";
+pub const RETRY_SPEEDUP: &str = "RETRY_SPEEDUP";
 
 /// The kind of deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,7 +53,7 @@ impl Functions {
         let database = Service::with_options(Options { background: false, ..Options::default() });
         let proxy = Proxy::start(database.database_url()).await;
         let dynamodb_url = Some(proxy.url.clone());
-        let options = Options { dynamodb_url, background: false, hasten: 10_000, ..Options::default() };
+        let options = Options { dynamodb_url, background: false, speedup: 10_000, ..Options::default() };
         let service = Service::with_options(options);
         Self { service, proxy, _database: database, lines: Vec::new(), ids: Vec::new() }
     }

@@ -40,7 +40,7 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 fn recorded(record: &Record, background: bool) -> Service {
     Service::with_options(Options {
         proxy: Some(front(record.clone(), Arc::new(|_| true))),
-        hasten: 600,
+        speedup: 600,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         background,
         ..Options::default()

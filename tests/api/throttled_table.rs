@@ -25,7 +25,7 @@ async fn stack_over(database: &Service) -> (Service, Proxy) {
         dynamodb_url: Some(proxy.url.clone()),
         clock: Clock::manual(NOON),
         background: false,
-        hasten: 60,
+        speedup: 60,
         ..Options::default()
     });
     (service, proxy)

@@ -113,7 +113,7 @@ impl Kind {
 /// Every planned wait is divided by this: the hour before the third look-up of a receipt becomes ten seconds, and the
 /// day without an answer, after which an operator takes over, four minutes. It also turns off the simulated tax
 /// authority's own throttle.
-const HASTEN: u32 = 360;
+const SPEEDUP: u32 = 360;
 
 /// Low enough that phones get throttled, and short enough that what waits for the throttle settles.
 const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
@@ -207,7 +207,7 @@ impl Fixture {
         let behind = Service::with_options(Options {
             background: false,
             proxy: Some(nothing_between),
-            hasten: HASTEN,
+            speedup: SPEEDUP,
             ..Options::default()
         });
         let url = |variable| behind.env.required(variable).expect("the stack sets it");
@@ -216,7 +216,7 @@ impl Fixture {
             dynamodb_url: Some(proxy.url.clone()),
             tax_authority_url: Some(fault_injection.in_front_of(&url("TAX_AUTHORITY_URL")).await),
             background: matches!(transport, Transport::Http),
-            hasten: HASTEN,
+            speedup: SPEEDUP,
             ..Options::default()
         });
         let sender = match transport {
@@ -285,7 +285,7 @@ impl Fixture {
         }
     }
 
-    /// Makes steps due whose environment died or could not save its result, by changing their records: `HASTEN` does not
+    /// Makes steps due whose environment died or could not save its result, by changing their records: `RETRY_SPEEDUP` does not
     /// shorten [`STEP_LEASE`](common::domain::settling::STEP_LEASE), and the run would wait for it. Nothing is in flight
     /// here, so no such step is still running.
     async fn end_lost_steps(&self, deployment: &Deployment) {

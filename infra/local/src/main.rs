@@ -44,7 +44,7 @@ struct Arguments {
     secrets: Option<PathBuf>,
     /// Divide the waits between settling steps by this number, to watch retries.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    hasten: u32,
+    speedup: u32,
     /// Once serving, write the base URL, demo keys and codes, and the variables that functions and `ops` need to this file: as
     /// lines if its name ends in .env, else as JSON. Can be given several times.
     #[arg(long, value_name = "PATH")]
@@ -178,7 +178,7 @@ fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, SecretsFileE
         tax_authority_url: arguments.tax_authority_url.clone(),
         partner_url: arguments.partner_url.clone(),
         secrets,
-        hasten: arguments.hasten,
+        speedup: arguments.speedup,
         clock: clock.clone(),
         telemetry: Telemetry::terminal(),
         ..Options::default()

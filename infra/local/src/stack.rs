@@ -100,7 +100,7 @@ pub struct Options {
     /// A proxy in front of every emulated AWS service.
     pub proxy: Option<EndpointProxy>,
     /// Divides every scheduled wait between settling steps.
-    pub hasten: u32,
+    pub speedup: u32,
     /// The photo reader program; `None` uses this program.
     pub photo_reader: Option<PathBuf>,
     /// Deliver events, queue messages and the schedule automatically; otherwise the caller must invoke those functions.
@@ -125,7 +125,7 @@ impl Default for Options {
             secrets: BTreeMap::new(),
             deployment_secret: None,
             proxy: None,
-            hasten: 1,
+            speedup: 1,
             photo_reader: None,
             background: true,
             streams: true,
@@ -313,7 +313,7 @@ fn background_context(
 ) -> Result<EventContext, ConfigError> {
     // Changes are counted after every request, and with a speedup sweeps run about every second: their log lines would
     // bury all others.
-    let is_silent = function == "count-changes" || (function == "sweep-unsettled" && options.hasten > 1);
+    let is_silent = function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
     let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
     EventContext::new(as_function(settings, function), options.clock.clone(), telemetry)
 }

@@ -231,19 +231,19 @@ impl Schedule {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if self.is_hasty() && self.is_behind().await {
+            if self.is_sped_up() && self.is_behind().await {
                 continue;
             }
             // The next sweep finds what this one missed. With a speedup, sweeps write no log line of their own.
             if let Err(error) = sweeper.handle(Tick::default()).await
-                && self.is_hasty()
+                && self.is_sped_up()
             {
                 let _ = writeln!(io::stderr(), "--- sweep-unsettled failed: {error:?}");
             }
         }
     }
 
-    fn is_hasty(&self) -> bool {
+    fn is_sped_up(&self) -> bool {
         self.every < SWEEP_EVERY
     }
 

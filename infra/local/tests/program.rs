@@ -218,8 +218,8 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
 }
 
 #[test]
-fn hasty_sweeps_do_not_fill_the_terminal() {
-    let mut running = Running::start(&["--hasten", "600", "--show", "demo"]);
+fn sweeps_with_a_speedup_do_not_fill_the_terminal() {
+    let mut running = Running::start(&["--speedup", "600", "--show", "demo"]);
     let key = running.printed.split("(bahati-2026)").nth(1).expect("the campaign").to_owned();
     let key = key.split("live key").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a key");
     let submitted = running.submit(key, "attempt-0000000001", "0712345678", "DEAD-0001");

@@ -13,7 +13,7 @@ use service_tests::service::Service;
 /// A campaign on an accelerated stack with background work.
 async fn campaign() -> TestCampaign {
     let service = Service::with_options(Options {
-        hasten: 10_000,
+        speedup: 10_000,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         ..Options::default()
     });

@@ -19,7 +19,7 @@ use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{Service, entrant_id};
 
-use super::{HASTEN, set_up, status, submit_typed};
+use super::{SPEEDUP, set_up, status, submit_typed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -117,7 +117,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             let message = message_about(&campaign, &submitted);
             let victim = cut_settler(&campaign.service, &fault_injection).await;
             // A submission that a partner left open is due a few seconds later.
-            campaign.service.clock.advance(Duration::from_secs(10) / HASTEN);
+            campaign.service.clock.advance(Duration::from_secs(10) / SPEEDUP);
             fault_injection.arm(call, how);
             tokio::select! {
                 _ = victim.deliver_to(kind.dependency(), &message) => {}

@@ -23,7 +23,7 @@ use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alo
 use service_tests::service::Service;
 use sweep_unsettled::Tick;
 
-use super::{HASTEN, service, set_up, status, submit_typed};
+use super::{SPEEDUP, service, set_up, status, submit_typed};
 use crate::retention::sweeper;
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
@@ -221,7 +221,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
 
-    let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_mins(minutes) / HASTEN);
+    let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_mins(minutes) / SPEEDUP);
     for wait in waits {
         campaign.service.clock.advance(wait - Duration::from_millis(1));
         assert_eq!(settler.due().await, [], "before {wait:?}");

@@ -28,14 +28,14 @@ use service_tests::receipts::{Settler, id_of};
 use service_tests::service::{NOON, Service};
 
 /// Waits are divided by this: minutes become seconds.
-const HASTEN: u32 = 60;
+const SPEEDUP: u32 = 60;
 
 /// A stack without background work, whose clock only moves when told.
 fn service() -> Service {
     Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
-        hasten: HASTEN,
+        speedup: SPEEDUP,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         ..Options::default()
     })

@@ -26,7 +26,7 @@ use service_tests::queue::Queue;
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
-use super::{HASTEN, set_up, status, submit_typed};
+use super::{SPEEDUP, set_up, status, submit_typed};
 
 /// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
@@ -228,7 +228,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::new(&campaign.service.with_env(env));
     // Longer than any wait; all rounds together are shorter than the day after which an operator takes over.
-    let round = Duration::from_mins(45) / HASTEN;
+    let round = Duration::from_mins(45) / SPEEDUP;
     for _ in 0..20 {
         campaign.service.clock.advance(round);
         assert_eq!(

@@ -11,7 +11,7 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 
-use super::{HASTEN, set_up, status, submit_typed};
+use super::{SPEEDUP, set_up, status, submit_typed};
 
 const WAITS: fn() -> Value = || json!(["pending", null, "receipt_received", 0]);
 const ENTERED: fn() -> Value = || json!(["accepted", "verified", "entered", 1]);
@@ -51,11 +51,11 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     settler.settle_due().await;
     throttle(&campaign, &settler, &phone(1)).await;
     // The next look-up is due after fifteen minutes, but waits until the throttle ends.
-    assert_eq!(settler.settle_after(Duration::from_mins(15) / HASTEN).await, 1);
+    assert_eq!(settler.settle_after(Duration::from_mins(15) / SPEEDUP).await, 1);
     assert_eq!(status(&campaign, &late).await, WAITS());
     assert_eq!(settler.settle_after(Duration::from_mins(50)).await, 0, "this wait is not shortened");
     settler.settle_after(Duration::from_mins(10)).await;
-    settler.settle_after(Duration::from_hours(1) / HASTEN).await;
+    settler.settle_after(Duration::from_hours(1) / SPEEDUP).await;
     assert_eq!(status(&campaign, &late).await, ENTERED());
 }
 

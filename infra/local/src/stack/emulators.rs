@@ -109,7 +109,7 @@ impl Emulators {
             (partner_secrets::PREFIX_VARIABLE, PARTNER_SECRETS_PREFIX.to_owned()),
             (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
             (settle_receipts::TAX_AUTHORITY, tax_authority.to_owned()),
-            (config::HASTEN, options.hasten.to_string()),
+            (config::RETRY_SPEEDUP, options.speedup.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -199,7 +199,7 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
     let mut portal = tax_portal::TaxPortalOptions::new(shops(), today);
-    if options.hasten > 1 {
+    if options.speedup > 1 {
         // With a speedup, look-ups are meant to be fast.
         portal.throttle = None;
     }

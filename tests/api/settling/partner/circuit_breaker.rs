@@ -13,7 +13,7 @@ use service_tests::campaign::TestCampaign;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
 
-use super::super::{HASTEN, set_up, status};
+use super::super::{SPEEDUP, set_up, status};
 use super::{asked, judged, submit};
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
     }
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
     // After the breaker's first wait all submissions are due, but only one probe is let through.
-    campaign.service.clock.advance(Duration::from_secs(5 + 10) / HASTEN + Duration::from_millis(1));
+    campaign.service.clock.advance(Duration::from_secs(5 + 10) / SPEEDUP + Duration::from_millis(1));
     let settlers: Vec<_> = (0..4).map(|_| Settler::new(&campaign.service)).collect();
     join_all(settlers.iter().map(|settler| async {
         settler.settle_after(Duration::from_millis(50)).await;
@@ -45,7 +45,7 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
     .await;
     let before = asked(&partner, &open);
     // If every failure doubled the wait, it would be ten minutes.
-    settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
+    settler.settle_after(Duration::from_secs(5 + 10) / SPEEDUP).await;
     assert_eq!(asked(&partner, &open), before + 1, "one probe, and no more after it failed");
 }
 
@@ -69,7 +69,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
     let honest = submit(&campaign, 9, "OKAY-9").await;
     assert_eq!((honest.field("state"), partner.asked(&id_of(&honest))), (json!("unknown"), 0), "it is open");
     // The breaker's first wait, and the ten seconds over which submissions are spread.
-    settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
+    settler.settle_after(Duration::from_secs(5 + 10) / SPEEDUP).await;
     assert_eq!(status(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
     assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
     drop(poison);
@@ -162,7 +162,7 @@ async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference
     let ahead = campaign.service.beside(Options {
         clock: Clock::manual(start.after(Duration::from_secs(30))),
         background: false,
-        hasten: HASTEN,
+        speedup: SPEEDUP,
         ..Options::default()
     });
     let campaign_ahead = TestCampaign { service: ahead, ..campaign.clone() };

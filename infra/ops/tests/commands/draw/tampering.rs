@@ -10,7 +10,7 @@ use crate::support::{Ended, run as run_with};
 
 /// Runs with a relay that does not answer, and little patience.
 async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
-    let env = [("HASTEN", "1000"), ("BEACON_URL", "http://127.0.0.1:9")];
+    let env = [("RETRY_SPEEDUP", "1000"), ("BEACON_URL", "http://127.0.0.1:9")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
     run_with(&run("week-03", more), stack.env.clone().overridden_by(env), &stack.clock).await
 }
@@ -100,7 +100,7 @@ async fn a_result_that_was_changed_is_not_skipped_by() {
 #[tokio::test]
 async fn a_draw_on_quicknet_has_its_whole_notice() {
     let stack = with_entries().await;
-    let env = [("BEACON_CHAIN", ""), ("HASTEN", "1000000")];
+    let env = [("BEACON_CHAIN", ""), ("RETRY_SPEEDUP", "1000000")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
     let at = stack.clock.now().after(Duration::from_secs(60)).to_string();
     let output = stack.arg("soon");
