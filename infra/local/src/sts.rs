@@ -57,13 +57,17 @@ async fn answer(headers: HeaderMap, body: String) -> Response<Body> {
     response
 }
 
-/// The access key that signed a request. Only the characters of access keys pass, so that it is safe in XML.
+/// The access key that signed a request.
 fn access_key(headers: &HeaderMap) -> Option<&str> {
     let authorization = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (_, credential) = authorization.split_once("Credential=")?;
     let (key, _) = credential.split_once('/')?;
-    let is_plain = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    (is_plain && !key.is_empty()).then_some(key)
+    is_access_key(key).then_some(key)
+}
+
+/// True for every access key that the stack knows: with these characters it is safe in XML.
+pub(crate) fn is_access_key(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
 fn identity(user: &str) -> String {

@@ -18,9 +18,11 @@ use s3s::service::S3ServiceBuilder;
 use s3s::{S3Result, s3_error};
 use tokio::sync::mpsc;
 
+pub(crate) use self::store::etag;
 use crate::loopback::{Loopback, Served, WallClock};
 use crate::s3::service::Objects;
 use crate::s3::store::Store;
+use crate::sts::is_access_key;
 
 /// Maximum size of an object of the stack: the openings of a draw of a million entrants have 60 MB.
 pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
@@ -30,8 +32,6 @@ pub struct S3Options {
     pub buckets: Vec<String>,
     /// The folder for objects, used by this S3 alone; `None` keeps them in memory.
     pub folder: Option<PathBuf>,
-    /// Prefix of the access keys whose signatures are accepted.
-    pub access_keys: String,
     /// The secret key of all access keys.
     pub secret_key: String,
     /// Receives an event for each object written; the receiver may be dropped.
@@ -63,16 +63,14 @@ pub struct S3 {
     served: Served,
 }
 
-struct Keys {
-    prefix: String,
-    secret: SecretKey,
-}
+/// The secret key of every user that the local STS names.
+struct Keys(SecretKey);
 
 #[async_trait::async_trait]
 impl S3Auth for Keys {
     async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
-        match access_key.starts_with(&self.prefix) {
-            true => Ok(self.secret.clone()),
+        match is_access_key(access_key) {
+            true => Ok(self.0.clone()),
             false => Err(s3_error!(InvalidAccessKeyId, "The access key is not one of this stack.")),
         }
     }
@@ -92,7 +90,7 @@ impl S3 {
             max_object_bytes: options.max_object_bytes,
         };
         let mut service = S3ServiceBuilder::new(objects);
-        service.set_auth(Keys { prefix: options.access_keys, secret: options.secret_key.into() });
+        service.set_auth(Keys(options.secret_key.into()));
 
         let loopback = Loopback::bind(options.port).await?;
         let endpoint = loopback.endpoint.clone();

@@ -182,7 +182,7 @@ impl Bucket {
 }
 
 /// S3's ETag of an object uploaded in one part.
-pub(super) fn etag(bytes: &[u8]) -> String {
+pub(crate) fn etag(bytes: &[u8]) -> String {
     use s3s::crypto::{Checksum, Md5};
     files::hexadecimal(Md5::checksum(bytes).as_ref())
 }

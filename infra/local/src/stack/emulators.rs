@@ -138,7 +138,6 @@ async fn s3(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) ->
     let started = S3::serve(s3::S3Options {
         buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
         folder: options.data.as_deref().map(|data| data.join("s3")),
-        access_keys: ACCESS_KEY.to_owned(),
         max_object_bytes: s3::MAX_OBJECT_BYTES,
         secret_key: SECRET_KEY.to_owned(),
         created,

@@ -45,7 +45,6 @@ pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
     let s3 = S3::serve(s3::S3Options {
         buckets: vec![BUCKET.to_owned()],
         folder: folder.map(Path::to_owned),
-        access_keys: "local".to_owned(),
         max_object_bytes: MAX_OBJECT_BYTES,
         secret_key: SECRET.to_owned(),
         created: sender,

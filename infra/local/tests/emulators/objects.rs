@@ -1,6 +1,6 @@
 //! Objects, through signed requests of the SDK.
 
-use aws_sdk_s3::config::RequestChecksumCalculation;
+use aws_sdk_s3::config::{Credentials, RequestChecksumCalculation};
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use axum::http::Request;
@@ -59,6 +59,19 @@ async fn a_part_that_is_not_there_is_refused() {
         assert_eq!(error.raw_response().unwrap().status().as_u16(), 416, "{key} {range}");
         assert_eq!(error.code(), Some("InvalidRange"), "{key} {range}");
     }
+}
+
+#[tokio::test]
+async fn second_person_reads_and_erases_a_photo() {
+    let storage = storage().await;
+    put(&storage, "photo", "seen").await;
+    let neema = Credentials::new("neema", SECRET, None, None, "a second person");
+    let config = storage.client.config().to_builder().credentials_provider(neema).build();
+    let client = aws_sdk_s3::Client::from_conf(config);
+    let got = client.get_object().bucket(BUCKET).key("photo").send().await.unwrap();
+    assert_eq!(got.body.collect().await.unwrap().into_bytes(), "seen");
+    client.delete_object().bucket(BUCKET).key("photo").send().await.unwrap();
+    assert!(keys(&storage, "").await.is_empty());
 }
 
 #[tokio::test]
