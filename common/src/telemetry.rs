@@ -31,11 +31,17 @@ const NAMESPACE: &str = "CampaignEntryService";
 
 tokio::task_local! {
     static INVOCATION_ID: String;
+    static TARGET: String;
 }
 
 /// Runs the handling of an event; its lines carry Lambda's id of the invocation.
 pub async fn in_invocation<T>(id: String, handling: impl Future<Output = T>) -> T {
     INVOCATION_ID.scope(id, handling).await
+}
+
+/// Runs the handling of a request; its line in a terminal names this method and path instead of the function.
+pub async fn for_target<T>(target: String, handling: impl Future<Output = T>) -> T {
+    TARGET.scope(target, handling).await
 }
 
 fn invocation_id() -> Option<String> {
@@ -370,7 +376,8 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> 
 }
 
 fn request_for_terminal(line: &RequestLine<'_>) -> String {
-    let RequestLine { ids, function, status, duration_ms, .. } = line;
+    let RequestLine { ids, status, duration_ms, .. } = line;
+    let target = TARGET.try_with(Clone::clone).unwrap_or_else(|_| line.function.to_owned());
     let (time, request_id) = (time_of_day(line.at), &ids.request);
     let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
     let scope =
@@ -379,7 +386,7 @@ fn request_for_terminal(line: &RequestLine<'_>) -> String {
     let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
     let metrics = metrics_for_terminal(line.metrics);
     format!(
-        "{time} {status} {function}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
+        "{time} {status} {target}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
     )
 }
 

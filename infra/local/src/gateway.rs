@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use common::http::routes::Route;
 use common::runtime::api_gateway;
 use common::runtime::http_handler::HttpHandler;
+use common::telemetry;
 use futures_util::StreamExt;
 use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
@@ -25,6 +26,8 @@ use serde_json::value::to_raw_value;
 /// Bytes of a body passed on. Functions refuse far smaller ones; the rest is read and discarded, so that the caller
 /// gets the refusal.
 const MAX_BYTES: usize = 1024 * 1024;
+
+const DEFAULT_ROUTE: &str = "$default";
 
 /// The functions by route, and the default route's function.
 pub struct Gateway {
@@ -52,10 +55,12 @@ impl Gateway {
     pub async fn dispatch(&self, mut event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let (route_key, id, function) = self.route(&event.request_context.http.method, path);
+        let target = if route_key == DEFAULT_ROUTE { target(&event) } else { route_key.clone() };
         event.route_key = Some(route_key);
         event.path_parameters = id.map(|id| ("id".to_owned(), id)).into_iter().collect();
         // An `Event` always serializes; a function answers anything else as an unreadable event.
-        api_gateway::answer(function, &to_raw_value(&event).unwrap_or_default()).await
+        let event = to_raw_value(&event).unwrap_or_default();
+        telemetry::for_target(target, api_gateway::answer(function, &event)).await
     }
 
     fn route(&self, method: &Method, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
@@ -65,7 +70,7 @@ impl Gateway {
                 return (format!("{} {}", route.method, route.path), id, function.as_ref());
             }
         }
-        ("$default".to_owned(), None, self.default_route.as_ref())
+        (DEFAULT_ROUTE.to_owned(), None, self.default_route.as_ref())
     }
 }
 
@@ -93,6 +98,23 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     event.body = body;
     event.is_base64_encoded = is_base64_encoded;
     event
+}
+
+/// The method and path of a request for the log, without its query. A part of the path that could be a code or a phone
+/// is left out.
+pub(crate) fn target(event: &Event) -> String {
+    const MAX_DIGITS: usize = 4;
+    const MAX_CHARS: usize = 40;
+    let is_plain = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        let is_word = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.' | b'_');
+        part.len() <= MAX_CHARS && digits <= MAX_DIGITS && part.bytes().all(is_word)
+    };
+    let path = event.raw_path.as_deref().unwrap_or_default();
+    let parts: Vec<_> = path.split('/').map(|part| if is_plain(part) { part } else { "…" }).collect();
+    let method = event.request_context.http.method.as_str();
+    let method = if method.bytes().all(|c| c.is_ascii_uppercase()) { method } else { "…" };
+    format!("{method} {}", parts.join("/"))
 }
 
 /// Joins the values of each header with commas, as text.
