@@ -51,6 +51,87 @@ export function networkVisits({ visit, stack, error, keyOf, CODES, RECEIPTS }) {
     assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 2);
   });
 
+  visit('what was sent offline goes out when the network is back', { campaign: CODES, language: 'sw' }, async (visit, page) => {
+    await page.fill('#code', 'TEST-0-VALID.offline');
+    await visit.context.setOffline(true);
+    await visit.send({ phone: '0712000025' });
+    await page.locator('#form-error:visible').waitFor();
+    assert.match(await error(page, 'form'), /itatumwa mtandao ukirudi/);
+    await visit.context.setOffline(false);
+    await visit.status('entered');
+    assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 1);
+  });
+
+  visit('a change takes back what waits for the network', { campaign: CODES }, async (visit, page) => {
+    await visit.context.setOffline(true);
+    await visit.send({ code: 'TEST-0-VALID.first', phone: '0712000026' });
+    await page.locator('#form-error', { hasText: 'will be sent when the network is back' }).waitFor();
+    await page.fill('#code', 'TEST-0-VALID.second');
+    assert.ok(await page.isHidden('#form-error'));
+    await visit.context.setOffline(false);
+    await page.click('#send');
+    await visit.status('entered');
+    const codes = visit.calls('POST', '/submissions').map((request) => request.postDataJSON().code);
+    assert.deepEqual([codes.at(0), codes.at(-1)], ['TEST-0-VALID.first', 'TEST-0-VALID.second']);
+    assert.equal(codes.filter((code) => code.endsWith('second')).length, 1);
+  });
+
+  visit('what was typed survives a reload', { campaign: CODES }, async (visit, page) => {
+    await page.fill('#code', 'TEST-0-VALID.typed');
+    await page.fill('#phone', '0712000027');
+    await page.check('#consent');
+    await page.reload();
+    await page.locator('#form:visible').waitFor();
+    assert.deepEqual([await page.inputValue('#code'), await page.inputValue('#phone')], ['TEST-0-VALID.typed', '0712000027']);
+    await page.click('#send');
+    await visit.status('entered');
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+    assert.ok(!kept.includes('0712000027'), kept);
+  });
+
+  visit('an attempt whose reply was lost goes on after a reload, and is one entry', { campaign: CODES }, async (visit, page) => {
+    let first;
+    await page.route('**/submissions', async (route) => {
+      const reply = await route.fetch();
+      first ??= await reply.json();
+      return route.abort();
+    });
+    await visit.send({ code: 'TEST-0-VALID.reloaded', phone: '0712000028' });
+    await page.locator('#form-error:visible').waitFor();
+    await page.unroute('**/submissions');
+    await page.reload();
+    await visit.status('entered');
+    const sent = visit.calls('POST', '/submissions');
+    assert.equal(new Set(sent.map(keyOf)).size, 1);
+    const reply = await sent.at(-1).response();
+    assert.equal((await reply.json()).id, first.id);
+    assert.equal(reply.headers()['idempotent-replayed'], 'true');
+  });
+
+  visit('a photo that was sent is not asked for again after a reload', { campaign: RECEIPTS }, async (visit, page) => {
+    await page.route('**/submissions', (route) => route.abort());
+    await visit.send({ sample: 'TEST0VERIFIED', phone: '0712000029' });
+    await page.locator('#form-error:visible').waitFor();
+    await page.unroute('**/submissions');
+    await page.reload();
+    await visit.status('entered');
+    assert.equal(visit.calls('PUT', 'storage').length, 1);
+    assert.equal(new Set(visit.calls('POST', '/receipts').map(keyOf)).size, 1);
+  });
+
+  visit('a photo that was not sent is asked for again after a reload', { campaign: RECEIPTS }, async (visit, page) => {
+    await page.route(`${stack().storage}/**`, (route) => route.abort());
+    await visit.send({ sample: 'TEST0VERIFIED', phone: '0712000030' });
+    await page.locator('#form-error:visible').waitFor();
+    await page.unroute(`${stack().storage}/**`);
+    await page.reload();
+    await page.locator('#photo-error:visible').waitFor();
+    assert.match(await error(page, 'photo'), /Choose the photo again/);
+    await visit.clickSample('TEST0VERIFIED');
+    await page.click('#send');
+    await visit.status('entered');
+  });
+
   visit('what a network in front of the service refuses is said too', { campaign: CODES }, async (visit, page) => {
     let status = 429;
     await page.route('**/submissions', (route) => route.fulfill({ status, json: { message: 'Too Many Requests' } }));

@@ -80,26 +80,29 @@ visit('a refused code is said, and another one can be sent', { campaign: CODES }
   await visit.status('entered');
 });
 
-visit('what is missing is said at its field, and nothing is sent', { campaign: BOTH, language: 'sw' }, async (visit, page) => {
-  const missing = async (field, text) => {
-    await page.click('#send');
+visit('an empty form says at once what is missing, at each field', { campaign: BOTH, language: 'sw' }, async (visit, page) => {
+  const wrong = () => page.evaluate(() => [...document.querySelectorAll('#form [aria-invalid=true]')].map(({ id }) => id));
+  await page.click('#send');
+  assert.deepEqual(await wrong(), ['code', 'photo', 'phone', 'consent']);
+  assert.equal(await focused(page), 'code');
+  for (const [field, text] of [['code', /pakiti/], ['photo', /picha/], ['phone', /0712 345 678/], ['consent', /kubali/i]]) {
     assert.match(await error(page, field), text);
-    assert.equal(await focused(page), field);
-    assert.equal(await page.getAttribute(`#${field}`, 'aria-invalid'), 'true');
-  };
-  await missing('code', /pakiti/);
+  }
   await page.fill('#code', 'TEST-0-VALID');
-  assert.ok(await page.isHidden('#code-error'), 'a change takes the error back');
-  await missing('photo', /picha/);
+  assert.deepEqual(await wrong(), ['photo', 'phone', 'consent'], 'a change takes its own error back');
   await page.check('input[name=kind][value=typed]');
-  await missing('receipt-code', /QR/);
-  await page.fill('#receipt-code', 'TEST0VERIFIED');
   await page.fill('#receipt-time', '25h');
-  await missing('receipt-time', /10:15:30/);
+  await page.click('#send');
+  assert.deepEqual(await wrong(), ['receipt-code', 'receipt-time', 'phone', 'consent']);
+  assert.equal(await focused(page), 'receipt-code');
+  assert.match(await error(page, 'receipt-code'), /QR/);
+  assert.match(await error(page, 'receipt-time'), /10:15:30/);
+  await page.fill('#receipt-code', 'TEST0VERIFIED');
   await page.fill('#receipt-time', '10:15');
-  await missing('phone', /0712 345 678/);
   await page.fill('#phone', '0712345678');
-  await missing('consent', /kubali/);
+  await page.click('#send');
+  assert.deepEqual(await wrong(), ['consent']);
+  assert.equal(await focused(page), 'consent');
   assert.equal(visit.calls('POST', '/submissions').length + visit.calls('POST', '/receipts').length, 0);
 });
 
@@ -129,10 +132,12 @@ async function bigPhoto(page, code) {
 visit('a photo is made smaller, put to storage, read and judged', { campaign: RECEIPTS, key: 'live' }, async (visit, page) => {
   await page.setInputFiles('#photo', await bigPhoto(page, 'GOOD01777001'));
   await page.locator('#preview:visible').waitFor();
-  assert.match(await page.textContent('#preview'), /1385 × 2000 pixels/);
+  assert.equal(await page.textContent('#preview'), 'The photo is ready.');
+  const sizes = await page.evaluate(() => [...document.querySelectorAll('#preview img')].map((image) => [image.naturalWidth, image.naturalHeight]));
+  assert.deepEqual(sizes, [[1385, 2000]]);
   await visit.send({ phone: '0712000003' });
   await visit.status('entered');
-  assert.match(await page.textContent('#result-facts'), /Receipt\d{4}-\d\d-\d\d · Kariakoo · 1 x Chai Bora 250 g/);
+  assert.match(await page.textContent('#result-facts'), /Receipt\d{1,2} \w+ · Kariakoo · 1 x Chai Bora 250 g/);
 
   const [announced, put] = [visit.calls('POST', '/receipts')[0], visit.calls('PUT', 'storage')[0]];
   const [declared, { upload }] = [announced.postDataJSON(), await (await announced.response()).json()];
@@ -237,28 +242,41 @@ visit('a time is understood however it is typed', { campaign: RECEIPTS }, async 
   }
 });
 
-const lost = (page) => page.route('**/try/campaigns', (route) => route.abort());
-visit('a lost first request is said, and asked for again', { prepare: lost, language: 'sw' }, async (visit, page) => {
+visit('the form is there in two rounds, and photos cost nothing where there are none', { campaign: CODES }, async (visit, page) => {
+  const paths = visit.asked.map((request) => new URL(request.url()).pathname);
+  assert.ok(paths.length <= 13, paths.join(' '));
+  assert.ok(!paths.some((path) => path.endsWith('/photo.js') || path.endsWith('/campaign')), paths.join(' '));
+  const named = await page.evaluate(() => [...document.querySelectorAll('link[href], script[src], img[src]')].map((from) => new URL(from.href ?? from.src).pathname));
+  assert.deepEqual(paths.slice(1).filter((path) => !named.includes(path)), [], 'fetched once another file is there');
+  const sizes = await Promise.all(visit.got.map(async (response) => (await response.request().sizes()).responseBodySize));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes < 32_000, `${bytes} bytes`);
+});
+
+test('before the scripts are there the page shows no empty field', { timeout: 60_000 }, async () => {
+  const page = await (await stage.browser.newContext()).newPage();
+  await page.route('**/page.js', (route) => route.abort());
+  await page.goto(`${stack.baseUrl}/try`);
+  assert.equal(await page.locator('select:visible, input:visible, #calls:visible').count(), 0);
+  assert.match(await page.textContent('#name'), /Inapakia/);
+  await page.context().close();
+});
+
+const OTHER = '**/soda-rush-2026/test/campaign';
+const unanswered = (page) => page.route(OTHER, (route) => route.abort());
+visit('a campaign that cannot be asked for is said, and asked for again once there is a network', { prepare: unanswered, campaign: CODES, language: 'sw' }, async (visit, page) => {
+  await page.selectOption('#campaign', 'soda-rush-2026');
+  await page.locator('#unreachable:visible').waitFor();
   assert.match(await page.textContent('#unreachable-text'), /mtandao/);
   assert.equal(await page.textContent('#name'), 'Hakuna mtandao');
   await page.click('[data-language=en]');
   await page.locator('#unreachable-text', { hasText: 'no connection' }).waitFor();
   assert.deepEqual(await visit.violations(), []);
-  await page.unroute('**/try/campaigns');
-  await page.click('#reconnect');
-  await page.locator('#form:visible').waitFor();
-  assert.ok(await page.isHidden('#unreachable'));
-});
-
-const CAMPAIGN = `**/${CODES}/test/campaign`;
-const unanswered = (page) => page.route(CAMPAIGN, (route) => route.abort());
-visit('a campaign that cannot be asked for is said, and asked for again once there is a network', { prepare: unanswered, campaign: CODES }, async (visit, page) => {
-  assert.match(await page.textContent('#unreachable-text'), /no connection/);
-  assert.equal(await page.textContent('#name'), 'No connection');
-  await page.unroute(CAMPAIGN);
+  await page.unroute(OTHER);
   await page.evaluate(() => window.dispatchEvent(new Event('online')));
   await page.locator('#form:visible').waitFor();
-  assert.equal(await page.textContent('#name'), 'Chai Bora Shinda');
+  assert.ok(await page.isHidden('#unreachable'));
+  assert.equal(await page.textContent('#name'), 'Soda Rush');
 });
 
 visit('a language that is chosen offline is shown, and the rest comes later', { campaign: CODES }, async (visit, page) => {
@@ -405,7 +423,23 @@ visit('entries of a phone are listed', { campaign: CODES }, async (visit, page) 
   await page.fill('#lookup-phone', '0712 000 012');
   await page.click('#lookup button');
   await page.locator('#found li').waitFor();
-  assert.match(await page.textContent('#found'), /Entries in all: 1.*Entered/s);
+  assert.match(await page.textContent('#found'), /Entries in all: 1.*Entered\d{1,2} \w{3,4} · /s);
+});
+
+visit('a win is a win in the list of entries too', { campaign: 'soda-rush-2026', language: 'sw' }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-INSTANT-WIN', phone: '0712000024' });
+  await visit.status('entered');
+  const prize = await page.textContent('#result-prize');
+  await page.click('#again');
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000024' });
+  await visit.status('entered');
+  await page.click('#entries summary');
+  await page.fill('#lookup-phone', '0712000024');
+  await page.click('#lookup button');
+  await page.locator('#found li').first().waitFor();
+  const [entered, won] = await page.locator('#found li').allTextContents();
+  assert.match(entered, /^Umeingia\d/);
+  assert.ok(won.startsWith(`Umeshinda! ${prize}`), won);
 });
 
 visit('a campaign that is over has no form', { campaign: 'mango-2025', language: 'sw' }, async (visit, page) => {

@@ -9,6 +9,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const PATIENCE_MS = 60_000;
+/** Demo entries are added before a stack serves. */
+const ENTRIES_PATIENCE_MS = 300_000;
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 
@@ -20,7 +22,7 @@ export async function startStack(program, ...options) {
   const ended = new Promise((settle) => child.once('close', settle));
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (printed += text));
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + (options.includes('--demo-entries') ? ENTRIES_PATIENCE_MS : PATIENCE_MS);
   while (!printed.includes('\nServing ')) {
     assert.ok(child.exitCode === null && Date.now() < until, `the local stack did not start:\n${printed}`);
     await pause(20);

@@ -8,10 +8,13 @@
     reason = "a test that cannot go on fails"
 )]
 
+use std::io::Read as _;
+
 use axum::http::{Method, Response};
 use common::clock::Clock;
 use common::domain::scope::Environment;
 use common::upstream::http_client;
+use flate2::read::GzDecoder;
 use local::demo::{self, Demo};
 use local::stack::{Options, Stack};
 use serde_json::{Value, json};
@@ -66,6 +69,13 @@ impl Tried {
     }
 }
 
+/// What the page comes with.
+fn loaded(page: &Response<String>) -> Value {
+    let (_, rest) = page.body().split_once(r#"id="loaded">"#).expect("the element");
+    let (text, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -106,7 +116,8 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
     let tried = Tried::start().await;
     let storage = &tried.stack.env()["AWS_ENDPOINT_URL_S3"];
     let page = tried.get("/try").await;
-    let mut files = vec!["/try".to_owned(), "/try/campaigns".to_owned()];
+    assert_eq!(page.headers()["cache-control"], "no-cache");
+    let mut files = vec!["/try".to_owned()];
     let named = page.body().split('"').filter(|text| text.starts_with("/try/")).map(str::to_owned);
     files.extend(named);
     let mut imported = Vec::new();
@@ -121,16 +132,70 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
         let text = reply.body().replace("http://www.w3.org/2000/svg", "");
         assert!(!text.contains("http://") && !text.contains("https://"), "{file}");
         let modules = reply.body().split('\'').filter_map(|text| text.strip_prefix("./"));
-        imported.extend(modules.map(|module| format!("/try/{module}")));
+        let folder = file.rsplit_once('/').expect("a path").0;
+        imported.extend(modules.map(|module| format!("{folder}/{module}")));
+        if file != "/try" {
+            assert_eq!(reply.headers()["cache-control"], "public, max-age=31536000, immutable", "{file}");
+        }
     }
     assert!(imported.len() >= 3, "{imported:?}");
     for module in imported {
         let reply = tried.get(&module).await;
         assert_eq!(reply.status(), 200, "{module}");
         assert_eq!(reply.headers()["content-type"], "text/javascript; charset=utf-8", "{module}");
+        let is_named = files.contains(&module);
+        assert!(is_named || module.ends_with("/photo.js"), "{module} is fetched only once another is there");
     }
+    assert_eq!(tried.get("/try/000000000000/page.js").await.status(), 404);
+    assert_eq!(tried.get("/try/page.js").await.headers()["cache-control"], "no-cache");
     assert_eq!(error(&tried.get("/try/other").await), refused(404, "not_found"));
     assert_eq!(error(&tried.send("POST", "/try", &[], "").await), refused(405, "method_not_allowed"));
+}
+
+#[tokio::test]
+async fn page_comes_with_the_campaign_that_it_shows_first() {
+    let tried = Tried::start().await;
+    let swahili = [("accept-language", "sw-TZ,en;q=0.5")];
+    let reply = tried.send("GET", "/try?campaign=duka-kuu-2026&key=live", &swahili, "").await;
+    let page = loaded(&reply);
+    assert_eq!((&page["language"], &page["first"]["environment"]), (&json!("sw"), &json!("live")));
+    let campaign = &page["first"]["campaign"];
+    assert_eq!((&campaign["slug"], &campaign["livemode"]), (&json!("duka-kuu-2026"), &json!(true)));
+    assert_eq!(campaign["messages"]["invalid"], "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena.");
+    let page = loaded(&tried.send("GET", "/try?campaign=none&language=en", &swahili, "").await);
+    assert_eq!((&page["language"], &page["first"]["slug"]), (&json!("en"), &json!(CODES)));
+}
+
+#[tokio::test]
+async fn texts_are_compressed_for_browsers_that_take_gzip() {
+    let tried = Tried::start().await;
+    let path = format!("/try/api/{CODES}/test/campaign");
+    for path in ["/try", "/try/entry.js", &path] {
+        let plain = tried.send("GET", path, &[GUARD], "").await;
+        assert!(!plain.headers().contains_key("content-encoding"), "{path}");
+        let url = format!("{}{path}", tried.stack.base_url());
+        let client = http_client::builder().expect("TLS").build().expect("a client");
+        let asked = client.get(url).header(GUARD.0, GUARD.1).header("accept-encoding", "br, gzip");
+        let reply = asked.send().await.expect("a reply");
+        assert_eq!(reply.headers()["content-encoding"], "gzip", "{path}");
+        let is_kept = reply.headers()["cache-control"] != "no-store";
+        assert_eq!(reply.headers().contains_key("vary"), is_kept, "{path}");
+        let mut text = String::new();
+        let packed = reply.bytes().await.expect("a whole reply");
+        GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("gzip");
+        assert!(packed.len() * 2 < text.len(), "{path}: {} of {}", packed.len(), text.len());
+        assert_eq!(text.len(), plain.body().len(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn head_of_the_page_is_answered_like_get() {
+    let tried = Tried::start().await;
+    for path in ["/try", "/try/page.js"] {
+        let (got, head) = (tried.get(path).await, tried.send("HEAD", path, &[], "").await);
+        assert_eq!((head.status().as_u16(), head.body().as_str()), (200, ""), "{path}");
+        assert_eq!(head.headers()["content-length"], got.headers()["content-length"], "{path}");
+    }
 }
 
 #[tokio::test]
@@ -179,7 +244,7 @@ async fn an_attempt_that_is_sent_again_is_one_entry() {
 async fn no_key_is_in_anything_that_a_browser_gets() {
     let tried = Tried::start().await;
     let mut replies = Vec::new();
-    for file in ["", "/campaigns", "/page.js", "/entry.js", "/api.js", "/photo.js", "/words.js"] {
+    for file in ["", "/page.js", "/entry.js", "/api.js", "/photo.js", "/words.js"] {
         replies.push(tried.get(&format!("/try{file}")).await);
     }
     let own = |path: &str| format!("/try/api/{CODES}/live/{path}");
@@ -322,11 +387,11 @@ async fn a_staging_stack_offers_test_keys_alone() {
         all.iter().map(|environment| environment["name"].clone()).collect::<Vec<_>>()
     };
     let staging = Tried::start_as("staging").await;
-    assert_eq!(environments(&parsed(&staging.get("/try/campaigns").await)), ["test"]);
+    assert_eq!(environments(&loaded(&staging.get("/try?key=live").await)), ["test"]);
     let reply = staging.call("GET", &format!("/try/api/{CODES}/live/campaign"), "").await;
     assert_eq!(error(&reply), refused(401, "key_wrong_environment"));
     let production = Tried::start().await;
-    assert_eq!(environments(&parsed(&production.get("/try/campaigns").await)), ["test", "live"]);
+    assert_eq!(environments(&loaded(&production.get("/try").await)), ["test", "live"]);
 }
 
 #[tokio::test]
@@ -334,7 +399,7 @@ async fn without_demo_campaigns_there_is_a_page_and_nothing_to_try() {
     let stack = Stack::start(Options::default()).await.expect("it starts");
     let tried = Tried { stack, demos: Vec::new() };
     assert_eq!(tried.get("/try").await.status(), 200);
-    assert_eq!(parsed(&tried.get("/try/campaigns").await)["campaigns"], json!([]));
+    assert_eq!(loaded(&tried.get("/try").await)["campaigns"], json!([]));
     let reply = tried.call("GET", &format!("/try/api/{CODES}/test/campaign"), "").await;
     assert_eq!(error(&reply), refused(404, "not_found"));
     assert!(reply.body().contains("--no-demo"), "{}", reply.body());

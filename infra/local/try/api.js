@@ -62,12 +62,12 @@ export class Api {
 
   async #call(method, path, language, { body, key } = {}) {
     for (let tried = 0; ; tried += 1) {
-      const last = tried === WAITS.length;
       let pause = WAITS[tried];
       try {
         return await this.#once(method, path, language, body, key);
       } catch (error) {
         const passes = error instanceof NoConnection || error.status >= 500 || [409, 429].includes(error.status);
+        const last = tried === WAITS.length || (error instanceof NoConnection && !navigator.onLine);
         if (last || !passes || error.retryAfter > MAX_WAIT) throw error;
         pause = Math.max(pause, (error.retryAfter ?? 0) * 1000);
       }

@@ -1,37 +1,21 @@
 // The consumer's form: what is typed becomes an attempt, an attempt becomes an entry, and the entry is followed
 // until nothing more happens by itself.
 
-import { ApiError, NoConnection } from './api.js';
-import { Cancelled, NotAPhoto, TooLarge, downsize, upload } from './photo.js';
-import { element, renderFound, renderResult, toCorrect } from './result.js';
-import { hideUnreachable, showUnreachable } from './unreachable.js';
+import { NoConnection } from './api.js';
+import { keep, kept } from './kept.js';
+import { lookUp } from './lookup.js';
+import { Problem, problemOf, setError } from './problems.js';
+import { element, renderResult, toCorrect } from './result.js';
+import { hideUnreachable, showUnreachable, whenBack } from './unreachable.js';
 import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** Which words, at which field, an error of the API stands for. Others are nothing a consumer can change. */
-const PROBLEMS = {
-  phone_invalid: ['phone', 'phone_wrong'],
-  consent_required: ['consent', 'consent_missing'],
-  receipt_required: ['photo', 'photo_missing'],
-  file_too_large: ['photo', 'photo_too_large'],
-  file_wrong_type: ['photo', 'photo_unreadable'],
-  sentinel_with_live_key: ['form', 'wrong_key'],
-};
-/** The same, by field, of `validation_failed`; `code` and `time` belong to a receipt where one was announced. */
-const FIELDS = { phone: ['phone', 'phone_wrong'], code: ['code', 'code_missing'] };
-const RECEIPT_FIELDS = {
-  code: ['receipt-code', 'receipt_code_wrong'],
-  time: ['receipt-time', 'receipt_time_wrong'],
-};
-
-/** Something a consumer can put right: at which field, in which words, or in the service's by `messageKey`. */
-class Problem extends Error {
-  constructor(field, name, values) {
-    super(name);
-    Object.assign(this, { field, name, values });
-  }
-}
+/** The fields that survive a reload. A photo does not: it is too large to keep. */
+const KEPT_FIELDS = ['code', 'receipt-code', 'receipt-time', 'phone', 'qr'];
+/** Fields that depend on how the receipt is given. */
+const RECEIPT_FIELDS = ['photo', 'receipt-code', 'receipt-time'];
+const TIME = /^\d{1,2}:\d{2}(:\d{2})?$/;
 
 export class Entry {
   #campaign;
@@ -40,12 +24,15 @@ export class Entry {
   #submission = null;
   /** One try of the consumer. It keeps its keys until something in the form changes, so a retry is a retry. */
   #attempt = null;
-  // A reload forgets it; an entry that was sent is remembered by its id. A receipt counts once anyway.
   /** The receipt that was announced last. A corrected phone must not make a consumer pay for a second upload. */
   #announced = null;
-  #problem = null;
+  #problems = [];
   #timer = 0;
   #busy = false;
+  /** Ends the wait for a network; null while there is none. */
+  #endWait = null;
+  /** True after a reload that interrupted the sending. */
+  #interrupted = false;
   /** Cancels the upload under way. */
   #cancelling = new AbortController();
   /** Aborted once another campaign has the form: replies that come later are nobody's. */
@@ -55,29 +42,30 @@ export class Entry {
     Object.assign(this, { api, isTest, tell });
   }
 
-  /** Shows the campaign's form in a language. */
-  async show(language) {
+  /** Shows the campaign's form in a language; `loaded` is the campaign, where the page came with it. */
+  async show(language, loaded) {
     this.#language = language;
     hideUnreachable();
     // The page's own words do not wait for the service.
     if (this.#campaign) this.#render();
     const isStale = () => this.#signal.aborted || language !== this.#language;
     try {
-      const campaign = await this.api.campaign(language);
+      const campaign = loaded ?? (await this.api.campaign(language));
       if (isStale()) return;
       this.#campaign = campaign;
       this.#render();
-      if (this.#problem) this.#say(this.#problem);
+      if (this.#problems.length) this.#say(this.#problems, { focus: false });
       // The entry's message is the service's, so it is asked for in the new language too.
-      const id = this.#submission?.id ?? remembered(this.api);
+      const id = this.#submission?.id ?? kept(this.api).id;
       const submission = id && (await this.#recall(id));
       if (submission && !isStale() && (this.#submission?.id ?? id) === id) this.#showResult(submission);
+      else if (this.#interrupted) this.#send();
     } catch (error) {
       if (isStale()) return;
-      const { name, values } = this.#problemOf(error);
+      const problem = problemOf(error);
       if (!this.#campaign) $('name').dataset.word = 'unreachable';
       translate(language);
-      showUnreachable(this.#word(name, values), () => this.show(this.#language));
+      showUnreachable(this.#text(problem), () => this.show(this.#language));
     }
   }
 
@@ -92,7 +80,7 @@ export class Entry {
       return await this.api.submission(id, this.#language);
     } catch (error) {
       if (error.status !== 404) throw error;
-      remember(this.api, null);
+      keep(this.api, null);
       return null;
     }
   }
@@ -117,8 +105,12 @@ export class Entry {
       event.preventDefault();
       this.#lookup();
     });
-    signal.addEventListener('abort', () => clearTimeout(this.#timer));
+    signal.addEventListener('abort', () => {
+      clearTimeout(this.#timer);
+      this.#endWait?.();
+    });
     this.#reset();
+    this.#restore();
   }
 
   /** Fills a field in, as if it had been typed. */
@@ -138,11 +130,10 @@ export class Entry {
     this.#changed($('photo'));
     this.#photo = null;
     try {
+      const { downsize } = await photos();
       this.#photo = await downsize(file, this.#campaign.receipt.max_bytes);
     } catch (error) {
-      if (error instanceof NotAPhoto) this.#say(new Problem('photo', 'photo_unreadable'));
-      else if (error instanceof TooLarge) this.#say(new Problem('photo', 'photo_too_large'));
-      else throw error;
+      this.#say([problemOf(error)]);
     }
     if (!this.#signal.aborted) this.#renderPhoto();
   }
@@ -151,10 +142,15 @@ export class Entry {
 
   async #send() {
     if (this.#busy) return;
-    this.#clearProblem();
+    this.#endWait?.();
+    this.#interrupted = false;
+    const mistakes = this.#attempt ? [] : this.#mistakes();
+    this.#clearProblems();
+    if (mistakes.length) return this.#say(mistakes);
     this.#setBusy(true);
     try {
       this.#attempt ??= this.#newAttempt();
+      this.#keep();
       const receiptId = await this.#announce(this.#attempt);
       const submission = await this.#submit({ ...this.#attempt.body, ...(receiptId && { receipt_id: receiptId }) });
       this.#attempt = null;
@@ -162,46 +158,63 @@ export class Entry {
       if (submission.state !== 'rejected') this.#announced = null;
       this.#showResult(submission, { focus: true });
     } catch (error) {
-      this.#say(this.#problemOf(error));
+      const hasTypedReceipt = this.#attempt?.receipt?.type === 'typed';
+      this.#say([problemOf(error, { hasTypedReceipt, offline: 'offline_waiting' })]);
+      if (error instanceof NoConnection) this.#waitForNetwork();
     } finally {
       this.#setBusy(false);
+      if (!this.#submission) this.#keep();
     }
   }
 
-  /** What the form holds, and the keys under which it is sent however often that takes. */
+  /** Sends the attempt, as it is, once there is a network. */
+  #waitForNetwork() {
+    if (this.#signal.aborted) return;
+    const endWait = whenBack(() => this.#send());
+    this.#endWait = () => {
+      endWait();
+      this.#endWait = null;
+    };
+  }
+
+  /** Everything that is missing, or that the service would not even look at, in the form's order. */
+  #mistakes() {
+    const { capabilities, receipt } = this.#campaign;
+    const mistakes = [];
+    const need = (isRight, field, name) => isRight || mistakes.push(new Problem(field, name));
+    need(!capabilities.code_required || value('code'), 'code', 'code_required');
+    if (receipt && this.kind === 'photo') need(this.#photo || !capabilities.receipt_required, 'photo', 'photo_missing');
+    else if (receipt && (capabilities.receipt_required || value('receipt-code') || value('receipt-time'))) {
+      need(value('receipt-code').length >= 6, 'receipt-code', 'receipt_code_wrong');
+      need(TIME.test(clockTime(value('receipt-time'))), 'receipt-time', 'receipt_time_wrong');
+    }
+    // Only the service knows which numbers there are.
+    need(value('phone').length >= 9, 'phone', 'phone_invalid');
+    need($('consent').checked, 'consent', 'consent_required');
+    return mistakes;
+  }
+
+  /** What the form holds, and the key under which it is sent however often that takes. */
   #newAttempt() {
-    const { capabilities } = this.#campaign;
-    const code = $('code').value.trim();
-    const phone = $('phone').value.trim();
-    if (capabilities.code_required && !code) throw new Problem('code', 'code_missing');
-    const receipt = this.#newReceipt(capabilities);
-    // Only the service knows which numbers there are; this is what it would not even look at.
-    if (phone.length < 9) throw new Problem('phone', 'phone_wrong');
-    if (!$('consent').checked) throw new Problem('consent', 'consent_missing');
+    const code = this.#campaign.capabilities.code_required && value('code');
     return {
-      body: { phone, ...(code && { code }), consent: true },
+      body: { phone: value('phone'), ...(code && { code }), consent: true },
       key: crypto.randomUUID(),
-      receipt,
+      receipt: this.#newReceipt(),
     };
   }
 
   /** The receipt to announce, or null where there is none. */
-  #newReceipt(capabilities) {
+  #newReceipt() {
     if (!this.#campaign.receipt) return null;
     if (this.kind === 'typed') {
-      const [code, time] = [$('receipt-code').value.trim(), clockTime($('receipt-time').value)];
-      if (!code && !time && !capabilities.receipt_required) return null;
-      if (code.length < 6) throw new Problem('receipt-code', 'receipt_code_wrong');
-      if (!/^\d{1,2}:\d{2}(:\d{2})?$/.test(time)) throw new Problem('receipt-time', 'receipt_time_wrong');
-      return { type: 'typed', code, time };
+      const code = value('receipt-code');
+      return code ? { type: 'typed', code, time: clockTime(value('receipt-time')) } : null;
     }
-    if (this.#photo) {
-      const qr = this.isTest && $('qr').value.trim();
-      const { type, size } = this.#photo.blob;
-      return { type: 'photo', content_type: type, size_bytes: size, ...(qr && { qr_payload: qr }) };
-    }
-    if (capabilities.receipt_required) throw new Problem('photo', 'photo_missing');
-    return null;
+    if (!this.#photo) return null;
+    const qr = this.isTest && value('qr');
+    const { type, size } = this.#photo;
+    return { type: 'photo', content_type: type, size_bytes: size, ...(qr && { qr_payload: qr }) };
   }
 
   /** Announces the attempt's receipt, and puts its photo where the answer says. */
@@ -210,6 +223,7 @@ export class Entry {
     const what = JSON.stringify(attempt.receipt);
     if (this.#announced?.what !== what || this.#announced.photo !== this.#photo) {
       this.#announced = { what, photo: this.#photo, key: crypto.randomUUID() };
+      this.#keep();
     }
     const receipt = await this.api.createReceipt(attempt.receipt, this.#announced.key, this.#language);
     // There is no target where the photo has arrived already.
@@ -218,9 +232,11 @@ export class Entry {
   }
 
   async #upload(receipt) {
+    if (!this.#photo) throw new Problem('photo', 'photo_again');
+    const { upload } = await photos();
     this.#cancelling = new AbortController();
     $('progress').hidden = false;
-    await upload(receipt, this.#photo.blob, {
+    await upload(receipt, this.#photo, {
       refresh: () => this.api.refreshUpload(receipt.id, this.#language),
       progress: (share) => {
         $('uploaded').value = share;
@@ -247,7 +263,7 @@ export class Entry {
   #showResult(submission, { focus = false } = {}) {
     if (this.#signal.aborted) return;
     this.#submission = submission;
-    remember(this.api, submission.terminal ? null : submission.id);
+    keep(this.api, submission.terminal ? null : { id: submission.id });
     renderResult(submission, this.#campaign, this.#language);
     $('form').hidden = true;
     $('result').hidden = false;
@@ -263,9 +279,8 @@ export class Entry {
     const isTyped = this.kind === 'typed';
     const fields = { receipt: isTyped ? 'receipt-code' : 'photo', time: isTyped ? 'receipt-time' : 'photo' };
     const wrong = toCorrect(this.#submission);
-    const problem = new Problem(fields[wrong] ?? wrong, 'retry');
     this.#showForm();
-    this.#say(Object.assign(problem, { messageKey }));
+    this.#say([new Problem(fields[wrong] ?? wrong, messageKey)]);
     if (wrong === 'form') $('send').focus();
   }
 
@@ -289,67 +304,79 @@ export class Entry {
   }
 
   async #lookup() {
-    const phone = $('lookup-phone').value.trim();
     setError('lookup-phone', 'lookup-error', null);
-    $('found').replaceChildren();
     try {
-      if (phone.length < 9) throw new Problem('phone', 'phone_wrong');
-      const found = await this.api.lookup(phone, this.#language);
-      if (!this.#signal.aborted) renderFound(found, this.#language);
+      await lookUp(value('lookup-phone'), this.api, this.#campaign, this.#language, this.#signal);
     } catch (error) {
-      const { name, values } = this.#problemOf(error);
-      setError('lookup-phone', 'lookup-error', this.#word(name, values));
+      setError('lookup-phone', 'lookup-error', this.#text(problemOf(error)));
     }
   }
 
   // Problems.
 
-  #problemOf(error) {
-    if (error instanceof Problem) return error;
-    if (error instanceof NoConnection) return new Problem('form', 'offline');
-    if (error instanceof Cancelled) return new Problem('form', 'cancelled');
-    if (!(error instanceof ApiError)) throw error;
-    const isReceipt = this.#attempt?.receipt?.type === 'typed' && error.field in RECEIPT_FIELDS;
-    const known = error.code === 'validation_failed'
-      ? (isReceipt ? RECEIPT_FIELDS : FIELDS)[error.field]
-      : PROBLEMS[error.code];
-    if (known) return new Problem(...known);
-    if (error.status === 429) {
-      return error.retryAfter ? new Problem('form', 'too_many', { n: error.retryAfter }) : new Problem('form', 'too_many_now');
-    }
-    if (error.status >= 500 || error.status === 409) return new Problem('form', 'failed');
-    return new Problem('form', 'refused', { code: error.code, request: error.requestId });
-  }
-
-  #say(problem) {
+  #say(problems, { focus = true } = {}) {
     if (this.#signal.aborted) return;
-    this.#problem = problem;
-    const text = this.#campaign.messages[problem.messageKey] ?? this.#word(problem.name, problem.values);
-    setError(problem.field, `${problem.field}-error`, text);
-    if (problem.field !== 'form') $(problem.field).focus();
+    this.#problems = problems;
+    for (const problem of problems) setError(problem.field, `${problem.field}-error`, this.#text(problem));
+    const [{ field }] = problems;
+    if (focus && field !== 'form') $(field).focus();
     // What was sent already is sent again as it was.
     $('send').textContent = this.#word(this.#attempt ? 'retry' : 'send');
   }
 
-  #clearProblem() {
-    if (this.#problem) setError(this.#problem.field, `${this.#problem.field}-error`, null);
-    this.#problem = null;
+  /** The campaign's words for a problem, or the page's own. */
+  #text({ name, values }) {
+    return this.#campaign?.messages[name] ?? this.#word(name, values);
+  }
+
+  #clearProblems(isOver = () => true) {
+    for (const { field } of this.#problems.filter(isOver)) setError(field, `${field}-error`, null);
+    this.#problems = this.#problems.filter((problem) => !isOver(problem));
   }
 
   /** What was changed is a new attempt, with new keys. */
   #changed(field) {
     if (this.#busy) return;
     this.#attempt = null;
-    this.#clearProblem();
+    this.#endWait?.();
+    const changed = field.name === 'kind' ? RECEIPT_FIELDS : [field.id];
+    this.#clearProblems((problem) => problem.field === 'form' || changed.includes(problem.field));
     $('send').textContent = this.#word('send');
     if (field.name === 'kind') this.#renderKind();
+    this.#keep();
+  }
+
+  // What survives a reload.
+
+  #keep() {
+    if (this.#signal.aborted) return;
+    const { what, key } = this.#announced ?? {};
+    keep(this.api, {
+      fields: Object.fromEntries(KEPT_FIELDS.map((id) => [id, $(id).value])),
+      kind: this.kind,
+      consent: $('consent').checked,
+      attempt: this.#attempt,
+      announced: this.#announced && { what, key, photo: null },
+      isSending: this.#busy || Boolean(this.#endWait),
+    });
+  }
+
+  #restore() {
+    const { fields, kind, consent, attempt, announced, isSending } = kept(this.api);
+    if (!fields) return;
+    for (const [id, typed] of Object.entries(fields)) $(id).value = typed;
+    document.querySelector(`input[name=kind][value=${kind}]`).checked = true;
+    $('consent').checked = consent;
+    this.#attempt = attempt;
+    this.#announced = announced;
+    this.#interrupted = Boolean(attempt && isSending);
   }
 
   /** Shows the form as it was left. */
   #showForm() {
     clearTimeout(this.#timer);
     this.#submission = null;
-    remember(this.api, null);
+    this.#keep();
     for (const id of ['result', 'correct', 'again']) $(id).hidden = true;
     this.#setBusy(false);
     if (this.#campaign) this.#render();
@@ -374,11 +401,11 @@ export class Entry {
     this.#attempt = null;
     this.#announced = null;
     this.#photo = null;
-    for (const id of ['code', 'photo', 'receipt-code', 'receipt-time']) {
+    for (const id of ['code', ...RECEIPT_FIELDS]) {
       $(id).value = '';
       setError(id, `${id}-error`, null);
     }
-    this.#clearProblem();
+    this.#clearProblems();
     // The next one may be somebody else's.
     $('consent').checked = false;
     $('found').replaceChildren();
@@ -392,7 +419,7 @@ export class Entry {
     if (busy) $('send').textContent = this.#word('sending');
     else {
       $('progress').hidden = true;
-      if (!this.#problem) $('send').textContent = this.#word('send');
+      if (!this.#problems.length) $('send').textContent = this.#word('send');
     }
   }
 
@@ -422,6 +449,7 @@ export class Entry {
     if (!capabilities.typed_receipt) document.querySelector('input[name=kind][value=photo]').checked = true;
     $('qr-field').hidden = !this.isTest;
     $('offer').hidden = !receipt;
+    if (receipt) photos().catch(() => {});
     const offered = receipt
       ? [...receipt.products, ...receipt.branches.map(({ merchant, name: at, city }) => ({ name: `${merchant} ${at}, ${city}` }))]
       : [];
@@ -442,10 +470,8 @@ export class Entry {
     URL.revokeObjectURL(image.src);
     preview.hidden = !this.#photo;
     if (!this.#photo) return image.removeAttribute('src');
-    const { blob, width, height } = this.#photo;
-    const size = new Intl.NumberFormat(this.#language, { style: 'unit', unit: 'kilobyte', maximumFractionDigits: 0 });
-    image.src = URL.createObjectURL(blob);
-    caption.textContent = this.#word('photo_of', { width, height, size: size.format(blob.size / 1000) });
+    image.src = URL.createObjectURL(this.#photo);
+    caption.textContent = this.#word('photo_ready');
   }
 
   #word(name, values) {
@@ -453,36 +479,16 @@ export class Entry {
   }
 }
 
+/** The code that makes photos smaller and uploads them, loaded where a campaign takes receipts. */
+const photos = () => import('./photo.js').catch(() => {
+  throw new NoConnection();
+});
+
+const value = (id) => $(id).value.trim();
+
 /** A time as it stands on a receipt, from what people type: 1015, 10.15 and 10h15 are 10:15. */
 function clockTime(typed) {
   const text = typed.trim();
   const digits = text.match(/^(\d{1,2})(\d{2})(\d{2})?$/) ?? text.match(/^(\d{1,2})\D(\d{2})(?:\D(\d{2}))?$/);
   return digits ? digits.slice(1).filter(Boolean).join(':') : text;
-}
-
-/** The entry that is still being checked, kept until the tab is closed. Its id alone: no phone, no code. */
-function remember(api, id) {
-  try {
-    if (id) sessionStorage.setItem(api.base, id);
-    else sessionStorage.removeItem(api.base);
-  } catch {
-    // A browser that keeps nothing forgets it at a reload.
-  }
-}
-
-function remembered(api) {
-  try {
-    return sessionStorage.getItem(api.base);
-  } catch {
-    return null;
-  }
-}
-
-/** Says what is wrong with a field, beside it, or takes that back. */
-function setError(field, place, text) {
-  $(place).hidden = !text;
-  $(place).textContent = text ?? '';
-  if (field === 'form') return;
-  if (text) $(field).setAttribute('aria-invalid', 'true');
-  else $(field).removeAttribute('aria-invalid');
 }

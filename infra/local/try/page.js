@@ -4,49 +4,39 @@
 import { Api } from './api.js';
 import { Entry } from './entry.js';
 import { element } from './result.js';
-import { hideUnreachable, showUnreachable } from './unreachable.js';
-import { preferredLanguage, translate, word } from './words.js';
+import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 /** Calls that the list keeps. */
 const MAX_CALLS = 30;
 
-/** What the address holds, so that a reload, or a link, shows the same. Never a code, never a phone. */
-const address = new URLSearchParams(location.search);
-let language = address.get('language') === 'sw' || address.get('language') === 'en'
-  ? address.get('language')
-  : preferredLanguage();
-/** What there is to try, once it is known. */
-let guide = null;
+/**
+ * Came with the page, so that nothing more has to be fetched before the form is there: the campaigns to try, the one to
+ * begin with, and the language. The address names them, so that a reload, or a link, shows the same. Never a code, never
+ * a phone.
+ */
+const { campaigns, receipt_time: receiptTime, language: asked, first } = JSON.parse($('loaded').textContent);
+let language = asked;
 let entry = null;
 let listening = new AbortController();
 
 const environment = () => document.querySelector('input[name=environment]:checked').value;
-const chosen = () => guide.campaigns.find(({ slug }) => slug === $('campaign').value);
+const chosen = () => campaigns.find(({ slug }) => slug === $('campaign').value);
 
 async function start() {
   setLanguage(language);
-  try {
-    guide = await (await fetch('/try/campaigns')).json();
-  } catch {
-    $('name').dataset.word = 'unreachable';
-    setLanguage(language);
-    showUnreachable(word(language, 'offline'), start);
-    return;
-  }
-  hideUnreachable();
-  $('campaign').replaceChildren(...guide.campaigns.map(({ slug, name }) => new Option(name, slug)));
-  if (guide.campaigns.length === 0) return showNone();
-  const asked = guide.campaigns.find(({ slug }) => slug === address.get('campaign'));
-  $('campaign').value = (asked ?? guide.campaigns[0]).slug;
-  if (address.get('key') === 'live') document.querySelector('input[value=live]').checked = true;
-  $('campaign').addEventListener('change', choose);
-  for (const radio of document.querySelectorAll('input[name=environment]')) radio.addEventListener('change', choose);
-  await choose();
+  if (!first) return showNone();
+  $('campaign').replaceChildren(...campaigns.map(({ slug, name }) => new Option(name, slug)));
+  $('campaign').value = first.slug;
+  document.querySelector(`input[value=${first.environment}]`).checked = true;
+  $('campaign').addEventListener('change', () => choose());
+  for (const radio of document.querySelectorAll('input[name=environment]')) radio.addEventListener('change', () => choose());
+  for (const place of document.querySelectorAll('.bench, .calls')) place.hidden = false;
+  await choose(first.campaign);
 }
 
-/** Begins anew with the chosen campaign and key. */
-async function choose() {
+/** Begins anew with the chosen campaign and key; `loaded` is the campaign, where it is here already. */
+async function choose(loaded) {
   listening.abort();
   listening = new AbortController();
   const { environments } = chosen();
@@ -57,21 +47,19 @@ async function choose() {
   entry = new Entry(api, { isTest: environment() === 'test', tell });
   $('qr').value = '';
   entry.listen(listening.signal);
-  await render();
+  await render(loaded);
 }
 
-async function render() {
-  remember();
-  if (!guide) return start();
+async function render(loaded) {
   if (!entry) return showNone();
+  remember();
   $('what').textContent = chosen().what[language];
   const shown = entry;
-  await shown.show(language);
+  await shown.show(language, loaded);
   if (shown === entry) renderSamples();
 }
 
 function remember() {
-  if (!$('campaign').value) return;
   const search = new URLSearchParams({ campaign: $('campaign').value, key: environment(), language });
   history.replaceState(null, '', `?${search}`);
 }
@@ -80,8 +68,6 @@ function showNone() {
   $('name').textContent = word(language, 'none');
   $('notice').hidden = false;
   $('notice').textContent = word(language, 'none_what');
-  document.querySelector('.bench').hidden = true;
-  document.querySelector('.calls').hidden = true;
 }
 
 // Language.
@@ -148,7 +134,7 @@ async function useReceipt(code) {
   entry.fill('phone', newPhone());
   if (entry.kind === 'typed') {
     entry.fill('receipt-code', code);
-    entry.fill('receipt-time', guide.receipt_time);
+    entry.fill('receipt-time', receiptTime);
     return;
   }
   if (environment() === 'test') entry.fill('qr', code);

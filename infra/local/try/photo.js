@@ -1,6 +1,7 @@
 // A photo on its way: made smaller in the browser, then put to storage.
 
 import { NoConnection, wait } from './api.js';
+import { Problem } from './problems.js';
 
 /** The longest side of what is sent, in pixels: enough to read a QR code, a tenth of what a camera makes. */
 const MAX_SIDE = 2000;
@@ -8,13 +9,7 @@ const MAX_SIDE = 2000;
 const QUALITIES = [0.85, 0.7, 0.5];
 const TRIES = 3;
 
-/** The file is no picture, or one that this browser cannot open. */
-export class NotAPhoto extends Error {}
-export class TooLarge extends Error {}
-/** The consumer did not want to wait for the photo any longer. */
-export class Cancelled extends Error {}
-
-/** Makes a JPEG of a file of pixels, or of a drawing. */
+/** Makes a JPEG of a file of pixels, or of a drawing. Refuses, as a problem, what is no picture that this browser can open. */
 export async function downsize(file, maxBytes) {
   const url = URL.createObjectURL(file);
   try {
@@ -22,7 +17,7 @@ export async function downsize(file, maxBytes) {
     image.src = url;
     // The browser turns the picture as the camera says.
     await image.decode().catch(() => {
-      throw new NotAPhoto();
+      throw new Problem('photo', 'file_wrong_type');
     });
     const scale = Math.min(1, MAX_SIDE / Math.max(image.naturalWidth, image.naturalHeight));
     const canvas = document.createElement('canvas');
@@ -36,10 +31,10 @@ export async function downsize(file, maxBytes) {
     context.drawImage(image, 0, 0, canvas.width, canvas.height);
     for (const quality of QUALITIES) {
       const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', quality));
-      if (!blob) throw new NotAPhoto();
-      if (blob.size <= maxBytes) return { blob, width: canvas.width, height: canvas.height };
+      if (!blob) throw new Problem('photo', 'file_wrong_type');
+      if (blob.size <= maxBytes) return blob;
     }
-    throw new TooLarge();
+    throw new Problem('photo', 'file_too_large');
   } finally {
     URL.revokeObjectURL(url);
   }
@@ -55,14 +50,14 @@ export async function upload(receipt, blob, { refresh, progress, tell, signal })
     const at = new Date();
     const status = await put(target, blob, progress, signal);
     tell({ method: target.method, path: new URL(target.url).pathname, at, status, note: `${blob.type}, ${blob.size} bytes` });
-    if (signal.aborted) throw new Cancelled();
+    if (signal.aborted) throw new Problem('form', 'cancelled');
     // 412: there is a photo already, which can only be the one of an earlier try.
     if (status === 200 || status === 412) return;
-    if (tried === TRIES) throw new NoConnection();
+    if (tried === TRIES) throw status ? new Problem('form', 'failed') : new NoConnection();
     await wait(500 * tried);
     // 403 is a target that is too old; and whether a lost reply was a success, only the service can say.
     target = (await refresh()).upload;
-    if (signal.aborted) throw new Cancelled();
+    if (signal.aborted) throw new Problem('form', 'cancelled');
   }
 }
 

@@ -1,6 +1,6 @@
-// What came of an entry, as the consumer sees it, and the list of a phone's entries.
+// What came of an entry, as the consumer sees it.
 
-import { word } from './words.js';
+import { shownDay, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -30,7 +30,7 @@ const CORRECTIONS = {
 /** What to correct: `code`, `receipt`, `time` or `form`; undefined when there is nothing. */
 export const toCorrect = ({ state, message_key: key }) => (state === 'rejected' ? CORRECTIONS[key] : undefined);
 
-const shownStatus = (status) => (status in MARKS ? status : 'other_status');
+export const shownStatus = (status) => (status in MARKS ? status : 'other_status');
 
 /** Shows an entry. The message is the service's, in the language asked for; it is there for unknown keys as well. */
 export function renderResult(submission, campaign, language) {
@@ -57,7 +57,7 @@ function waitOf({ display_status: status, message_key: key }) {
 
 function renderFacts({ ref, entries, receipt }, campaign, language) {
   const branch = campaign.receipt?.branches.find(({ key }) => key === receipt?.branch);
-  const bought = receipt && [receipt.date, branch?.name, receipt.items_summary].filter(Boolean).join(' · ');
+  const bought = receipt && [receipt.date && shownDay(language, receipt.date), branch?.name, receipt.items_summary].filter(Boolean).join(' · ');
   const facts = [['reference', ref], ['earned', entries || null], ['bought', bought]];
   $('result-facts').replaceChildren(
     ...facts.filter(([, value]) => value).flatMap(([name, value]) => [
@@ -65,18 +65,6 @@ function renderFacts({ ref, entries, receipt }, campaign, language) {
       element('dd', value),
     ]),
   );
-}
-
-/** Shows the entries of a phone. */
-export function renderFound({ submissions, total_entries: total }, language) {
-  const list = element('ul');
-  list.append(...submissions.map(({ date, ref, display_status: status, message }) => {
-    const item = element('li');
-    item.append(element('strong', word(language, shownStatus(status))), ` ${date} · ${ref}`, element('br'), message);
-    return item;
-  }));
-  const sum = submissions.length ? word(language, 'total', { n: total }) : word(language, 'no_entries');
-  $('found').replaceChildren(element('p', sum), list);
 }
 
 export function element(name, text = '') {

@@ -1,20 +1,38 @@
-// For when the service cannot be asked: what was said already stays, and there is a way to try again.
+// For when the service cannot be asked: what was said already stays, and it is tried again once there is a network.
 
 const $ = (id) => document.getElementById(id);
+/** Between tries while the browser believes that there is a network. */
+const RETRY_MS = 30_000;
 
-/** Says so, and calls `retry` when the consumer asks for it, or when the browser has a network again. */
+/** Calls `act` once, when the network is back. Returns a function that ends the wait. */
+export function whenBack(act) {
+  const ended = new AbortController();
+  const back = () => {
+    ended.abort();
+    act();
+  };
+  window.addEventListener('online', back, { signal: ended.signal });
+  const timer = setInterval(() => navigator.onLine && back(), RETRY_MS);
+  ended.signal.addEventListener('abort', () => clearInterval(timer));
+  return () => ended.abort();
+}
+
+let endWait = () => {};
+
+/** Says so, and calls `retry` when the consumer asks for it, or when the network is back. */
 export function showUnreachable(text, retry) {
   const again = () => {
     hideUnreachable();
     retry();
   };
+  hideUnreachable();
   $('unreachable-text').textContent = text;
   $('unreachable').hidden = false;
   $('reconnect').onclick = again;
-  window.ononline = again;
+  endWait = whenBack(again);
 }
 
 export function hideUnreachable() {
   $('unreachable').hidden = true;
-  window.ononline = null;
+  endWait();
 }

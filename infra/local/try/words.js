@@ -32,7 +32,7 @@ const en = {
   typed_kind: 'Type it in',
   photo: 'Take or choose a photo',
   photo_hint: 'The whole receipt, sharp, with its QR code.',
-  photo_of: 'Photo to be sent: {width} × {height} pixels, {size}',
+  photo_ready: 'The photo is ready.',
   qr: 'Test receipt',
   qr_hint: 'Tests only: what the QR code is to say. It decides the outcome, not the photo.',
   receipt_code: 'Verification code',
@@ -72,18 +72,16 @@ const en = {
   no_entries: 'No entries for this number yet.',
   total: 'Entries in all: {n}',
 
-  phone_wrong: 'Enter a Tanzanian mobile number, such as 0712 345 678.',
-  code_missing: 'Enter the code on the pack.',
-  consent_missing: 'Please agree, or we cannot take your entry.',
+  phone_invalid: 'Enter a Tanzanian mobile number, such as 0712 345 678.',
+  consent_required: 'Please agree, or we cannot take your entry.',
   photo_missing: 'Choose a photo of the receipt.',
-  photo_unreadable: 'This file is not a photo that can be opened. Choose another one.',
-  photo_too_large: 'This photo is too large. Choose another one.',
+  photo_again: 'Choose the photo again: it was not sent before this page was loaded anew.',
   receipt_code_wrong: 'Enter the code below the QR code: 6 to 40 characters.',
   receipt_time_wrong: 'Enter the time as on the receipt, such as 10:15:30.',
   wrong_key: 'Test codes and test receipts work with the test key only.',
   too_many: 'Too many tries. Wait {n} seconds and try again.',
-  too_many_now: 'Too many tries. Wait a while and try again.',
   offline: 'There was no connection. Nothing is lost: try again.',
+  offline_waiting: 'There is no connection. Your entry will be sent when the network is back. Keep this page open.',
   cancelled: 'The photo was not sent, and nothing was entered.',
   failed: 'Something went wrong here. Nothing is lost: try again.',
   refused: 'This did not work ({code}). If it happens again, tell us the number {request}.',
@@ -121,7 +119,7 @@ const sw = {
   typed_kind: 'Andika',
   photo: 'Piga au chagua picha',
   photo_hint: 'Risiti yote, inayosomeka vizuri, pamoja na msimbo wake wa QR.',
-  photo_of: 'Picha itakayotumwa: pikseli {width} × {height}, {size}',
+  photo_ready: 'Picha iko tayari.',
   qr: 'Risiti ya majaribio',
   qr_hint: 'Kwa majaribio tu: maneno ya msimbo wa QR. Hayo ndiyo yanayoamua matokeo, si picha.',
   receipt_code: 'Namba ya uhakiki',
@@ -161,18 +159,16 @@ const sw = {
   no_entries: 'Namba hii ya simu bado haijashiriki.',
   total: 'Nafasi kwa jumla: {n}',
 
-  phone_wrong: 'Weka namba ya simu ya mkononi ya Tanzania, kama 0712 345 678.',
-  code_missing: 'Weka namba iliyo kwenye pakiti.',
-  consent_missing: 'Tafadhali kubali, la sivyo hatuwezi kupokea ushiriki wako.',
+  phone_invalid: 'Weka namba ya simu ya mkononi ya Tanzania, kama 0712 345 678.',
+  consent_required: 'Tafadhali kubali, la sivyo hatuwezi kupokea ushiriki wako.',
   photo_missing: 'Chagua picha ya risiti.',
-  photo_unreadable: 'Faili hili si picha inayoweza kufunguliwa. Chagua nyingine.',
-  photo_too_large: 'Picha hii ni kubwa mno. Chagua nyingine.',
+  photo_again: 'Chagua picha tena: haikutumwa kabla ya ukurasa huu kufunguliwa upya.',
   receipt_code_wrong: 'Weka namba iliyo chini ya msimbo wa QR: herufi 6 hadi 40.',
   receipt_time_wrong: 'Weka saa kama ilivyo kwenye risiti, kama 10:15:30.',
   wrong_key: 'Namba na risiti za majaribio hufanya kazi kwa ufunguo wa majaribio tu.',
   too_many: 'Umejaribu mara nyingi mno. Subiri sekunde {n} kisha ujaribu tena.',
-  too_many_now: 'Umejaribu mara nyingi mno. Subiri kidogo kisha ujaribu tena.',
   offline: 'Hakukuwa na mtandao. Hakuna kilichopotea: jaribu tena.',
+  offline_waiting: 'Hakuna mtandao. Fomu yako itatumwa mtandao ukirudi. Usifunge ukurasa huu.',
   cancelled: 'Picha haikutumwa, na ushiriki wako haujapokelewa.',
   failed: 'Kuna tatizo upande wetu. Hakuna kilichopotea: jaribu tena.',
   refused: 'Haikuwezekana ({code}). Ikitokea tena, tuambie namba hii: {request}.',
@@ -181,15 +177,16 @@ const sw = {
 /** The page's languages, by tag. */
 export const LANGUAGES = { en, sw };
 
-/** The language that the browser prefers, of those that there are. */
-export function preferredLanguage() {
-  const preferred = navigator.languages.map((tag) => tag.split('-')[0]);
-  return preferred.find((language) => language in LANGUAGES) ?? 'en';
-}
-
 /** A text in a language, with `{name}` filled in. */
 export function word(language, name, values = {}) {
   return LANGUAGES[language][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+}
+
+/** A day such as `2026-11-23`, as people write it: 23 Nov, with the year unless it is this one. */
+export function shownDay(language, day) {
+  const year = day.startsWith(`${new Date().getFullYear()}-`) ? undefined : 'numeric';
+  const parts = { day: 'numeric', month: 'short', year, timeZone: 'UTC' };
+  return new Date(day).toLocaleDateString(language === 'sw' ? 'sw-TZ' : 'en-GB', parts);
 }
 
 /** Writes every text that the document names into it. */

@@ -1,8 +1,10 @@
 //! The guide to the demo campaigns: each in a sentence, with codes and receipts to click and their outcomes. In a
 //! sample, `{n}` stands for digits that make it unique each time.
 
-use common::domain::scope::Environment;
+use common::domain::message::Language;
+use common::domain::scope::{CampaignSlug, Environment};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::demo::Demo;
 use crate::tax_portal::cases::TIME;
@@ -14,11 +16,23 @@ struct Words {
     sw: &'static str,
 }
 
+/// Everything that the page begins with.
 #[derive(Serialize)]
-struct Guide<'a> {
+pub(super) struct Guide<'a> {
     campaigns: Vec<CampaignGuide<'a>>,
     /// The time on every sample receipt.
     receipt_time: &'static str,
+    language: Language,
+    first: Option<First<'a>>,
+}
+
+/// The campaign that the page shows first.
+#[derive(Serialize)]
+pub(super) struct First<'a> {
+    pub(super) slug: &'a CampaignSlug,
+    pub(super) environment: Environment,
+    /// The API's reply; `None` if the page has to ask for it.
+    pub(super) campaign: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -95,11 +109,16 @@ const WITH_PRIZE: Words = Words { en: "a code with a prize", sw: "namba yenye za
 /// Minted codes shown of each kind.
 const MAX_MINTED: usize = 3;
 
-/// The guide to these campaigns as JSON for the page.
-pub(super) fn as_json(demos: &[Demo], takes_live_keys: bool) -> String {
-    let campaigns = demos.iter().map(|demo| campaign(demo, takes_live_keys)).collect();
-    // Texts and lists always serialize.
-    serde_json::to_string(&Guide { campaigns, receipt_time: TIME }).unwrap_or_default()
+impl<'a> Guide<'a> {
+    pub(super) fn new(
+        demos: &'a [Demo],
+        takes_live_keys: bool,
+        language: Language,
+        first: Option<First<'a>>,
+    ) -> Self {
+        let campaigns = demos.iter().map(|demo| campaign(demo, takes_live_keys)).collect();
+        Self { campaigns, receipt_time: TIME, language, first }
+    }
 }
 
 fn campaign(demo: &Demo, takes_live_keys: bool) -> CampaignGuide<'_> {

@@ -3,52 +3,77 @@
 //! Only a local stack has it. The page's files are in `infra/local/try/` and meant to be read; `proxy` is the part that
 //! runs on a brand's own server, so that the key never reaches a browser; `guide` lists what to try.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
+use common::domain::scope::Environment;
 use common::error::{Error, ErrorCode};
+use common::http::language;
 use common::runtime::http_handler::Responder;
+use common::telemetry;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
 };
 
 use crate::demo::Demo;
 use crate::gateway::{self, Gateway};
+use crate::s3::etag;
 
 mod guide;
 mod proxy;
 mod sample_receipt;
 
+pub(crate) use self::sample_receipt::portal_link;
+
 pub const PATH: &str = "/try";
 
-/// The page's files: path, media type and text.
-const FILES: [(&str, &str, &str); 10] = [
-    ("/try", HTML, include_str!("../../try/index.html")),
-    ("/try/style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
-    ("/try/icon.svg", SVG, include_str!("../../try/icon.svg")),
-    ("/try/page.js", SCRIPT, include_str!("../../try/page.js")),
-    ("/try/entry.js", SCRIPT, include_str!("../../try/entry.js")),
-    ("/try/api.js", SCRIPT, include_str!("../../try/api.js")),
-    ("/try/photo.js", SCRIPT, include_str!("../../try/photo.js")),
-    ("/try/result.js", SCRIPT, include_str!("../../try/result.js")),
-    ("/try/unreachable.js", SCRIPT, include_str!("../../try/unreachable.js")),
-    ("/try/words.js", SCRIPT, include_str!("../../try/words.js")),
+/// The page's files: name, media type and text. The first is the page itself.
+const FILES: [(&str, &str, &str); 13] = [
+    (PAGE, HTML, include_str!("../../try/index.html")),
+    ("style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
+    ("icon.svg", SVG, include_str!("../../try/icon.svg")),
+    ("page.js", SCRIPT, include_str!("../../try/page.js")),
+    ("entry.js", SCRIPT, include_str!("../../try/entry.js")),
+    ("api.js", SCRIPT, include_str!("../../try/api.js")),
+    ("kept.js", SCRIPT, include_str!("../../try/kept.js")),
+    ("lookup.js", SCRIPT, include_str!("../../try/lookup.js")),
+    ("photo.js", SCRIPT, include_str!("../../try/photo.js")),
+    ("problems.js", SCRIPT, include_str!("../../try/problems.js")),
+    ("result.js", SCRIPT, include_str!("../../try/result.js")),
+    ("unreachable.js", SCRIPT, include_str!("../../try/unreachable.js")),
+    ("words.js", SCRIPT, include_str!("../../try/words.js")),
 ];
+const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// The path of the guide, as JSON.
-const GUIDE: &str = "/try/campaigns";
 /// The picture of a receipt; `?code=` is the code printed on it.
-const SAMPLE_RECEIPT: &str = "/try/receipt.svg";
+const SAMPLE_RECEIPT: &str = "receipt.svg";
+/// The place in the page for what it begins with.
+const LOADED: &str = r#"id="loaded">"#;
+
+/// The page asks for its files under their version, so a browser keeps them; the page itself is asked for each time.
+const KEPT: &str = "public, max-age=31536000, immutable";
+const ASKED_ANEW: &str = "no-cache";
+/// A shorter text is not worth compressing.
+const MIN_COMPRESSED_BYTES: usize = 512;
+
+/// The version of the page's files: a digest.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| etag(FILES.map(|(_, _, text)| text).concat().as_bytes()).chars().take(12).collect());
 
 /// The page and the services behind it.
 pub(crate) struct TryPage {
@@ -71,35 +96,45 @@ impl TryPage {
 
     async fn answer(&self, event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
-        if let Some(call) = path.strip_prefix(proxy::PREFIX) {
-            let call = call.to_owned();
-            return self.forward(&call, event).await;
-        }
-        self.file(&event).unwrap_or_else(|error| self.refuse(&event, error))
+        let takes_gzip = takes_gzip(&event);
+        let reply = match path.strip_prefix(proxy::PREFIX) {
+            Some(call) => {
+                let call = call.to_owned();
+                self.forward(&call, event).await
+            }
+            None => self.file(&event).await.unwrap_or_else(|error| self.refuse(&event, error)),
+        };
+        if takes_gzip { compressed(reply) } else { reply }
     }
 
-    fn file(&self, event: &Event) -> Result<Reply, Error> {
+    async fn file(&self, event: &Event) -> Result<Reply, Error> {
         let path = event.raw_path.as_deref().unwrap_or_default();
-        let query = event.raw_query_string.as_deref().unwrap_or_default();
-        let (content_type, body) = match path {
-            GUIDE => ("application/json", guide::as_json(self.demos(), self.takes_live_keys)),
-            SAMPLE_RECEIPT => (SVG, sample_receipt::draw(query)?),
-            _ => {
-                let file = FILES.iter().find(|(served, ..)| *served == path);
+        let name = path.strip_prefix(PATH).unwrap_or_default().trim_start_matches('/');
+        let in_version = name.strip_prefix(VERSION.as_str()).and_then(|name| name.strip_prefix('/'));
+        let (content_type, body, cache_control) = match in_version.unwrap_or(name) {
+            SAMPLE_RECEIPT => {
+                let query = event.raw_query_string.as_deref().unwrap_or_default();
+                (SVG, sample_receipt::draw(query)?, ASKED_ANEW)
+            }
+            "" => (HTML, self.page(event).await?, ASKED_ANEW),
+            name => {
+                let file = FILES.iter().find(|(served, ..)| *served == name && name != PAGE);
                 let (_, content_type, text) = file
                     .ok_or_else(|| Error::from(ErrorCode::NotFound).with_detail("There is no such path."))?;
-                (*content_type, (*text).to_owned())
+                (*content_type, (*text).to_owned(), if in_version.is_some() { KEPT } else { ASKED_ANEW })
             }
         };
-        if event.request_context.http.method != Method::GET {
-            return Err(Error::method_not_allowed(vec!["GET"]));
+        // The server drops the body of a HEAD reply.
+        if ![Method::GET, Method::HEAD].contains(&event.request_context.http.method) {
+            return Err(Error::method_not_allowed(vec!["GET", "HEAD"]));
         }
         let policy = HeaderValue::try_from(self.content_security_policy()).map_err(Error::internal)?;
         let headers = [
             (CONTENT_TYPE, HeaderValue::from_static(content_type)),
-            (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            (CACHE_CONTROL, HeaderValue::from_static(cache_control)),
             (CONTENT_SECURITY_POLICY, policy),
             (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+            (VARY, HeaderValue::from_static("accept-encoding")),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         ];
         let mut reply = Reply::default();
@@ -107,6 +142,34 @@ impl TryPage {
         reply.headers.extend(headers);
         reply.body = Some(body.into());
         Ok(reply)
+    }
+
+    /// The page with the versions of its files, and with what it begins with.
+    async fn page(&self, event: &Event) -> Result<String, Error> {
+        let query = event.raw_query_string.as_deref().unwrap_or_default();
+        let asked: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
+        let asked = |name| asked.get(name).map(AsRef::as_ref);
+        let accepted = event.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let language = language::wanted(asked("language"), accepted);
+        let demos = self.demos();
+        let demo = demos.iter().find(|demo| asked("campaign") == Some(demo.slug().as_str()));
+        let environment = match asked("key") {
+            Some("live") if self.takes_live_keys => Environment::Live,
+            Some(_) | None => Environment::Test,
+        };
+        let first = match demo.or_else(|| demos.first()) {
+            Some(demo) => {
+                let campaign = self.campaign(demo, environment, language, event).await;
+                Some(guide::First { slug: demo.slug(), environment, campaign })
+            }
+            None => None,
+        };
+        let guide = guide::Guide::new(demos, self.takes_live_keys, language, first);
+        // So that no text of a campaign ends the element.
+        let loaded = serde_json::to_string(&guide).map_err(Error::internal)?.replace('<', "\\u003c");
+        let [(_, _, page), ..] = FILES;
+        let page = page.replace("\"/try/", &format!("\"{PATH}/{}/", VERSION.as_str()));
+        Ok(page.replace(LOADED, &format!("{LOADED}{loaded}")))
     }
 
     /// The page loads only its own files, and talks only to its own server and to storage.
@@ -128,5 +191,25 @@ async fn serve(
     ConnectInfo(caller): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response<Body> {
-    gateway::into_http(page.answer(gateway::event(caller.ip(), request).await).await)
+    let event = gateway::event(caller.ip(), request).await;
+    gateway::into_http(telemetry::for_target(gateway::target(&event), page.answer(event)).await)
+}
+
+fn takes_gzip(event: &Event) -> bool {
+    let accepted =
+        event.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').any(|coding| coding.trim() == "gzip")
+}
+
+fn compressed(mut reply: Reply) -> Reply {
+    let Some(text) = reply.body.as_deref().filter(|text| text.len() >= MIN_COMPRESSED_BYTES) else {
+        return reply;
+    };
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing to a vector does not fail; if it did, the text would go as it is.
+    if let Ok(bytes) = encoder.write_all(text).and_then(|()| encoder.finish()) {
+        reply.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        reply.body = Some(bytes.into());
+    }
+    reply
 }

@@ -3,8 +3,9 @@
 //! environment.
 
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use common::app::auth::Caller;
+use common::domain::message::Language;
 use common::domain::scope::Environment;
 use common::error::{Error, ErrorCode};
 use common::http::reply::X_REQUEST_ID;
@@ -18,7 +19,10 @@ use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
 };
 
+use serde_json::value::RawValue;
+
 use super::TryPage;
+use crate::demo::Demo;
 
 pub(super) const PREFIX: &str = "/try/api/";
 
@@ -79,6 +83,37 @@ impl TryPage {
             Error::from(ErrorCode::NotFound)
                 .with_detail("No demo campaign has this name; a stack with --no-demo has none at all.")
         })?;
+        self.with_key(demo, environment, path, event)
+    }
+
+    /// The campaign in a language, as the API tells it to the page; `None` if it does not.
+    pub(super) async fn campaign(
+        &self,
+        demo: &Demo,
+        environment: Environment,
+        language: Language,
+        event: &Event,
+    ) -> Option<Box<RawValue>> {
+        let mut event = self.with_key(demo, environment, GET_CAMPAIGN.path.to_owned(), event).ok()?;
+        event.request_context.http.method = Method::GET;
+        let locale = match language {
+            Language::En => "en",
+            Language::Sw => "sw",
+        };
+        event.raw_query_string = Some(format!("locale={locale}"));
+        let reply = self.gateway.dispatch(event).await;
+        let body = reply.body.filter(|_| reply.status_code == 200)?;
+        serde_json::from_slice(&body).ok()
+    }
+
+    /// A request of the API for a consumer, with the key of a campaign.
+    fn with_key(
+        &self,
+        demo: &Demo,
+        environment: Environment,
+        path: String,
+        event: &Event,
+    ) -> Result<Event, Error> {
         let value = |text: String| HeaderValue::try_from(text).map_err(Error::internal);
         let consumer = event.request_context.http.source_ip.clone().unwrap_or_default();
         let mut headers: HeaderMap = HEADERS

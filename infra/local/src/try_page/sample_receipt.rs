@@ -32,10 +32,15 @@ pub(super) fn draw(query: &str) -> Result<String, Error> {
     })?;
     let payload = match code.starts_with(TEST_PREFIX) {
         true => code.clone().into_owned(),
-        false => format!("{PORTAL}/{code}_{}", TIME.replace(':', "")),
+        false => portal_link(&code, TIME),
     };
     let qr = QrCode::with_error_correction_level(&payload, EcLevel::M).map_err(Error::internal)?;
     Ok(receipt(&code, &qr))
+}
+
+/// The text of a real receipt's QR code.
+pub(crate) fn portal_link(code: &str, time: &str) -> String {
+    format!("{PORTAL}/{code}_{}", time.replace(':', ""))
 }
 
 fn is_printable(code: &str) -> bool {
