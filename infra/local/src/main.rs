@@ -123,13 +123,16 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
     let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
-    let demos = load_demos(arguments, &stack, &env, &clock).await?;
+    // Before the last line is printed, so that a program that reads it can stop the stack.
+    let mut signals = Signals::new()?;
+    let demos = tokio::select! {
+        demos = load_demos(arguments, &stack, &env, &clock) => demos?,
+        () = signals.next() => return stop(stack, signals).await,
+    };
     for path in &arguments.ready_file {
         ready_file::write(path, &stack, &demos)
             .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
-    // Before the last line is printed, so that a program that reads it can stop the stack.
-    let mut signals = Signals::new()?;
     let screen = FirstScreen {
         base_url: stack.base_url(),
         stage: arguments.stage.as_str(),
@@ -142,19 +145,11 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let screen = screen.to_string();
     stack.show_demos(demos);
     say(&screen);
-    if arguments.demo_entries {
-        // After the first screen, because it takes a while.
-        tokio::select! {
-            loaded = demo_entries(&env, &clock) => {
-                loaded?;
-                say("The demo entries are in; numbers count them within a minute.\n");
-                signals.next().await;
-            }
-            () = signals.next() => {}
-        }
-    } else {
-        signals.next().await;
-    }
+    signals.next().await;
+    stop(stack, signals).await
+}
+
+async fn stop(stack: Stack, mut signals: Signals) -> Result<(), Box<dyn std::error::Error>> {
     say("Stopping.\n");
     tokio::select! {
         () = stack.stop() => {}
@@ -185,7 +180,7 @@ fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, SecretsFileE
     })
 }
 
-/// Loads the demo campaigns, and the draw if it is to be shown.
+/// Loads the demo campaigns, with the draw and the entries that were asked for.
 async fn load_demos(
     arguments: &Arguments,
     stack: &Stack,
@@ -201,17 +196,19 @@ async fn load_demos(
         return Ok(Vec::new());
     }
     let demos = demo::load(env, data, &stack.partner_url(), clock).await?;
-    if matches!(arguments.show, Some(Shown::Draw)) {
+    let shows_draw = matches!(arguments.show, Some(Shown::Draw));
+    if shows_draw || arguments.demo_entries {
         demo::draw::load(env, clock).await?;
+    }
+    if arguments.demo_entries {
+        say("Adding 2,000 demo entries, which takes up to a minute.\n");
+        demo::entries::load(env, clock).await?;
+        say("The demo entries are in; numbers count them within a minute.\n");
+    }
+    if shows_draw {
         say(&format!("\n{}", demo::draw::COMMANDS));
     }
     Ok(demos)
-}
-
-/// Everything that the console has a page for: a draw with winners, then entries.
-async fn demo_entries(env: &Env, clock: &Clock) -> Result<(), demo::DemoError> {
-    demo::draw::load(env, clock).await?;
-    demo::entries::load(env, clock).await
 }
 
 /// Time for requests in flight to finish.

@@ -25,6 +25,10 @@ struct Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_until("\nServing ", arguments)
+    }
+
+    fn start_until(line: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_local"))
             .args(["--port", "0"])
             .args(arguments)
@@ -34,7 +38,7 @@ impl Running {
             .expect("the program starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
         let mut printed = String::new();
-        while !printed.contains("\nServing ") {
+        while !printed.contains(line) {
             let read = stdout.read_line(&mut printed).expect("text");
             assert!(read > 0, "the program ended early: {printed}");
         }
@@ -107,6 +111,41 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     for secret in ["712345678", "AAAA", &code, &bare, &key, "attempt-0000000001"] {
         assert!(!log.contains(secret), "{secret} is in the log: {log}");
     }
+}
+
+#[test]
+fn log_names_method_and_path_without_what_could_be_a_code() {
+    let running = Running::start(&["--no-demo"]);
+    for request in [
+        "GET /docs/nothing?code=AAAA-BBBB-CCCC",
+        "DELETE /api/v1/campaign",
+        "GET /api/v1/submissions/0754918263",
+        "PUT /api/v1/codes/AB12CD3401/0754918263",
+    ] {
+        running.send(request, "svc_test_KeyOfTheSampleEvents", "", "");
+    }
+    let (_, _, log) = running.interrupt();
+    for part in [
+        " 404 GET /docs/nothing ",
+        " 405 DELETE /api/v1/campaign ",
+        " GET /api/v1/submissions/{id} ",
+        " 404 PUT /api/v1/codes/…/… ",
+    ] {
+        assert!(log.contains(part), "{part} is not in {log}");
+    }
+    assert!(!log.contains("AAAA") && !log.contains("AB12") && !log.contains("0754918263"), "{log}");
+}
+
+#[test]
+fn ready_file_waits_for_the_demo_entries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ready = folder.path().join("ready.json");
+    let ready_path = ready.to_str().expect("text");
+    let running = Running::start_until("Adding ", &["--demo-entries", "--ready-file", ready_path]);
+    assert!(!ready.exists() && !running.printed.contains("Serving"), "{}", running.printed);
+    let (status, printed, _) = running.interrupt();
+    assert!(status.success() && printed.ends_with("Stopping.\n"), "{printed}");
+    assert!(!ready.exists());
 }
 
 #[test]

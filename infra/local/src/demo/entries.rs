@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use common::aws::Aws;
 use common::aws::photos::{self, object_key};
 use common::clock::Clock;
@@ -13,9 +14,10 @@ use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
 use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::{Reason, ReceiptSummary};
-use common::domain::receipt::payload::VerificationCode;
+use common::domain::receipt::judgement::{Judgement, Verdict, judge};
+use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
+use common::domain::receipt::record::{FiscalItem, FiscalRecord, Quantity};
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::settling::PendingSettlement;
@@ -30,14 +32,9 @@ use ops_core::failure::Failure;
 use ops_core::settle::OPERATOR_DECISION;
 use ops_core::tables::Tables;
 
-use super::DemoError;
+use super::{DemoError, paper};
+use crate::shops::shops;
 
-/// Photos that a machine cannot read and a person can.
-const PHOTOS: [&[u8]; 3] = [
-    include_bytes!("../../demo/receipts/1.jpg"),
-    include_bytes!("../../demo/receipts/2.jpg"),
-    include_bytes!("../../demo/receipts/3.jpg"),
-];
 const DAYS: u64 = 14;
 /// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
 const HOURS: [u64; 24] =
@@ -56,8 +53,21 @@ const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
 /// Receipts that wait for a person, each with a photo.
 const WAITING: u64 = 100;
-/// Why the photos are not read.
+/// Why a photo is not read.
 const UNREAD: PhotoFault = PhotoFault::NoQrCode;
+/// The offset of fiscal devices.
+const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
+
+/// The contents of a receipt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goods {
+    /// Products that take part, among others.
+    TakePart,
+    /// One that takes part under a name that the campaign does not know.
+    Misnamed,
+    /// Of a trader that does not take part.
+    OtherTrader,
+}
 
 /// Writes the entries, unless an earlier run did, which kept them in the data folder.
 ///
@@ -213,68 +223,102 @@ impl Seeds {
     async fn receipts(&mut self, slug: &str) -> Result<(), DemoError> {
         let campaign = self.campaign(slug).await?;
         for number in 0..RECEIPTS {
-            let (waits, purchase) = (5 + self.below(90), self.purchase(&campaign, number));
-            let waiting = self.with_receipt(&campaign).await?;
-            let looked_up = waiting.created_at.after(Duration::from_secs(waits));
-            let by_hand = waiting.created_at.after(Duration::from_secs(600 + self.below(20_000)));
-            let settled = match self.below(10) {
-                0..6 => {
-                    applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, looked_up)?
-                }
-                6 | 7 => {
-                    let reject = if number % 2 == 0 {
-                        let reason = Some(Reason::UnknownTrader.as_str());
-                        Transition::Reject { key: MessageKey::ReceiptWrongStore, reason }
-                    } else {
-                        Transition::reject(MessageKey::ReceiptNotFound)
-                    };
-                    applied(&waiting, &reject, Findings::default(), looked_up)?
-                }
-                _ => by_a_person(&waiting, purchase, looked_up, by_hand)?,
+            let (goods, is_torn) = match self.below(10) {
+                0..7 => (Goods::TakePart, false),
+                7 => (Goods::OtherTrader, false),
+                _ => (Goods::TakePart, true),
+            };
+            let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
+            let by_hand =
+                waiting.created_at.after(Duration::from_secs(600 + self.below(20_000))).min(self.now);
+            let settled = match is_torn {
+                true => by_a_person(&judged(&waiting, None, &campaign)?, &record, by_hand)?,
+                // Some shops have not reported the sale even two days later.
+                false if number % 9 == 0 => applied(
+                    &waiting,
+                    &Transition::reject(MessageKey::ReceiptNotFound),
+                    Findings::default(),
+                    waiting.created_at.after(Duration::from_hours(48)).min(self.now),
+                )?,
+                false => judged(&waiting, Some(&record), &campaign)?,
             };
             self.write(settled, None, &campaign).await?;
         }
-        for number in 0..WAITING {
-            let waiting = self.with_receipt(&campaign).await?;
-            let looked_up = waiting.created_at.after(Duration::from_secs(20));
-            let (reason, findings) = match number % 5 {
-                0 | 1 => (Reason::NoProductMatched.as_str(), self.purchase(&campaign, RECEIPTS + number)),
-                _ => (UNREAD.as_str(), Findings::default()),
-            };
-            let waiting = applied(&waiting, &Transition::Review(reason), findings, looked_up)?;
+        for number in RECEIPTS..RECEIPTS + WAITING {
+            let is_torn = number % 5 > 1;
+            let goods = if is_torn { Goods::TakePart } else { Goods::Misnamed };
+            let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
+            let waiting = judged(&waiting, (!is_torn).then_some(&record), &campaign)?;
             self.write(waiting, None, &campaign).await?;
         }
         Ok(())
     }
 
-    /// What the tax authority's record says.
-    fn purchase(&mut self, campaign: &Campaign, number: u64) -> Findings {
-        let branch = if self.below(3) == 0 { "mwz" } else { "kko" };
-        let receipt = ReceiptSummary {
-            date: Some(self.now.day_in(campaign.timezone)),
-            branch: Some(branch.to_owned()),
-            items_summary: Some("1 x Chai Bora 250 g".to_owned()),
-            counted_entries: Some(1),
+    /// The tax authority's record of a purchase in the hours before a submission.
+    fn record(
+        &mut self,
+        number: u64,
+        goods: Goods,
+        submitted_at: Timestamp,
+    ) -> Result<FiscalRecord, DemoError> {
+        let shop =
+            shops().into_iter().nth(usize::from(self.below(3) == 0)).ok_or_else(|| unusable("shop"))?;
+        let (trader, tin, serial) = match goods {
+            Goods::OtherTrader => ("MWENGE MINI MARKET", "100200300", "03TZ343007777"),
+            Goods::TakePart | Goods::Misnamed => {
+                (shop.trader.as_str(), shop.tin.as_str(), shop.serial.as_str())
+            }
         };
-        let purchase: Option<VerificationCode> = format!("DEMO{number:06}").parse().ok();
-        Findings { receipt: Some(receipt), purchase, ..Findings::default() }
+        let mut items = vec![item("MKATE", 1, 150_000), item("SUKARI 1KG", 1 + self.below(2), 320_000)];
+        if goods == Goods::Misnamed {
+            items.push(item("CHAI B. ROBO KILO", 1 + self.below(2), 250_000));
+        } else {
+            let index = usize::from(self.below(4) == 0);
+            let product = shop.items.get(index).ok_or_else(|| unusable("product"))?;
+            items.push(item(&product.description, 1 + self.below(3), product.price_cents));
+        }
+        let bought_at: DateTime<Utc> = submitted_at.into();
+        let seconds = i64::try_from(60 + self.below(3 * 3_600)).unwrap_or_default();
+        let bought_at = (bought_at - TimeDelta::seconds(seconds)).with_timezone(&FISCAL_OFFSET);
+        let total: i64 = items.iter().map(|item| item.amount_cents).sum();
+        Ok(FiscalRecord {
+            code: format!("DEMO{number:06}").parse().map_err(|_| unusable("receipt's code"))?,
+            trader: Some(trader.to_owned()),
+            tin: tin.to_owned(),
+            vrn: None,
+            serial: serial.to_owned(),
+            uin: None,
+            tax_office: None,
+            receipt_number: number.to_string(),
+            z_number: None,
+            date: bought_at.date_naive(),
+            time: ReceiptTime::from_typed(&bought_at.format("%H:%M:%S").to_string()).ok(),
+            items,
+            total_excl_cents: None,
+            total_tax_cents: None,
+            total_incl_cents: Some(total),
+            void: None,
+        })
     }
 
-    /// A new submission with the photo of a receipt in storage.
-    async fn with_receipt(&mut self, campaign: &Campaign) -> Result<Submission, DemoError> {
+    /// A new submission with the photo of a receipt in storage, and the tax authority's record of that receipt.
+    async fn with_receipt(
+        &mut self,
+        campaign: &Campaign,
+        number: u64,
+        goods: Goods,
+        is_torn: bool,
+    ) -> Result<(Submission, FiscalRecord), DemoError> {
         let new = self.new_submission(campaign).await?;
-        let photo = usize::try_from(self.below(3))
-            .ok()
-            .and_then(|index| PHOTOS.get(index))
-            .copied()
-            .unwrap_or_default();
-        let bytes = distinct(photo, new.submission_id.to_string().as_bytes());
+        let record = self.record(number, goods, new.created_at)?;
+        let bytes = paper::photo(&record, !is_torn).map_err(|_| unusable("photo"))?;
         let (size_bytes, at) = (u64::try_from(bytes.len()).unwrap_or_default(), new.created_at);
+        let qr_payload = (!is_torn).then(|| paper::payload(&record));
         let receipt = Receipt {
             receipt_id: random::receipt_id(),
             scope: new.scope.clone(),
-            source: Source::Photo { content_type: PhotoType::Jpeg, size_bytes, qr_payload: None },
-            arrived: Some(StoredPhoto { bytes: size_bytes, photo_type: Some(PhotoType::Jpeg), seen_at: at }),
+            source: Source::Photo { content_type: PhotoType::Png, size_bytes, qr_payload },
+            arrived: Some(StoredPhoto { bytes: size_bytes, photo_type: Some(PhotoType::Png), seen_at: at }),
             attached_to: None,
             created_at: at,
         };
@@ -282,11 +326,12 @@ impl Seeds {
         let put =
             self.aws.s3().put_object().bucket(&self.bucket).key(object_key(&new.scope, receipt.receipt_id));
         put.body(bytes.into()).send().await.map_err(|_| unusable("photo"))?;
-        Ok(Submission {
+        let submission = Submission {
             receipt_id: Some(receipt.receipt_id),
             settling: Some(PendingSettlement::due_at(at, None)),
             ..Submission::new(new, SubmissionStatus::receipt_received())
-        })
+        };
+        Ok((submission, record))
     }
 
     async fn write(
@@ -313,21 +358,48 @@ impl Seeds {
     }
 }
 
-/// Settled by a person after a look-up that did not decide.
-fn by_a_person(
-    before: &Submission,
-    purchase: Findings,
-    looked_up: Timestamp,
-    at: Timestamp,
+/// A submission after its first step: judged by the record, or waiting for a person if its photo cannot be read.
+fn judged(
+    waiting: &Submission,
+    record: Option<&FiscalRecord>,
+    campaign: &Campaign,
 ) -> Result<Submission, DemoError> {
-    let waiting = applied(before, &Transition::Review(UNREAD.as_str()), Findings::default(), looked_up)?;
-    let settled = applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, at)?;
+    let at = waiting.created_at.after(Duration::from_secs(20));
+    let Some(record) = record else {
+        return applied(waiting, &Transition::Review(UNREAD.as_str()), Findings::default(), at);
+    };
+    let rules = campaign.receipt.as_ref().ok_or_else(|| unusable("campaign"))?;
+    let Judgement { verdict, summary } = judge(record, campaign, rules, waiting.created_at);
+    let transition = match verdict {
+        Verdict::Verified { entries } => Transition::Accept { entries, prize: None },
+        Verdict::Declined(key, reason) => Transition::Reject { key, reason: Some(reason.as_str()) },
+        Verdict::Review(reason) => Transition::Review(reason.as_str()),
+    };
+    let is_declined = matches!(transition, Transition::Reject { .. });
+    let purchase = (!is_declined).then(|| record.code.clone());
+    applied(waiting, &transition, Findings { receipt: Some(summary), purchase, ..Findings::default() }, at)
+}
+
+/// Settled by a person, who read the code from the paper.
+fn by_a_person(waiting: &Submission, record: &FiscalRecord, at: Timestamp) -> Result<Submission, DemoError> {
+    let findings = Findings { purchase: Some(record.code.clone()), ..Findings::default() };
+    let settled = applied(waiting, &Transition::Accept { entries: 1, prize: None }, findings, at)?;
     let why = Some("read by eye".to_owned());
     Ok(Submission {
         reasons: vec![settled.status.message_key().as_str().to_owned(), OPERATOR_DECISION.to_owned()],
         decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None, identity: None }),
         ..settled
     })
+}
+
+/// A line of a receipt.
+fn item(description: &str, count: u64, price_cents: i64) -> FiscalItem {
+    let count = i64::try_from(count).unwrap_or(1);
+    FiscalItem {
+        description: description.to_owned(),
+        quantity: Some(Quantity::from_thousandths(count * 1_000)),
+        amount_cents: price_cents * count,
+    }
 }
 
 fn applied(
@@ -337,14 +409,6 @@ fn applied(
     at: Timestamp,
 ) -> Result<Submission, DemoError> {
     before.apply(transition, findings, at).map_err(|_| unusable("transition"))
-}
-
-/// The same picture as another file: a JPEG with a comment of its own.
-fn distinct(jpeg: &[u8], comment: &[u8]) -> Vec<u8> {
-    const START: usize = 2;
-    let (start, rest) = jpeg.split_at(START.min(jpeg.len()));
-    let length = u16::try_from(comment.len() + 2).unwrap_or(2).to_be_bytes();
-    [start, &[0xff, 0xfe], &length, comment, rest].concat()
 }
 
 fn unusable(what: &str) -> DemoError {

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::partner;
 
 mod commands;
+mod paper;
 mod printed;
 
 pub mod draw;

@@ -1,0 +1,252 @@
+//! Photos of the demo's receipts, drawn from the tax authority's records of them, so that paper and record agree.
+
+use common::domain::receipt::payload::ReceiptTime;
+use common::domain::receipt::record::FiscalRecord;
+use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
+use qrcode::{Color, QrCode};
+
+use crate::try_page::portal_link;
+
+/// Columns of a character, from the left; the lowest bit is at the top.
+const GLYPHS: [(char, [u8; 5]); 43] = [
+    (' ', [0x00, 0x00, 0x00, 0x00, 0x00]),
+    ('*', [0x2a, 0x1c, 0x7f, 0x1c, 0x2a]),
+    (',', [0x00, 0x50, 0x30, 0x00, 0x00]),
+    ('-', [0x08, 0x08, 0x08, 0x08, 0x08]),
+    ('.', [0x00, 0x60, 0x60, 0x00, 0x00]),
+    ('/', [0x20, 0x10, 0x08, 0x04, 0x02]),
+    (':', [0x00, 0x36, 0x36, 0x00, 0x00]),
+    ('0', [0x3e, 0x51, 0x49, 0x45, 0x3e]),
+    ('1', [0x00, 0x42, 0x7f, 0x40, 0x00]),
+    ('2', [0x72, 0x49, 0x49, 0x49, 0x46]),
+    ('3', [0x21, 0x41, 0x49, 0x4d, 0x33]),
+    ('4', [0x18, 0x14, 0x12, 0x7f, 0x10]),
+    ('5', [0x27, 0x45, 0x45, 0x45, 0x39]),
+    ('6', [0x3c, 0x4a, 0x49, 0x49, 0x31]),
+    ('7', [0x41, 0x21, 0x11, 0x09, 0x07]),
+    ('8', [0x36, 0x49, 0x49, 0x49, 0x36]),
+    ('9', [0x46, 0x49, 0x49, 0x29, 0x1e]),
+    ('A', [0x7c, 0x12, 0x11, 0x12, 0x7c]),
+    ('B', [0x7f, 0x49, 0x49, 0x49, 0x36]),
+    ('C', [0x3e, 0x41, 0x41, 0x41, 0x22]),
+    ('D', [0x7f, 0x41, 0x41, 0x41, 0x3e]),
+    ('E', [0x7f, 0x49, 0x49, 0x49, 0x41]),
+    ('F', [0x7f, 0x09, 0x09, 0x09, 0x01]),
+    ('G', [0x3e, 0x41, 0x41, 0x51, 0x73]),
+    ('H', [0x7f, 0x08, 0x08, 0x08, 0x7f]),
+    ('I', [0x00, 0x41, 0x7f, 0x41, 0x00]),
+    ('J', [0x20, 0x40, 0x41, 0x3f, 0x01]),
+    ('K', [0x7f, 0x08, 0x14, 0x22, 0x41]),
+    ('L', [0x7f, 0x40, 0x40, 0x40, 0x40]),
+    ('M', [0x7f, 0x02, 0x1c, 0x02, 0x7f]),
+    ('N', [0x7f, 0x04, 0x08, 0x10, 0x7f]),
+    ('O', [0x3e, 0x41, 0x41, 0x41, 0x3e]),
+    ('P', [0x7f, 0x09, 0x09, 0x09, 0x06]),
+    ('Q', [0x3e, 0x41, 0x51, 0x21, 0x5e]),
+    ('R', [0x7f, 0x09, 0x19, 0x29, 0x46]),
+    ('S', [0x26, 0x49, 0x49, 0x49, 0x32]),
+    ('T', [0x03, 0x01, 0x7f, 0x01, 0x03]),
+    ('U', [0x3f, 0x40, 0x40, 0x40, 0x3f]),
+    ('V', [0x1f, 0x20, 0x40, 0x20, 0x1f]),
+    ('W', [0x3f, 0x40, 0x38, 0x40, 0x3f]),
+    ('X', [0x63, 0x14, 0x08, 0x14, 0x63]),
+    ('Y', [0x03, 0x04, 0x78, 0x04, 0x03]),
+    ('Z', [0x61, 0x59, 0x49, 0x4d, 0x43]),
+];
+
+/// Characters in a line.
+const COLUMNS: usize = 34;
+/// Pixels of a dot of the printer, and of a module of the QR code.
+const DOT: usize = 3;
+const MODULE: usize = 6;
+const CHARACTER: usize = 6 * DOT;
+const LINE: usize = 11 * DOT;
+/// The table around the paper, and the paper's margin.
+const TABLE: usize = 30;
+const MARGIN: usize = 36;
+const WIDTH: usize = COLUMNS * CHARACTER + 2 * (TABLE + MARGIN);
+
+/// The paper's brightness at the top; it gets darker towards the bottom.
+const PAPER: u8 = 244;
+const TABLE_TOP: u8 = 120;
+const INK: u8 = 50;
+
+/// A photo of a receipt as PNG. Without its QR code, which is torn off, only a person can read it.
+pub(super) fn photo(record: &FiscalRecord, has_qr_code: bool) -> Result<Vec<u8>, EncodingError> {
+    let time = record.time.map(ReceiptTime::expose).unwrap_or_default();
+    let lines = lines(record, &time);
+    let qr = QrCode::new(payload(record)).ok().filter(|_| has_qr_code);
+    let qr_height = qr.as_ref().map_or(0, |qr| (qr.width() + 8) * MODULE);
+    let mut picture = Picture::new(lines.len() * LINE + qr_height + 2 * (TABLE + MARGIN));
+    let top = TABLE + MARGIN;
+    for (number, line) in lines.iter().enumerate() {
+        picture.print(line, top + number * LINE);
+    }
+    if let Some(qr) = qr {
+        picture.stamp(&qr, top + lines.len() * LINE + 4 * MODULE);
+    }
+    picture.into_png()
+}
+
+/// The text of the receipt's QR code.
+pub(super) fn payload(record: &FiscalRecord) -> String {
+    portal_link(record.code.as_str(), &record.time.map(ReceiptTime::expose).unwrap_or_default())
+}
+
+fn lines(record: &FiscalRecord, time: &str) -> Vec<String> {
+    let centered = |text: &str| format!("{text:^COLUMNS$}");
+    let amount = |cents: i64| {
+        let shillings = cents / 100;
+        match shillings / 1_000 {
+            0 => format!("{shillings}.00"),
+            thousands => format!("{thousands},{:03}.00", shillings % 1_000),
+        }
+    };
+    let row = |name: &str, cents: i64| format!("{name:<22}{:>12}", amount(cents));
+    let mut lines = vec![
+        centered("*** SAMPLE, NOT A RECEIPT ***"),
+        centered(record.trader.as_deref().unwrap_or_default()),
+        centered(&format!("TIN {}", record.tin)),
+        centered(&format!("SERIAL {}", record.serial)),
+        String::new(),
+        format!("{:<22}{:>12}", record.date.format("%d-%m-%Y"), time),
+        String::new(),
+    ];
+    for item in &record.items {
+        let quantity = item.quantity.map_or(1, |quantity| quantity.as_thousandths() / 1_000);
+        lines.push(row(&format!("{} X {}", quantity, item.description), item.amount_cents));
+    }
+    lines.extend([
+        String::new(),
+        row("TOTAL", record.total_incl_cents.unwrap_or_default()),
+        String::new(),
+        centered("RECEIPT VERIFICATION CODE"),
+        centered(record.code.as_str()),
+        String::new(),
+    ]);
+    lines
+}
+
+/// Gray pixels, row by row.
+struct Picture {
+    pixels: Vec<u8>,
+    height: usize,
+}
+
+impl Picture {
+    /// Paper on a table, brighter at the top.
+    fn new(height: usize) -> Self {
+        let mut pixels = Vec::with_capacity(WIDTH * height);
+        for y in 0..height {
+            let shade = u8::try_from(y * 40 / height.max(1)).unwrap_or_default();
+            let is_paper =
+                |x: usize| (TABLE..WIDTH - TABLE).contains(&x) && (TABLE..height - TABLE).contains(&y);
+            pixels.extend((0..WIDTH).map(|x| if is_paper(x) { PAPER } else { TABLE_TOP } - shade));
+        }
+        Self { pixels, height }
+    }
+
+    fn ink(&mut self, x: usize, y: usize, side: usize) {
+        for y in y..y + side {
+            let start = y * WIDTH + x;
+            if let Some(row) = self.pixels.get_mut(start..start + side) {
+                row.fill(INK);
+            }
+        }
+    }
+
+    fn print(&mut self, line: &str, top: usize) {
+        for (index, character) in line.to_uppercase().chars().take(COLUMNS).enumerate() {
+            let glyph = GLYPHS.iter().find(|(of, _)| *of == character).map_or([0; 5], |(_, glyph)| *glyph);
+            for (column, dots) in glyph.into_iter().enumerate() {
+                for row in (0..8).filter(|row| dots >> row & 1 == 1) {
+                    let left = TABLE + MARGIN + index * CHARACTER + column * DOT;
+                    self.ink(left, top + row * DOT, DOT);
+                }
+            }
+        }
+    }
+
+    fn stamp(&mut self, qr: &QrCode, top: usize) {
+        let side = qr.width();
+        let left = (WIDTH - side * MODULE) / 2;
+        for (index, _) in qr.to_colors().into_iter().enumerate().filter(|(_, color)| *color == Color::Dark) {
+            self.ink(left + index % side * MODULE, top + index / side * MODULE, MODULE);
+        }
+    }
+
+    fn into_png(self) -> Result<Vec<u8>, EncodingError> {
+        let mut png = Vec::new();
+        let pixels = |side| u32::try_from(side).unwrap_or_default();
+        let mut encoder = Encoder::new(&mut png, pixels(WIDTH), pixels(self.height));
+        encoder.set_color(ColorType::Grayscale);
+        encoder.set_depth(BitDepth::Eight);
+        encoder.set_compression(Compression::Fast);
+        encoder.write_header()?.write_image_data(&self.pixels)?;
+        Ok(png)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use common::domain::receipt::record::{FiscalItem, Quantity};
+    use settle_receipts::photo::decode::decode;
+    use settle_receipts::photo::readers::{Attempt, Reader};
+
+    use super::*;
+
+    fn record() -> FiscalRecord {
+        FiscalRecord {
+            code: "DEMO000281".parse().unwrap(),
+            trader: Some("DUKA KUU LIMITED".to_owned()),
+            tin: "100147181".to_owned(),
+            vrn: None,
+            serial: "03TZ343001520".to_owned(),
+            uin: None,
+            tax_office: None,
+            receipt_number: "281".to_owned(),
+            z_number: None,
+            date: "2026-11-17".parse().unwrap(),
+            time: ReceiptTime::new(9, 5, 7),
+            items: vec![FiscalItem {
+                description: "CHAI BORA 250G".to_owned(),
+                quantity: Some(Quantity::from_thousandths(2_000)),
+                amount_cents: 500_000,
+            }],
+            total_excl_cents: None,
+            total_tax_cents: None,
+            total_incl_cents: Some(500_000),
+            void: None,
+        }
+    }
+
+    fn read(photo: &[u8]) -> Vec<String> {
+        let photo = Arc::new(decode(photo).unwrap());
+        let read = Reader::Rxing.read_with_timeout(&photo, Clone::clone, Duration::from_secs(30));
+        let Attempt::Read(texts) = read else { panic!("the reader gave up") };
+        texts
+    }
+
+    #[test]
+    fn photo_has_the_code_of_its_record() {
+        assert_eq!(read(&photo(&record(), true).unwrap()), [portal_link("DEMO000281", "09:05:07")]);
+        assert_eq!(read(&photo(&record(), false).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn paper_names_day_goods_and_code_of_its_record() {
+        let printed = lines(&record(), "09:05:07").join("\n");
+        for part in
+            ["17-11-2026", "09:05:07", "2 X CHAI BORA 250G", "5,000.00", "DEMO000281", "TIN 100147181"]
+        {
+            assert!(printed.contains(part), "{part} is not in {printed}");
+        }
+        assert!(
+            printed.chars().all(|c| c == '\n' || GLYPHS.iter().any(|(glyph, _)| *glyph == c)),
+            "{printed}"
+        );
+    }
+}
