@@ -1,6 +1,6 @@
 //! Randomness: the only place that asks the operating system for it.
 
-use crate::domain::ids::{ReceiptId, Reference, SubmissionId};
+use crate::domain::ids::{ReceiptId, SubmissionId};
 
 /// Random bytes, fit for keys.
 ///
@@ -13,7 +13,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random submission id.
+/// A random submission id, with a random reference. A reference can be taken already: the table decides.
 pub fn submission_id() -> SubmissionId {
     SubmissionId::from_random(bytes())
 }
@@ -21,15 +21,6 @@ pub fn submission_id() -> SubmissionId {
 /// A random receipt id.
 pub fn receipt_id() -> ReceiptId {
     ReceiptId::from_random(bytes())
-}
-
-/// A random reference; two of them can be equal.
-pub fn reference() -> Reference {
-    loop {
-        if let Some(reference) = Reference::from_random(&bytes::<32>()) {
-            return reference;
-        }
-    }
 }
 
 /// A random number from 0 to 1, for jitter.

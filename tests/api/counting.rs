@@ -3,11 +3,13 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::ids::SubmissionId;
 use common::domain::numbers::{Amount, Metric};
 use common::domain::scope::{Environment, Scope};
+use common::random;
 use common::store::numbers::Numbers;
 use common::store::segments::Segment;
-use common::store::submissions::Submissions;
+use common::store::submissions::{self, Submissions};
 use count_changes::stream_batch::StreamBatchResponse;
 use futures_util::{StreamExt, stream};
 use local::stack::Options;
@@ -37,14 +39,16 @@ async fn set_up() -> (TestCampaign, Counter) {
 async fn enter(campaign: &TestCampaign, round: u32) {
     let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
     let sending = sending.json(&body(&phone(round), &campaign.code(u64::from(round))));
-    let id = id_of(&sending.send().await);
+    let id: SubmissionId = id_of(&sending.send().await).parse().expect("an id");
     let (client, table) = (campaign.service.dynamodb(), "submissions");
-    let key = campaign.scope(Environment::Live).key(&id);
-    let read = client.get_item().table_name(table).key("id", AttributeValue::S(key.clone()));
+    let scope = campaign.scope(Environment::Live);
+    let key = |id: SubmissionId| AttributeValue::S(submissions::key(&scope, id.reference()));
+    let read = client.get_item().table_name(table).key("id", key(id));
     let item = read.send().await.expect("the table").item.expect("the submission");
     let copies = (1..REGIONS).map(|number| {
         let put = client.put_item().table_name(table).set_item(Some(item.clone()));
-        let put = put.item("id", AttributeValue::S(format!("{key}-{number}")));
+        let id = random::submission_id();
+        let put = put.item("id", key(id)).item("submission_id", AttributeValue::S(id.to_string()));
         put.item("region", AttributeValue::S(format!("Region {number}"))).send()
     });
     let written: Vec<_> = stream::iter(copies).buffer_unordered(8).collect().await;

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::campaign::WrongCodeLimit;
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
-use common::store::submissions::{NEXT_STEP, Submissions};
+use common::store::submissions::{self, NEXT_STEP, Submissions};
 use futures_util::future::join_all;
 use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
@@ -301,7 +302,7 @@ impl Fixture {
                 }
                 let due = scope.key(format_args!("{:016}", now.as_millis()));
                 let update = client.update_item().table_name(&table);
-                let update = update.key("id", AttributeValue::S(scope.key(lost.submission_id)));
+                let update = update.key("id", AttributeValue::S(submissions::key(&scope, lost.reference())));
                 let update = update.update_expression("SET settling.next_step_at = :now, #due = :due");
                 let update = update.expression_attribute_names("#due", NEXT_STEP);
                 let update = update
@@ -418,9 +419,11 @@ impl Fixture {
             let scope = campaign.scope(Environment::Live);
             let queue = if campaign.config.partner.is_some() { "partner" } else { "tax" };
             for shard in 0..4 {
-                let id = format!("0000000{shard}-0000-4000-8000-000000000000");
+                let id = SubmissionId::from_random([shard; 24]);
                 let text = |text: String| AttributeValue::S(text);
-                let put = client.put_item().table_name(&table).item("id", text(scope.key(&id)));
+                let put = client.put_item().table_name(&table);
+                let put = put.item("id", text(submissions::key(&scope, id.reference())));
+                let put = put.item("submission_id", text(id.to_string()));
                 let put = put.item("unsettled", text(format!("{queue}#{shard}")));
                 let put = put.item(NEXT_STEP, text(scope.key("0000000000000001")));
                 put.item("standing", text("of a newer build".to_owned())).send().await.expect("the table");

@@ -10,7 +10,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{Method, Response, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -93,6 +94,8 @@ pub enum Fault {
     AnswerLost,
     /// Not written: a condition failed, and another transaction touched this item at the same moment.
     ConditionAndConflict(usize),
+    /// Not written: another submission, written just before, has the reference of the new one.
+    ReferenceTaken,
     /// A batch read that returns all keys as unprocessed.
     Unprocessed,
 }
@@ -101,9 +104,11 @@ impl Fault {
     /// The operation that it applies to.
     fn operation(self) -> &'static str {
         match self {
-            Self::Conflict(_) | Self::Throttled(_) | Self::AnswerLost | Self::ConditionAndConflict(_) => {
-                "TransactWriteItems"
-            }
+            Self::Conflict(_)
+            | Self::Throttled(_)
+            | Self::AnswerLost
+            | Self::ConditionAndConflict(_)
+            | Self::ReferenceTaken => "TransactWriteItems",
             Self::Unprocessed => "BatchGetItem",
         }
     }
@@ -117,7 +122,7 @@ impl Fault {
                 let keys = json!({ "UnprocessedKeys": call["RequestItems"] });
                 return Some(answer_with(StatusCode::OK, &keys));
             }
-            Self::AnswerLost | Self::ConditionAndConflict(_) => return None,
+            Self::AnswerLost | Self::ConditionAndConflict(_) | Self::ReferenceTaken => return None,
         };
         let items = call["TransactItems"].as_array().map_or(0, Vec::len);
         Some(cancelled_by(code, position, items))
@@ -261,8 +266,11 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     if let Some(refused) = fault.and_then(|fault| fault.refusal(&json)) {
         return refused;
     }
-    json["ReturnConsumedCapacity"] = json!("TOTAL");
     parts.headers.remove(CONTENT_LENGTH);
+    if fault == Some(Fault::ReferenceTaken) {
+        take_reference(inner, parts.clone(), &json).await;
+    }
+    json["ReturnConsumedCapacity"] = json!("TOTAL");
     let body = Bytes::from(json.to_string());
     let answer = forward::send(&inner.forwarder, &inner.upstream, &parts, body).await;
     let (head, body) = answer.expect("DynamoDB answers").into_parts();
@@ -284,6 +292,15 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     }
     // The checksum header is still right: the body is unchanged.
     Response::from_parts(head, Body::from(body))
+}
+
+/// Writes the new submission of a transaction, its last item, as if it were another's.
+async fn take_reference(inner: &Inner, mut parts: Parts, call: &Value) {
+    let put = call["TransactItems"].as_array().and_then(|items| items.last()).expect("items")["Put"].clone();
+    let put = json!({ "TableName": put["TableName"], "Item": put["Item"] });
+    parts.headers.insert("x-amz-target", HeaderValue::from_static("DynamoDB_20120810.PutItem"));
+    let answer = forward::send(&inner.forwarder, &inner.upstream, &parts, put.to_string().into()).await;
+    assert!(answer.expect("DynamoDB answers").status().is_success());
 }
 
 fn failed() -> Response<Body> {

@@ -34,9 +34,6 @@ use crate::serving::{Serving, on_a_thread};
 /// embedded database deletes expired items.
 pub const NOON: Timestamp = Timestamp::from_millis(2_538_907_200_000);
 
-/// The commit of the previous release, whose records are kept in `tests/records`.
-pub const LAST_RELEASE: &str = "e759523";
-
 /// The same for all stacks, because several can share one database.
 pub const DEPLOYMENT_SECRET: &str = "the-deployments-secret-of-every-stack-of-the-tests";
 

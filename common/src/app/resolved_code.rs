@@ -270,7 +270,7 @@ mod tests {
         fn only_the_owner_hears_of_a_code_that_is_not_redeemable(
             serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
         ) {
-            let submission_id = SubmissionId::from_random([3; 16]);
+            let submission_id = SubmissionId::from_random([3; 24]);
             let claim = owner.map(|owner| Claim { entrant: consumer(owner).id, submission_id, redeemed });
             let record = CodeRecord { claim, batch: None, voided };
             let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));

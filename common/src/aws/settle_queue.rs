@@ -158,7 +158,7 @@ mod tests {
         // Sending fails, because there is no queue.
         let queues = SettleQueues { aws, urls: Vec::new() };
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
-        let message = SettleMessage::new(&scope, SubmissionId::from_random([3; 16]));
+        let message = SettleMessage::new(&scope, SubmissionId::from_random([3; 24]));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let lines = written(Telemetry::CloudWatch("stack"), || {
             runtime.block_on(queues.requeue(Dependency::Partner, &message));

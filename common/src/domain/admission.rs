@@ -90,7 +90,7 @@ mod tests {
         for (status, expected) in [
             (CodeStatus::NotNeeded, None),
             (CodeStatus::Free, None),
-            (CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 16])), None),
+            (CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 24])), None),
             (CodeStatus::Redeemed, Some(MessageKey::AlreadyUsed)),
             (CodeStatus::HeldByOther, Some(MessageKey::CodeHeld)),
             (CodeStatus::Invalid, Some(MessageKey::Invalid)),
@@ -167,7 +167,7 @@ mod tests {
         prop_oneof![
             Just(CodeStatus::NotNeeded),
             Just(CodeStatus::Free),
-            any::<[u8; 16]>()
+            any::<[u8; 24]>()
                 .prop_map(|bytes| CodeStatus::OwnedBySamePhone(SubmissionId::from_random(bytes))),
             Just(CodeStatus::Redeemed),
             Just(CodeStatus::HeldByOther),

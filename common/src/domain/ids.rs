@@ -8,49 +8,59 @@ use uuid::Uuid;
 
 use super::code::SYMBOLS;
 
-/// The text is not a hyphenated UUID.
+/// The text is not an id of this kind.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a UUID")]
-pub struct NotAUuid;
+#[error("not an id")]
+pub struct InvalidId;
 
-macro_rules! uuid_ids {
-    ($($(#[$doc:meta])* $name:ident)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        pub struct $name(Uuid);
+/// A receipt's id: a random (version 4) UUID in its hyphenated form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReceiptId(Uuid);
 
-        impl $name {
-            /// An id from 16 random bytes.
-            pub fn from_random(bytes: [u8; 16]) -> Self {
-                Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.hyphenated().fmt(f)
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = NotAUuid;
-
-            /// Parses the hyphenated form only, in either case: an id has one spelling.
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                parse_hyphenated(text).map(Self)
-            }
-        }
-    )*};
+impl ReceiptId {
+    /// An id from 16 random bytes.
+    pub fn from_random(bytes: [u8; 16]) -> Self {
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
 }
 
-uuid_ids! {
-    /// A submission's id: a random (version 4) UUID in its hyphenated form.
-    SubmissionId
-    /// A receipt's id: a random (version 4) UUID in its hyphenated form.
-    ReceiptId
+impl fmt::Display for ReceiptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
 }
+
+impl FromStr for ReceiptId {
+    type Err = InvalidId;
+
+    /// Parses the hyphenated form only, in either case: an id has one spelling.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_hyphenated(text).map(Self)
+    }
+}
+
+/// A submission's id: a UUID of version 8 in its hyphenated form. Its last 40 bits are the number of its reference; all
+/// others, besides version and variant, are random. So a reference says which record is meant, and only the id opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SubmissionId(Uuid);
 
 impl SubmissionId {
+    /// An id from 24 random bytes.
+    pub fn from_random(bytes: [u8; 24]) -> Self {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
+        let reference = Reference::from_random([a, b, c, d, e, f, g, h]);
+        let random = u128::from_be_bytes(rest) >> Reference::BITS << Reference::BITS;
+        let bits = random | u128::from(reference.0);
+        Self(uuid::Builder::from_custom_bytes(bits.to_be_bytes()).into_uuid())
+    }
+
+    /// The reference that the consumer can quote.
+    pub fn reference(self) -> Reference {
+        let [.., a, b, c, d, e] = self.0.into_bytes();
+        Reference(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
+    }
+
     /// One of its random bytes, for spreading submissions evenly.
     pub fn first_byte(self) -> u8 {
         let [first, ..] = self.0.into_bytes();
@@ -58,36 +68,77 @@ impl SubmissionId {
     }
 }
 
-/// Parses the 36-character form; braces, `urn:` and the form without hyphens are refused.
-fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
-    const HYPHENATED_CHARS: usize = 36;
-    if text.len() != HYPHENATED_CHARS {
-        return Err(NotAUuid);
+impl fmt::Display for SubmissionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
     }
-    Uuid::try_parse(text).map_err(|_| NotAUuid)
 }
 
-/// The short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. It is not guaranteed to be
-/// unique: an operator's search can find two.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+impl FromStr for SubmissionId {
+    type Err = InvalidId;
+
+    /// Parses the hyphenated form only, in either case: an id has one spelling.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let id = Self(parse_hyphenated(text)?);
+        let is_ours = id.0.get_version() == Some(uuid::Version::Custom)
+            && id.0.get_variant() == uuid::Variant::RFC4122
+            && id.reference().0 < Reference::COUNT;
+        if is_ours { Ok(id) } else { Err(InvalidId) }
+    }
+}
+
+impl TryFrom<String> for SubmissionId {
+    type Error = InvalidId;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<SubmissionId> for String {
+    fn from(id: SubmissionId) -> Self {
+        id.to_string()
+    }
+}
+
+/// Parses the 36-character form; braces, `urn:` and the form without hyphens are refused.
+fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
+    const HYPHENATED_CHARS: usize = 36;
+    if text.len() != HYPHENATED_CHARS {
+        return Err(InvalidId);
+    }
+    Uuid::try_parse(text).map_err(|_| InvalidId)
+}
+
+/// The short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. A scope has each one once.
+///
+/// It is a number below 31^8, with the first symbol as its highest digit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Reference(String);
+pub struct Reference(u64);
 
 impl Reference {
     /// Symbols in a reference, without the dash.
     pub const SYMBOLS: usize = 8;
+    const BASE: u64 = 31;
+    /// 31^8, which is below 2^40.
+    const COUNT: u64 = 852_891_037_441;
+    const BITS: u32 = 40;
 
-    /// A reference from random bytes. Each byte gives `byte mod 32`; the one value in 32 without a symbol is skipped,
-    /// so that every symbol is equally likely. `None` if the bytes run out: with 32 bytes, less than once in 10^15
-    /// times.
-    pub fn from_random(bytes: &[u8]) -> Option<Self> {
-        let text: String = bytes
-            .iter()
-            .filter_map(|byte| SYMBOLS.get(usize::from(byte % 32)))
-            .take(Self::SYMBOLS)
+    /// A reference from random bytes. 2^64 is so much more than their count that all are equally likely, to one part in
+    /// twenty million.
+    fn from_random(bytes: [u8; 8]) -> Self {
+        Self(u64::from_be_bytes(bytes) % Self::COUNT)
+    }
+
+    /// The symbols without the dash, as records have them.
+    pub fn symbols(self) -> String {
+        let digits = (0..).take(Self::SYMBOLS).map(|place| self.0 / Self::BASE.pow(place) % Self::BASE);
+        let symbols: Vec<char> = digits
+            .filter_map(|digit| SYMBOLS.get(usize::try_from(digit).ok()?))
             .map(|symbol| char::from(*symbol))
             .collect();
-        text.parse().ok()
+        symbols.into_iter().rev().collect()
     }
 }
 
@@ -96,13 +147,14 @@ impl FromStr for Reference {
 
     /// Parses a reference as a person types it: any case, with or without the dash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let symbols: String =
-            text.chars().filter(|c| *c != '-' && *c != ' ').map(|c| c.to_ascii_uppercase()).collect();
-        let known = |c: char| u8::try_from(c).is_ok_and(|byte| SYMBOLS.contains(&byte));
-        if symbols.chars().count() == Self::SYMBOLS && symbols.chars().all(known) {
-            Ok(Self(symbols))
-        } else {
-            Err("a reference is 8 letters and digits, such as K7M2-Q9XD".to_owned())
+        let typed = text.chars().filter(|c| *c != '-' && *c != ' ').map(|c| c.to_ascii_uppercase());
+        let digits = typed.map(|c| SYMBOLS.iter().position(|symbol| char::from(*symbol) == c));
+        let digits: Option<Vec<u64>> = digits.map(|digit| u64::try_from(digit?).ok()).collect();
+        match digits {
+            Some(digits) if digits.len() == Self::SYMBOLS => {
+                Ok(Self(digits.into_iter().fold(0, |number, digit| number * Self::BASE + digit)))
+            }
+            Some(_) | None => Err("a reference is 8 letters and digits, such as K7M2-Q9XD".to_owned()),
         }
     }
 }
@@ -117,15 +169,16 @@ impl TryFrom<String> for Reference {
 
 impl From<Reference> for String {
     fn from(reference: Reference) -> Self {
-        reference.0
+        reference.symbols()
     }
 }
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.split_at_checked(Self::SYMBOLS / 2) {
+        let symbols = self.symbols();
+        match symbols.split_at_checked(Self::SYMBOLS / 2) {
             Some((left, right)) => write!(f, "{left}-{right}"),
-            None => f.write_str(&self.0),
+            None => f.write_str(&symbols),
         }
     }
 }
@@ -174,40 +227,69 @@ impl fmt::Debug for IdempotencyKey {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn an_id_has_one_spelling() {
-        let id = SubmissionId::from_random([7; 16]);
+        let id = SubmissionId::from_random([7; 24]);
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
         let bare = id.to_string().replace('-', "");
         for bad in [format!("{{{id}}}"), format!("urn:uuid:{id}"), bare, String::new()] {
-            assert_eq!(bad.parse::<SubmissionId>(), Err(NotAUuid), "{bad}");
+            assert_eq!(bad.parse::<SubmissionId>(), Err(InvalidId), "{bad}");
         }
     }
 
     #[test]
-    fn an_ids_first_byte_is_that_of_its_spelling() {
-        let id: SubmissionId = "c0ffee00-0000-4000-8000-000000000000".parse().expect("an id");
+    fn other_uuids_are_no_submission_ids() {
+        assert!("c0ffee00-0000-8000-8000-00c694446f00".parse::<SubmissionId>().is_ok(), "31^8 - 1");
+        for other in [
+            "c0ffee00-0000-4000-8000-000000000000",
+            "c0ffee00-0000-8000-c000-000000000000",
+            "c0ffee00-0000-8000-8000-00c694446f01",
+        ] {
+            assert_eq!(other.parse::<SubmissionId>(), Err(InvalidId), "{other}");
+            assert!(serde_json::from_value::<SubmissionId>(other.into()).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn first_byte_is_that_of_the_spelling() {
+        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000000".parse().expect("an id");
         assert_eq!(id.first_byte(), 0xc0);
     }
 
     #[test]
     fn a_reference_is_shown_in_two_halves_and_read_in_any_case() {
-        let reference = Reference::from_random(&[31, 0, 1, 2, 3, 4, 5, 6, 7]).expect("eight symbols");
-        assert_eq!(reference.to_string(), "2345-6789");
+        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000001".parse().expect("an id");
+        assert_eq!(id.reference().to_string(), "2222-2223");
         assert_eq!("k7m2 q9xd".parse::<Reference>().expect("well formed").to_string(), "K7M2-Q9XD");
-        assert!("K7M2-Q9X0".parse::<Reference>().is_err(), "0 is not a symbol");
-        assert!(Reference::from_random(&[31; 32]).is_none());
+        for bad in ["K7M2-Q9X0", "K7M2-Q9X", "K7M2-Q9XDD", "", "K7M2-Q9X\u{e9}"] {
+            assert!(bad.parse::<Reference>().is_err(), "{bad}");
+        }
     }
 
     #[test]
     fn a_reference_is_stored_without_its_dash() {
         let reference: Reference = "K7M2-Q9XD".parse().expect("well formed");
-        let stored = serde_json::to_value(&reference).expect("JSON");
+        let stored = serde_json::to_value(reference).expect("JSON");
         assert_eq!(stored, "K7M2Q9XD");
         assert_eq!(serde_json::from_value::<Reference>(stored).expect("a reference"), reference);
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_carries_its_reference(bytes: [u8; 24]) {
+            let id = SubmissionId::from_random(bytes);
+            let [first, second, third, fourth, fifth, sixth, seventh, eighth, ..] = bytes;
+            let drawn = [first, second, third, fourth, fifth, sixth, seventh, eighth];
+            prop_assert_eq!(id.reference(), Reference::from_random(drawn));
+            prop_assert_eq!(id.reference().to_string().parse(), Ok(id.reference()));
+            prop_assert_eq!(id.to_string().parse(), Ok(id));
+            prop_assert_eq!(id.first_byte(), bytes[8], "the first byte is a random one");
+        }
     }
 
     #[test]

@@ -29,10 +29,8 @@ use super::timestamp::Timestamp;
 /// A consumer's attempt to enter, also if it was refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
-    /// A random id.
+    /// Its id, which carries its reference.
     pub submission_id: SubmissionId,
-    /// The reference that the consumer can quote.
-    pub reference: Reference,
     /// The campaign and the environment.
     pub scope: Scope,
     /// The consumer. The record has it in its own key of the index by entrant.
@@ -226,8 +224,6 @@ pub struct ClaimedItem {
 pub struct NewSubmission {
     /// A random id.
     pub submission_id: SubmissionId,
-    /// A random reference, for the consumer to quote.
-    pub reference: Reference,
     /// The campaign and environment.
     pub scope: Scope,
     /// The consumer.
@@ -253,7 +249,6 @@ impl Submission {
     pub fn new(new: NewSubmission, status: SubmissionStatus) -> Self {
         let NewSubmission {
             submission_id,
-            reference,
             scope,
             entrant_id,
             phone,
@@ -266,7 +261,6 @@ impl Submission {
         } = new;
         Self {
             submission_id,
-            reference,
             scope,
             entrant_id,
             phone,
@@ -294,6 +288,11 @@ impl Submission {
             request_id,
             history: Vec::new(),
         }
+    }
+
+    /// The reference that the consumer can quote.
+    pub fn reference(&self) -> Reference {
+        self.submission_id.reference()
     }
 
     /// The next revision, with the same status. Adds the present state to the history, unless it is already the latest.

@@ -125,7 +125,7 @@ impl<'a> SubmissionObject<'a> {
         let id: SubmissionId = submission.submission_id;
         Self {
             id: id.to_string(),
-            reference: submission.reference.to_string(),
+            reference: submission.reference().to_string(),
             campaign: submission.scope.campaign.as_str(),
             livemode: submission.scope.environment.is_live(),
             state: status.state(),

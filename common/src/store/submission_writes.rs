@@ -112,6 +112,8 @@ pub enum WriteResult {
     Committed,
     /// Nothing was written, because of these records.
     ConditionFailed(Box<ExistingRecords>),
+    /// Nothing was written, because another submission has the reference: write it again with another id.
+    ReferenceTaken,
     /// Nothing was written, because of repeated conflicts with other writes: decide again with records read since.
     Conflict {
         /// Whether the Idempotency-Key's record is in conflict: another copy of the request is in progress.
@@ -263,11 +265,11 @@ impl SubmissionStore {
             }
             let count = self.entrants.count_update(submission, campaign.limits, checks, wrong_codes, now)?;
             items.push(transaction::update(count));
-            items.push(transaction::put(self.submissions.create_put(submission)?));
             if let Some(receipt) = submission.receipt_id {
                 let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
                 items.push(transaction::update(attach));
             }
+            items.push(transaction::put(self.submissions.create_put(submission)?));
             Ok(items)
         };
         let result =
@@ -325,6 +327,7 @@ impl SubmissionStore {
                 let same_request = matches!(reasons.first(), Some(CancellationCause::Conflict));
                 return Ok(WriteResult::Conflict { same_request });
             }
+            (true, _) if is_reference_taken(&reasons) => return Ok(WriteResult::ReferenceTaken),
             (true, true) => self.load_records(write.record_keys(), day, now).await?,
             (true, false) => state_from(&reasons, code, day)?,
         };
@@ -406,15 +409,22 @@ impl SubmissionStore {
     }
 }
 
+/// True if the last item of a transaction, the new submission, is the one that failed. Other failures are decided first.
+fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
+    let failed = |reason: &CancellationCause| matches!(reason, CancellationCause::ConditionFailed(_));
+    reasons.iter().position(failed).is_some_and(|first| first + 1 == reasons.len())
+}
+
 /// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
-/// Idempotency-Key; the code, if there is one; the entrant; the submission, which is new; the receipt, if there is one.
+/// Idempotency-Key; the code, if there is one; the entrant, unless a rejection leaves it; the receipt, if there is one; the
+/// new submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,
     day: &str,
 ) -> Result<ExistingRecords, StoreError> {
     let mut state = ExistingRecords::default();
-    let mut reasons = reasons.iter();
+    let mut reasons = reasons.split_last().map(|(_, others)| others).unwrap_or_default().iter();
     if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.idempotency = Some(idempotency_keys::read(item)?);
     }
@@ -426,8 +436,7 @@ fn state_from(
     if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.entrant = entrants::read(item, day)?;
     }
-    // Skips the new submission.
-    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.nth(1) {
+    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.receipt = Some(receipts::read(item)?);
     }
     Ok(state)

@@ -1,5 +1,4 @@
-//! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of unsettled ones by
-//! next step.
+//! The `submissions` table: every submission by its reference, with indexes by entrant, and of unsettled ones by next step.
 
 mod retention;
 mod selected;
@@ -26,18 +25,16 @@ use crate::random;
 pub use self::retention::RetentionPage;
 pub use self::selected::Selection;
 use self::unsettled::listed;
-pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
+pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED, UNSETTLED_CARRIES};
 
-/// The partition key: scope and submission id.
+/// The partition key: scope and reference, so that a reference exists once in a scope.
 pub const KEY: &str = "id";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 /// The index by entrant, newest first: partition `entrant`, sort `created_at`.
 pub const BY_ENTRANT: &str = "by-entrant";
 /// The attributes in the index by entrant, besides its keys.
-pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standing", "day"];
-/// The index by reference, for operators: partition `reference`; keys only.
-pub const BY_REFERENCE: &str = "by-reference";
+pub const BY_ENTRANT_CARRIES: [&str; 3] = ["submission_id", "standing", "day"];
 
 const READING: &str = "reading a submission";
 
@@ -62,13 +59,18 @@ struct Stored<S> {
 pub struct SubmissionSummary {
     /// The submission's id.
     pub submission_id: SubmissionId,
-    /// The submission's reference.
-    pub reference: Reference,
     /// The outcome so far.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
     /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`.
     pub day: String,
+}
+
+impl SubmissionSummary {
+    /// The reference that the consumer can quote.
+    pub fn reference(&self) -> Reference {
+        self.submission_id.reference()
+    }
 }
 
 /// The submissions.
@@ -86,7 +88,7 @@ impl Submissions {
     /// The transaction item that writes a new submission.
     pub(crate) fn create_put(&self, submission: &Submission) -> Result<Put, StoreError> {
         self.put(submission)?
-            // Ids are random; should one repeat, the first submission stays.
+            // The reference is random; the submission that has it stays.
             .condition_expression("attribute_not_exists(id)")
             .build()
             .map_err(StoreError::during("writing a submission"))
@@ -95,7 +97,7 @@ impl Submissions {
     fn put(&self, submission: &Submission) -> Result<PutBuilder, StoreError> {
         let (unsettled, next_step) = listed(submission).unzip();
         let stored = Stored {
-            id: item_key(&submission.scope, submission.submission_id),
+            id: key(&submission.scope, submission.reference()),
             entrant: submission.scope.key(submission.entrant_id.as_str()),
             unsettled,
             next_step,
@@ -121,7 +123,7 @@ impl Submissions {
     /// The condition of a transaction that a submission is as it was read.
     pub fn unchanged_check(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
         self.table
-            .check(item_key(&read.scope, read.submission_id))
+            .check(key(&read.scope, read.reference()))
             .condition_expression("revision = :read")
             .expression_attribute_values(":read", number(read.revision))
             .build()
@@ -129,9 +131,19 @@ impl Submissions {
             .map_err(StoreError::during("looking whether a submission has changed"))
     }
 
-    /// A submission of a scope; `None` if it does not exist.
+    /// A submission of a scope; `None` if it does not exist. Only the whole id opens it, not its reference alone.
     pub async fn get(&self, scope: &Scope, id: SubmissionId) -> Result<Option<Submission>, StoreError> {
-        self.get_by_key(item_key(scope, id)).await
+        let found = self.by_reference(scope, id.reference()).await?;
+        Ok(found.filter(|found| found.submission_id == id))
+    }
+
+    /// The submission of a scope with a reference. For operators: callers have to know the id.
+    pub async fn by_reference(
+        &self,
+        scope: &Scope,
+        reference: Reference,
+    ) -> Result<Option<Submission>, StoreError> {
+        self.get_by_key(key(scope, reference)).await
     }
 
     async fn get_by_key(&self, key: String) -> Result<Option<Submission>, StoreError> {
@@ -178,27 +190,6 @@ impl Submissions {
             let item = item.map_err(StoreError::during(ACTION))?;
             let key = required(read_text(&item, KEY), ACTION)?;
             found.extend(self.get_by_key(key.to_owned()).await?);
-        }
-        Ok(found)
-    }
-
-    /// The submissions with this reference, in any scope: rarely more than one.
-    pub async fn by_reference(&self, reference: &Reference) -> Result<Vec<Submission>, StoreError> {
-        const ACTION: &str = "looking a reference up";
-        let reply = self
-            .table
-            .query(BY_REFERENCE)
-            .key_condition_expression("#reference = :reference")
-            .expression_attribute_names("#reference", "reference")
-            .expression_attribute_values(":reference", text(reference.clone()))
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        let mut found = Vec::new();
-        for item in reply.items.unwrap_or_default() {
-            if let Some(key) = read_text(&item, KEY) {
-                found.extend(self.get_by_key(key.to_owned()).await?);
-            }
         }
         Ok(found)
     }
@@ -280,9 +271,12 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     VERSION.check(&item, READING)?;
     let stored: Stored<Submission> = from_item(item).map_err(StoreError::during(READING))?;
-    let Stored { entrant, mut submission, .. } = stored;
+    let Stored { id: stored_key, entrant, mut submission, .. } = stored;
     let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
     submission.entrant_id = required(id, READING)?;
+    if stored_key != key(&submission.scope, submission.reference()) {
+        return Err(StoreError::new(READING, "its key is not that of its scope and id"));
+    }
     Ok(submission)
 }
 
@@ -292,6 +286,7 @@ pub(crate) fn is_refusal(item: &Item) -> bool {
     read_number(item, "revision") == Some(0) && state == Some(State::Rejected.as_str())
 }
 
-fn item_key(scope: &Scope, id: SubmissionId) -> String {
-    scope.key(id)
+/// The key of the record of a submission.
+pub fn key(scope: &Scope, reference: Reference) -> String {
+    scope.key(reference.symbols())
 }

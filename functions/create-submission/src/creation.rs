@@ -17,7 +17,6 @@ use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
 use common::domain::submission::{Consent, NewSubmission, State, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
-use common::random;
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
 use common::store::codes::CodeKey;
 use common::store::idempotency_keys::IdempotencyRecord;
@@ -63,7 +62,6 @@ impl<'a> Creation<'a> {
         let keeps_person = keeps_person(&api.campaign, api.received_at);
         let new = NewSubmission {
             submission_id: *submission_id,
-            reference: random::reference(),
             scope: api.scope.clone(),
             entrant_id: consumer.id.clone(),
             phone: keeps_person.then(|| phone.clone()),
@@ -91,19 +89,20 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Creates the submission, or finds the earlier one that answers the request.
-    pub(crate) async fn run(&self) -> Result<Answer, Error> {
+    /// Creates the submission, or finds the earlier one that answers the request. `None` if another submission has its
+    /// reference.
+    pub(crate) async fn run(&self) -> Result<Option<Answer>, Error> {
         let Self { service, store, api, new, .. } = self;
         service.verifier().cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
         if let Err(unmet) = self.request.check(&api.campaign) {
-            return self.replay_or(unmet).await;
+            return self.replay_or(unmet).await.map(Some);
         }
         let mut known = KnownRecords::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
         let mut conflicts = 0;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
             if let Some(record) = known.take_idempotency() {
-                return self.replay_key(record).await;
+                return self.replay_key(record).await.map(Some);
             }
             let checks = self.check_receipt(&code, &mut known).await?;
             let entrant = &known.records.entrant;
@@ -114,7 +113,8 @@ impl<'a> Creation<'a> {
                 Decision::Admit => self.enter(&code, checks, &mut known).await?,
             };
             match next {
-                Next::Answer(answer) => return Ok(*answer),
+                Next::Answer(answer) => return Ok(Some(*answer)),
+                Next::OtherId => return Ok(None),
                 Next::Load => known.load().await?,
                 Next::Conflict { same_request } => {
                     conflicts += 1;
@@ -320,6 +320,8 @@ fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
 /// The next move after a decision.
 enum Next {
     Answer(Box<Answer>),
+    /// Make the submission again with another id.
+    OtherId,
     /// Decide again with the records that a failed condition returned.
     Retry,
     /// Decide again after reading all records.
@@ -350,6 +352,7 @@ fn next(
             known.replace(*records, source);
             Ok(Next::Retry)
         }
+        WriteResult::ReferenceTaken => Ok(Next::OtherId),
         WriteResult::Conflict { same_request } => Ok(Next::Conflict { same_request }),
     }
 }

@@ -53,7 +53,7 @@ impl Endpoint for CreateSubmission {
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
             .with_subject(submission.submission_id)
-            .with_reference(&submission.reference);
+            .with_reference(&submission.reference());
         let reply = if answer.is_idempotent_replay() { reply.idempotent_replayed() } else { reply };
         Ok(reply.with_log_fields(answer.log_fields))
     }

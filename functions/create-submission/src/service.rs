@@ -122,10 +122,16 @@ impl SubmissionService {
         let started = Instant::now();
         let creating = async {
             let version = self.secrets.version_for_phones().await?;
-            let request = IdentifiedRequest::new(request, &api.scope, &version.secret);
-            let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
-            let answer = Creation::new(self, api, &request).run().await?;
-            Ok((answer, request.consumer.phone))
+            let mut request = request;
+            loop {
+                let identified = IdentifiedRequest::new(request, &api.scope, &version.secret);
+                let identified = identified.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
+                if let Some(answer) = Creation::new(self, api, &identified).run().await? {
+                    return Ok((answer, identified.consumer.phone));
+                }
+                // Another submission of the scope has this reference.
+                request = identified.request;
+            }
         };
         let in_time = timeout_at(api.deadline, Box::pin(creating)).await;
         let (answer, phone) = in_time.unwrap_or_else(|_| Err(Error::late()))?;

@@ -31,6 +31,6 @@ impl Endpoint for GetSubmission {
             request.received_at,
         );
         let reply = Reply::ok(&object)?.with_subject(submission.submission_id);
-        Ok(reply.with_reference(&submission.reference))
+        Ok(reply.with_reference(&submission.reference()))
     }
 }

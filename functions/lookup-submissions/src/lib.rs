@@ -75,7 +75,7 @@ impl Endpoint for LookupSubmissions {
         )?;
         let entry = |recent: SubmissionSummary| LookupEntry {
             id: recent.submission_id.to_string(),
-            reference: recent.reference.to_string(),
+            reference: recent.reference().to_string(),
             date: recent.day,
             display_status: recent.status.display_status(),
             message: campaign.messages.text(recent.status.message_key(), request.language()),

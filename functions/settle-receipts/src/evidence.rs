@@ -69,7 +69,7 @@ impl SettleReceipts {
             let found = store.submissions().get(scope, earlier).await?;
             match found.filter(|found| found.status.state() != State::Rejected) {
                 Some(found) => {
-                    let summary = format!("submission {} sent the same photo", found.reference);
+                    let summary = format!("submission {} sent the same photo", found.reference());
                     let anomaly = Some(Anomaly { summary, excerpt: None });
                     let findings = Findings { anomaly, ..Findings::default() };
                     return Ok(StepOutcome {

@@ -12,8 +12,7 @@ use serde_json::json;
 /// A submission whose receipt is due to be looked up.
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
     Submission {
-        submission_id: SubmissionId::from_random([1; 16]),
-        reference: "K7M2-Q9XD".parse().expect("a reference"),
+        submission_id: SubmissionId::from_random([1; 24]),
         scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
         entrant_id: EntrantId::default(),
         phone: None,

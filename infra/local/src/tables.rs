@@ -118,12 +118,11 @@ pub const TABLES: &[Table] = &[
                 sort: Some(("created_at", ScalarAttributeType::N)),
                 carries: &submissions::BY_ENTRANT_CARRIES,
             },
-            Index { name: submissions::BY_REFERENCE, key: "reference", sort: None, carries: &[] },
             Index {
                 name: submissions::UNSETTLED,
                 key: "unsettled",
                 sort: Some((submissions::NEXT_STEP, ScalarAttributeType::S)),
-                carries: &[],
+                carries: &submissions::UNSETTLED_CARRIES,
             },
         ],
     },

@@ -297,8 +297,8 @@ async fn there_is_nothing_but_what_the_page_needs() {
         "chai-bora-2026/campaign",
         "chai-bora-2026/test/",
         "chai-bora-2026/test/campaign/",
-        "chai-bora-2026/test/receipts/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
-        "chai-bora-2026/test/submissions/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
+        "chai-bora-2026/test/receipts/5d2f7c1e-0b64-8a8e-9f3d-7c6e0d3407c3",
+        "chai-bora-2026/test/submissions/5d2f7c1e-0b64-8a8e-9f3d-7c6e0d3407c3",
         "sample-events/test/campaign",
         "",
     ] {

@@ -138,7 +138,7 @@ fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(
     let message = format!(
         "you decided {} yourself, so nothing was changed; ask a second person to reopen it, with their own AWS identity and \
          name",
-        before.reference
+        before.reference()
     );
     Err(Failure::new("second_person_needed", message))
 }
@@ -218,7 +218,7 @@ async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()
 }
 
 pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {
-    let reference = &submission.reference;
+    let reference = &submission.reference();
     let (code, message) = match refused {
         NotCorrectable::NotSettled => {
             ("not_settled", "it is not settled; accept or reject it with `ops submission settle`")

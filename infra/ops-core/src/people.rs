@@ -130,7 +130,8 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     let Some(open) = held.unsettled().next() else { return Ok(()) };
     let message = format!(
         "{} of {} is not settled and needs the phone; run this again once it is",
-        open.reference, held.scope
+        open.reference(),
+        held.scope
     );
     Err(Failure::new("submission_unsettled", message))
 }

@@ -23,18 +23,21 @@ const MAX_CONCURRENCY: usize = 16;
 /// Submissions of a phone to list, at most: one page of the index.
 const MAX_PER_PHONE: u16 = 1_000;
 
-/// Finds the submissions with an id or a reference, in every campaign and both environments.
+/// Finds the submissions with an id or a reference, in every campaign and both environments. A scope has a reference once, so
+/// there are rarely two.
 ///
 /// # Errors
 /// When the text is neither, nothing is found, or a table does not answer.
 pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failure> {
     let found = if let Ok(id) = name.parse::<SubmissionId>() {
-        by_id(tables, id).await?.into_iter().collect()
+        let mut found = by_reference(tables, id.reference()).await?;
+        found.retain(|found| found.submission_id == id);
+        found
     } else if let Ok(reference) = name.parse::<Reference>() {
-        tables.store.submissions().by_reference(&reference).await?
+        by_reference(tables, reference).await?
     } else {
-        let message = "this is neither a submission's id (a UUID) nor a reference such as K7M2-Q9XD; check what was \
-                       pasted";
+        let message =
+            "this is neither a submission's id nor a reference such as K7M2-Q9XD; check what was pasted";
         return Err(Failure::new("name_invalid", message));
     };
     if found.is_empty() { Err(unknown()) } else { Ok(found) }
@@ -53,21 +56,19 @@ pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failu
     }
 }
 
-/// Finds the submission with an id, in any scope.
-async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, Failure> {
+/// The submissions with a reference, of every campaign and both environments: a consumer quotes it without them.
+///
+/// # Errors
+/// When a table does not answer.
+pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Result<Vec<Submission>, Failure> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns.into_iter().flat_map(|campaign| {
         Environment::ALL.map(|environment| Scope { campaign: campaign.slug.clone(), environment })
     });
     let submissions = tables.store.submissions();
-    let looks = scopes.map(|scope| async move { submissions.get(&scope, id).await });
-    let mut found = stream::iter(looks).buffer_unordered(MAX_CONCURRENCY);
-    while let Some(submission) = found.try_next().await? {
-        if submission.is_some() {
-            return Ok(submission);
-        }
-    }
-    Ok(None)
+    let reads = scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
+    let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn unknown() -> Failure {
@@ -129,19 +130,6 @@ pub async fn of_code(
     let claim = tables.codes().get(scope, key).await?.and_then(|record| record.claim);
     let Some(claim) = claim else { return Ok(None) };
     Ok(tables.store.submissions().get(scope, claim.submission_id).await?)
-}
-
-/// The submissions of a scope with a reference.
-///
-/// # Errors
-/// When a table does not answer.
-pub async fn of_reference(
-    tables: &Tables,
-    scope: &Scope,
-    reference: &Reference,
-) -> Result<Vec<Submission>, Failure> {
-    let found = tables.store.submissions().by_reference(reference).await?;
-    Ok(found.into_iter().filter(|found| found.scope == *scope).collect())
 }
 
 /// Lists a scope's unsettled submissions, longest waiting first.

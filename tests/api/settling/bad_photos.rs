@@ -122,7 +122,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     );
     let anomaly =
         kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
-    assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference));
+    assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference()));
     // After an operator rejects both, the file counts as new.
     let store =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");

@@ -45,7 +45,7 @@ async fn a_submission_is_read_by_its_own_scope_alone() {
     for other in others {
         let hidden = other.get(&path).await;
         assert_eq!(hidden.refusal(), (404, "not_found".to_owned(), None));
-        let none = other.get("/api/v1/submissions/00000000-0000-4000-8000-000000000000").await;
+        let none = other.get("/api/v1/submissions/00000000-0000-8000-8000-000000000000").await;
         assert_eq!(hidden.redacted(), none.redacted(), "as if there were none");
     }
 }

@@ -82,7 +82,8 @@ async fn seed(campaign: &TestCampaign, original: &Item, count: u32) {
 /// The record of an entry that was made through the API.
 async fn original(campaign: &TestCampaign) -> Item {
     let sent = campaign.submit(&phone(1), &campaign.code(0)).await;
-    let key = campaign.scope(Environment::Test).key(id_of(&sent));
+    let id: SubmissionId = id_of(&sent).parse().expect("an id");
+    let key = submissions::key(&campaign.scope(Environment::Test), id.reference());
     let table = campaign.service.env.required(submissions::VARIABLE).expect("the stack sets it");
     let get = campaign.service.dynamodb().get_item().table_name(table);
     let found = get.key(submissions::KEY, AttributeValue::S(key)).send().await.expect("it answers");
@@ -92,9 +93,8 @@ async fn original(campaign: &TestCampaign) -> Item {
 fn copy(original: &Item, scope: &Scope, id: SubmissionId, [entrant, phone]: [&str; 2]) -> Item {
     let mut copy = original.clone();
     for (name, text) in [
-        (submissions::KEY, scope.key(id)),
+        (submissions::KEY, submissions::key(scope, id.reference())),
         ("submission_id", id.to_string()),
-        ("reference", random::reference().to_string()),
         ("entrant", entrant.to_owned()),
         ("phone", phone.to_owned()),
     ] {

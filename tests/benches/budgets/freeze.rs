@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::entrant_id::EntrantId;
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
 use common::random;
@@ -62,13 +63,12 @@ async fn fill(world: &World, entries: u32) {
     let original = scanned.items().first().expect("the entry").clone();
     // After the scope.
     let entrant = text(&original, "entrant").rsplit('#').next().expect("an id").to_owned();
-    let names = [text(&original, "submission_id"), text(&original, "reference"), entrant];
+    let id: SubmissionId = text(&original, "submission_id").parse().expect("an id");
+    let names = [id.to_string(), id.reference().symbols(), entrant];
     let copies = (1..entries).map(|_| {
-        let others = [
-            random::submission_id().to_string(),
-            random::reference().to_string().replace('-', ""),
-            EntrantId::tombstone(random::bytes()).as_str().to_owned(),
-        ];
+        let id = random::submission_id();
+        let entrant = EntrantId::tombstone(random::bytes()).as_str().to_owned();
+        let others = [id.to_string(), id.reference().symbols(), entrant];
         records::copy(&original, &names, &others)
     });
     records::put_all(&client, &table, copies).await;

@@ -91,13 +91,8 @@ pub(crate) async fn put_all(client: &Client, table: &str, items: impl Iterator<I
 
 /// Phone, code, id, reference and Idempotency-Key of a copy.
 fn names(number: u32) -> [String; 5] {
-    [
-        phone(number),
-        format!("minted#{number}"),
-        random::submission_id().to_string(),
-        random::reference().to_string().replace('-', ""),
-        fresh_key(),
-    ]
+    let id = random::submission_id();
+    [phone(number), format!("minted#{number}"), id.to_string(), id.reference().symbols(), fresh_key()]
 }
 
 /// The item of a table that contains one of the names.

@@ -14,8 +14,7 @@ impl Submission {
     /// A submission during a request to its partner.
     pub(crate) fn example() -> Self {
         Self {
-            submission_id: SubmissionId::from_random([1; 16]),
-            reference: "K7M2-Q9XD".parse().expect("a reference"),
+            submission_id: SubmissionId::from_random([1; 24]),
             scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
             entrant_id: EntrantId::from_record("0123456789abcdef0123456789abcdef"),
             phone: None,

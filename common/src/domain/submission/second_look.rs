@@ -63,9 +63,9 @@ mod tests {
     use crate::domain::submission::{OperatorDecision, ReviewStatus, SubmissionStatus};
 
     fn accepted(number: u32, decision: Option<OperatorDecision>) -> Submission {
-        let mut id = [0; 16];
+        let mut id = [0; 24];
         let [a, b, c, d] = number.to_be_bytes();
-        id[..4].copy_from_slice(&[a, b, c, d]);
+        id[8..12].copy_from_slice(&[a, b, c, d]);
         let status = SubmissionStatus {
             review_status: Some(ReviewStatus::Verified),
             ..SubmissionStatus::accepted(1, None)

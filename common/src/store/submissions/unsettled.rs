@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{KEY, Submissions, item_key};
+use super::{KEY, Submissions, key};
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
 use crate::domain::scope::{Environment, Scope};
@@ -16,9 +16,12 @@ use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 
-/// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]; keys only. Each partition is
-/// sorted by campaign, so that a busy campaign cannot hide the others.
+/// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]. Each partition is sorted by
+/// campaign, so that a busy campaign cannot hide the others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
+const SUBMISSION_ID: &str = "submission_id";
+/// The attribute in that index, besides its keys.
+pub const UNSETTLED_CARRIES: [&str; 1] = [SUBMISSION_ID];
 /// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
 /// The attribute with the number of failed reads of a submission.
@@ -244,13 +247,13 @@ impl Submissions {
         speedup: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
-        let Some(item) = self.table.get(item_key(scope, id), ACTION).await? else { return Ok(()) };
+        let Some(item) = self.table.get(key(scope, id.reference()), ACTION).await? else { return Ok(()) };
         let Some(due) = parse_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
         let later = now.after(speedup.apply(unreadable_backoff(reads)));
         let update = self
             .table
-            .update_item(item_key(scope, id))
+            .update_item(key(scope, id.reference()))
             .update_expression("SET #next_step = :later, #reads = :reads")
             .condition_expression("#next_step = :seen")
             .expression_attribute_names("#next_step", NEXT_STEP)
@@ -281,10 +284,13 @@ fn read_due(item: &Item) -> Option<DueSubmission> {
 }
 
 fn parse_due(item: &Item) -> Option<DueSubmission> {
-    let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
+    let stored_key = read_text(item, KEY)?;
+    let (scope, _) = Scope::split_key(stored_key)?;
+    let submission_id: SubmissionId = read_text(item, SUBMISSION_ID)?.parse().ok()?;
     let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
     let next_step_at = Timestamp::from_millis(millis.parse().ok()?);
-    Some(DueSubmission { submission_id: id.parse().ok()?, scope, next_step_at })
+    let is_its_key = stored_key == key(&scope, submission_id.reference());
+    is_its_key.then_some(DueSubmission { scope, submission_id, next_step_at })
 }
 
 /// The sort key of an unsettled submission. The time is padded to the digits that the next 30,000 years need.

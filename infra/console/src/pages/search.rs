@@ -166,7 +166,7 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResu
                 }),
             ]))
             @let rows: Vec<_> = submissions.iter().map(|one| vec![
-                html! { a href=(path_of_submission(one.submission_id)) { (one.reference) } },
+                html! { a href=(path_of_submission(one.submission_id)) { (one.reference()) } },
                 status(&one.status),
                 html! { (one.status.message_key()) },
                 html! { (one.day) },
@@ -229,7 +229,7 @@ fn service_code(scope: &Scope, code: &CodeOfScope) -> Markup {
                 @match claim {
                     Some(claim) => a href=(path_of_submission(claim.submission_id)) {
                         @match submission {
-                            Some(submission) => (submission.reference),
+                            Some(submission) => (submission.reference()),
                             None => (claim.submission_id),
                         }
                     },

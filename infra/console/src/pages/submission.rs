@@ -115,7 +115,7 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
         }
         p.soft { "A look is recorded in the audit log." }
     };
-    let title = format!("Submission {}", submission.reference);
+    let title = format!("Submission {}", submission.reference());
     Ok(Page::new(&title, Section::None).in_scope(&submission.scope).render(content))
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup
     for one in found {
         let zone = tables.campaign(&one.scope.campaign).await?.timezone;
         rows.push(vec![
-            html! { a href=(path_of_submission(one.submission_id)) { (one.reference) } },
+            html! { a href=(path_of_submission(one.submission_id)) { (one.reference()) } },
             html! { (one.scope.campaign) " " (environment(one.scope.environment)) },
             html! { (phones::shown(tables, one, false).await?) },
             status(&one.status),

@@ -127,7 +127,6 @@ async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), Demo
         let submission_id = random::submission_id();
         let new = NewSubmission {
             submission_id,
-            reference: random::reference(),
             scope: scope.clone(),
             phone: secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
             entrant_id: secret.consumer(scope, phone).id,

@@ -142,7 +142,6 @@ impl Seeds {
         let region = usize::try_from(self.below(9)).ok().and_then(|index| REGIONS.get(index));
         Ok(NewSubmission {
             submission_id,
-            reference: random::reference(),
             phone: version.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
             entrant_id: version.secret.consumer(&scope, phone).id,
             scope,

@@ -88,7 +88,7 @@ pub(super) async fn read(
 impl PeriodEntries {
     fn add(&mut self, submission: &Submission, from: Timestamp, to: Timestamp) -> Result<(), Failure> {
         let Some(accepted_at) = submission.accepted_at() else {
-            self.unsettled.push(submission.reference.clone());
+            self.unsettled.push(submission.reference().clone());
             return Ok(());
         };
         let count = NonZeroU64::new(submission.status.entries().into());
@@ -101,7 +101,7 @@ impl PeriodEntries {
         day.submissions += 1;
         day.entries = day.entries.saturating_add(count.get());
         let (entrant, reference) =
-            (submission.entrant_id.as_str().as_bytes(), submission.reference.to_string());
+            (submission.entrant_id.as_str().as_bytes(), submission.reference().to_string());
         self.entries.add(entrant, &reference, count).map_err(|error| not_frozen(&error))
     }
 }

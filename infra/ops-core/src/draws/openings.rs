@@ -132,7 +132,7 @@ pub(crate) async fn erase_person(
         }
     }
     let references: HashSet<_> =
-        held.submissions.iter().map(|(submission, _)| submission.reference.to_string()).collect();
+        held.submissions.iter().map(|(submission, _)| submission.reference().to_string()).collect();
     let is_theirs = |opening: &Opening| opening.references().iter().any(|one| references.contains(one));
     for draw in draws_since(tables, &held.scope, made_at, now).await? {
         erase(tables, env, &held.scope, &draw, is_theirs).await?;

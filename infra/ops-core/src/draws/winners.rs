@@ -207,8 +207,8 @@ impl<'a> Winners<'a> {
         let reference =
             self.openings.get(&row).and_then(|opening| opening.references().first()?.parse().ok());
         let Some(reference) = reference else { return Ok(RowEntrant::Gone(SkipReason::Erased)) };
-        let found = self.tables.store.submissions().by_reference(&reference).await?;
-        let Some(submission) = found.into_iter().find(|submission| submission.scope == *self.scope) else {
+        let found = self.tables.store.submissions().by_reference(self.scope, reference).await?;
+        let Some(submission) = found else {
             return Ok(RowEntrant::Gone(SkipReason::PhoneDeleted));
         };
         Ok(match self.tables.secrets().phone_of(&submission).await? {

@@ -72,7 +72,7 @@ pub(super) fn submission(submission: &Submission, phone: Option<String>, zone: T
     let decided_at = decision.as_ref().map(|decision| decision.at);
     vec![
         json!(submission.submission_id),
-        json!(submission.reference.to_string()),
+        json!(submission.reference().to_string()),
         json!(scope.campaign),
         json!(scope.environment.to_string()),
         json!(submission.entrant_id.as_str()),
@@ -121,7 +121,7 @@ pub(super) fn entrant(
         json!(entrant.entries),
         utc(entrant.blocked_since),
         local(entrant.blocked_since, zone),
-        json!(latest.map(|latest| latest.reference.to_string())),
+        json!(latest.map(|latest| latest.reference().to_string())),
         json!(latest.map(|latest| latest.status.state())),
         json!(latest.and_then(|latest| latest.region.as_ref())),
         utc(latest_at),

@@ -67,7 +67,7 @@ mod tests {
     fn answer(number: u8) -> ReviewDecision {
         let verdict = Verdict::Reject(MessageKey::ReceiptUnreadable);
         ReviewDecision {
-            submission_id: SubmissionId::from_random([number; 16]),
+            submission_id: SubmissionId::from_random([number; 24]),
             revision: 0,
             is_second_look: false,
             verdict,

@@ -86,7 +86,7 @@ impl Shown<'_> {
         let decision =
             |decision: &OperatorDecision| format!("at {} {}", self.time(decision.at), said(decision));
         vec![
-            ("ref", submission.reference.to_string()),
+            ("ref", submission.reference().to_string()),
             ("id", submission.submission_id.to_string()),
             ("campaign", scope.campaign.to_string()),
             ("environment", scope.environment.to_string()),
@@ -239,7 +239,7 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
     );
     json!({
         "id": submission.submission_id,
-        "ref": submission.reference.to_string(),
+        "ref": submission.reference().to_string(),
         "campaign": scope.campaign,
         "environment": scope.environment,
         "phone": phone,

@@ -58,7 +58,7 @@ impl Story {
         }));
         Self {
             id: submission.submission_id.to_string(),
-            reference: submission.reference.to_string(),
+            reference: submission.reference().to_string(),
             request_id: submission.request_id.clone(),
             zone,
             events,

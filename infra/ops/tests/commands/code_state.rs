@@ -99,7 +99,7 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
             "state": state, "is_void": false, "batch": "packs", "origin": "minted", "batch_status": "active",
             "prize": "A mug",
             "submission": {
-                "id": submission.submission_id, "reference": submission.reference,
+                "id": submission.submission_id, "reference": submission.reference(),
                 "created_at": "2026-03-01T00:00:00.000Z", "phone": "+2557•••••678",
             },
         });
@@ -107,7 +107,8 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
         let text = fixture.stack.fine(&code("show", &[&typed])).await;
         let of_submission = format!(
             "submission  {} ({}) of +2557•••••678, 2026-03-01 03:00:00 Africa/Dar_es_Salaam",
-            submission.reference, submission.submission_id
+            submission.reference(),
+            submission.submission_id
         );
         for shown in ["batch       packs (minted, active)", &format!("state       {message}"), &of_submission]
         {

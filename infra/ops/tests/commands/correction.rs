@@ -55,7 +55,7 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
     minted(&stack, None).await;
     let entered = accepted(&stack, None).await;
     assert_eq!(counts(&stack, &entered).await, (1, 1, 2));
-    let reference = entered.reference.to_string();
+    let reference = entered.reference().to_string();
     let ended = stack.run(&on("revoke", &reference, &[])).await;
     assert_eq!(
         (ended.code, ended.out),

@@ -195,7 +195,7 @@ async fn a_submissions_story_tells_what_happened_in_order() {
     let waiting = with_receipt(&stack, photo(None), from).await;
     let id = waiting.submission_id.to_string();
     stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
-    let story = stack.json(&["submission", "story", &waiting.reference.to_string()]).await;
+    let story = stack.json(&["submission", "story", &waiting.reference().to_string()]).await;
     let told = story["submissions"][0].clone();
     assert_eq!((&told["id"], &told["request_id"]), (&json!(id), &json!("shop-4711")));
     let events = told["events"].as_array().expect("events").iter();

@@ -203,12 +203,12 @@ async fn an_entrant_gets_the_opening_of_their_row() {
     let asking = entered(&stack, "0711000004", 5).await;
     let other = entered(&stack, "0711000004", 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    let reference = asking.reference.to_string();
+    let reference = asking.reference().to_string();
     let told = stack.json(&["draw", "opening", &reference]).await;
     let opening = &told["openings"][0];
     let text = opening["opening"].as_str().expect("text");
     assert!(text.starts_with("svc-draw-entry-v1\n"), "{text}");
-    assert!(text.contains(&reference) && text.contains(&other.reference.to_string()), "{text}");
+    assert!(text.contains(&reference) && text.contains(&other.reference().to_string()), "{text}");
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     let row = usize::try_from(opening["row"].as_u64().expect("a row")).expect("few");
     let line = entries.lines().nth(row).expect("a line");

@@ -57,7 +57,7 @@ async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_c
     assert!(heading.starts_with("\u{feff}id,ref,campaign,environment,entrant_id,phone,state,"), "{heading}");
     let rows: Vec<_> = lines.collect();
     assert_eq!(rows.len(), 3);
-    let row = rows.iter().find(|row| row.contains(&winner.reference.to_string())).expect("the winner");
+    let row = rows.iter().find(|row| row.contains(&winner.reference().to_string())).expect("the winner");
     assert!(row.starts_with(&format!("{},", winner.submission_id)), "{row}");
     for cell in [
         ",'+2557•••••678,accepted,,entered,instant_win,,2,A kettle,2026-03-01,",
@@ -97,7 +97,7 @@ async fn a_manifest_says_what_the_file_holds_and_only_the_operator_can_read_eith
 #[tokio::test]
 async fn submissions_are_picked_by_time_and_state() {
     let (stack, [winner, later, open]) = with_three().await;
-    let [winner, later, open] = [winner, later, open].map(|submission| submission.reference.to_string());
+    let [winner, later, open] = [winner, later, open].map(|submission| submission.reference().to_string());
     // The campaign's day begins at 21:00 UTC.
     for (number, (options, expected)) in [
         (&[][..], vec![&winner, &later, &open]),
@@ -132,7 +132,7 @@ async fn entrants_come_with_their_counts_and_their_latest_submission() {
     let (entered, blocked): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["blocked_since"].is_null());
     let (entered, blocked) = (entered[0], blocked[0]);
     assert_eq!((&entered["submissions"], &entered["entries"]), (&json!(3), &json!(4)));
-    assert_eq!(entered["latest_ref"], json!(later.reference.to_string()));
+    assert_eq!(entered["latest_ref"], json!(later.reference().to_string()));
     assert_eq!(entered["phone"], "+2557•••••678");
     assert_eq!((&blocked["phone"], &blocked["submissions"]), (&json!(null), &json!(0)));
 

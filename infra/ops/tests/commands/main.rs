@@ -22,7 +22,6 @@ mod numbers;
 mod person;
 mod person_file;
 mod phone;
-mod records;
 mod review;
 mod reviewing;
 mod roles;

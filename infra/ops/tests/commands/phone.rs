@@ -129,7 +129,7 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
         "submissions_total": 1, "left_total": 19, "open_receipts": 0, "blocked": null, "unblocked": null,
         "throttled_until": null,
         "submissions": [{
-            "id": id, "reference": submission.reference, "state": "accepted", "message_key": "entered",
+            "id": id, "reference": submission.reference(), "state": "accepted", "message_key": "entered",
             "day": "2026-03-01",
         }],
     });

@@ -19,6 +19,7 @@ use common::domain::submission::{
 use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
+use common::store::submissions::key;
 use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
@@ -416,7 +417,7 @@ async fn a_record_that_cannot_be_read_keeps_nobody_from_the_next() {
     let later_version = client
         .update_item()
         .table_name("submissions")
-        .key("id", AttributeValue::S(format!("chai-bora-2026#live#{damaged}")))
+        .key("id", AttributeValue::S(key(&chai(Environment::Live), damaged.reference())))
         .update_expression("SET record_version = :later")
         .expression_attribute_values(":later", AttributeValue::N("99".to_owned()));
     later_version.send().await.expect("it answers");

@@ -168,7 +168,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
     let id = left(stack, 0).await;
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
     write(stack, &submission(random::submission_id(), won, None), None).await;
-    let in_a_draw = entered(stack, "0711000002", 1).await.reference;
+    let in_a_draw = entered(stack, "0711000002", 1).await.reference();
     let winner = format!("{CAMPAIGN} --draw draw-{turn} --winner");
     vec![
         format!("submission show {id} --show-phone"),

@@ -63,7 +63,7 @@ async fn the_help_of_a_command_that_reads_whole_tables_says_so() {
     }
 }
 
-const ID: &str = "6f6a1a55-0000-4000-8000-000000000000";
+const ID: &str = "6f6a1a55-0000-8000-8000-000000000000";
 
 #[tokio::test]
 async fn what_is_not_understood_exits_with_2_also_as_json() {

@@ -110,7 +110,7 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
     let breakers = Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let mut grants = Vec::new();
     for number in 1..=7 {
-        let id = SubmissionId::from_random([number; 16]);
+        let id = SubmissionId::from_random([number; 24]);
         match breakers.acquire(&scope, id, false, now).await.expect("it answers") {
             Permit::Granted(grant) => grants.push(grant),
             Permit::CircuitOpen { .. } => panic!("it is closed"),
@@ -135,7 +135,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
     let env = &campaign.service.env;
     let environment = || Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let (one, other) = (environment(), environment());
-    let id = |number: u8| SubmissionId::from_random([number; 16]);
+    let id = |number: u8| SubmissionId::from_random([number; 24]);
     let is_granted = async |breakers: &Breakers, now| {
         let permit = breakers.acquire(&scope, id(9), false, now).await.expect("it answers");
         matches!(permit, Permit::Granted(_))

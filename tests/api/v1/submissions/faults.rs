@@ -14,6 +14,7 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::partners::judged_by;
 use service_tests::proxy::Fault;
+use service_tests::receipts::id_of;
 use service_tests::service::Service;
 use tokio::time::Instant;
 
@@ -26,6 +27,31 @@ async fn conflicts_are_tried_again_until_they_pass() {
     proxy.play([Fault::Conflict(0), Fault::Conflict(1)]);
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
     assert_eq!(proxy.faults_left(), 0, "every fault was played");
+}
+
+#[tokio::test]
+async fn taken_reference_leads_to_another_id() {
+    let (service, proxy) = Service::behind_proxy().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for (code, expected) in [(campaign.code(0), "entered"), ("WRONG".to_owned(), "invalid")] {
+        proxy.play([Fault::ReferenceTaken, Fault::ReferenceTaken]);
+        let reply = campaign.submit(&phone(1), &code).await;
+        assert_eq!(reply.field("message_key"), expected, "{}", reply.text);
+        assert_eq!(proxy.faults_left(), 0, "every fault was played");
+        let id = id_of(&reply);
+        let read = campaign.test("GET", &format!("/api/v1/submissions/{id}")).send().await;
+        assert_eq!((read.field("ref"), read.field("message_key")), (reply.field("ref"), json!(expected)));
+    }
+    let listed = campaign.lookup(&phone(1)).send().await;
+    // Each reference that was taken has a record of its own, besides those of the two answers.
+    let refs: BTreeSet<_> = listed
+        .field("submissions")
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["ref"].to_string())
+        .collect();
+    assert_eq!((refs.len(), listed.field("total_entries")), (6, json!(1)));
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use common::domain::ids::SubmissionId;
+use common::random;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
@@ -60,6 +62,21 @@ async fn a_refused_consumer_is_read_as_created() {
             "created_at": "[time]", "updated_at": "[time]",
         }])
     );
+}
+
+#[tokio::test]
+async fn a_guessed_id_with_a_true_ref_is_not_found() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    let id: SubmissionId = id_of(&created).parse().expect("an id");
+    assert_eq!(created["ref"], id.reference().to_string());
+    let digit = if id.to_string().starts_with('0') { "1" } else { "0" };
+    let guessed = format!("{digit}{}", id.to_string().split_at(1).1);
+    assert_eq!(guessed.parse::<SubmissionId>().expect("an id").reference(), id.reference());
+    for other in [guessed, random::receipt_id().to_string(), id.reference().to_string()] {
+        let reply = read(&campaign, &other).await;
+        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), (404, "not_found"), "{other}");
+    }
 }
 
 #[tokio::test]

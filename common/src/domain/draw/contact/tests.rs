@@ -17,7 +17,7 @@ fn drawn() -> Contact {
         place: 1,
         row: 7,
         reference: "K7M2Q9XD".parse().ok(),
-        submission_id: Some(SubmissionId::from_random([7; 16])),
+        submission_id: Some(SubmissionId::from_random([7; 24])),
         region: Some("Mwanza".to_owned()),
         masked_phone: Some("+2557•••••678".to_owned()),
         steps: vec![step(ContactEvent::Drawn)],

@@ -30,13 +30,13 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     let code = item.code();
     let entries = usual_entries(campaign, submission);
     html! {
-        article.card hidden data-id=(id) data-ref=(submission.reference) data-direct=[(is_direct && entries.is_some()).then_some("yes")]
+        article.card hidden data-id=(id) data-ref=(submission.reference()) data-direct=[(is_direct && entries.is_some()).then_some("yes")]
             data-entries=[entries]
             data-code=[code.as_ref().map(|code| code.as_str())] aria-labelledby={ "title-" (id) } {
             figure.photo tabindex="0" aria-label="Photo of the receipt" { (photo(item, screen)) }
             div.facts-of-card {
                 h2 id={ "title-" (id) } tabindex="-1" {
-                    (submission.reference) " " (environment(submission.scope.environment))
+                    (submission.reference()) " " (environment(submission.scope.environment))
                     @if *is_second_look { " " span.pill.paused { "second look" } }
                 }
                 p.soft {
@@ -77,7 +77,7 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     html! {
         @match (&item.photo, &item.receipt) {
             (Some(ShownPhoto::Copy(_)), _) => {
-                img src={ (path) "/review/photo/" (screen) "/" (id) } alt={ "Receipt of " (item.submission.reference) };
+                img src={ (path) "/review/photo/" (screen) "/" (id) } alt={ "Receipt of " (item.submission.reference()) };
             }
             (Some(ShownPhoto::Nothing(why)), _) => p.placeholder { (why) },
             (None, Some(_)) => p.placeholder { "The receipt was typed; there is no photo." },
@@ -333,7 +333,7 @@ fn related_submissions(related: &[RelatedSubmission], is_second_look: bool, camp
             ul.related {
                 @for RelatedSubmission { submission, relations } in related {
                     li {
-                        a href=(path_of_submission(submission.submission_id)) target="_blank" rel="noopener" { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
+                        a href=(path_of_submission(submission.submission_id)) target="_blank" rel="noopener" { (submission.reference()) } " " (local_time(submission.created_at, campaign.timezone)) " "
                         @for one in relations { span.pill.bad[*one != Relation::Phone] { (name(one)) } " " }
                         @if !is_second_look { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
                     }

@@ -345,16 +345,16 @@ async fn reopen_one(console: Console, form: Form) -> Reply<String> {
         Corrected::Done(after) if after.is_revoked() => format!(
             "{} is revoked, and its entries are taken back. To have it decided again, reopen it once more, which needs the \
              rights of an operator.",
-            after.reference
+            after.reference()
         ),
-        Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference),
+        Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference()),
         Corrected::Proposed { after, .. } => {
             format!(
                 "A prize was won: nothing has changed in {} until a second person asks for the same.",
-                after.reference
+                after.reference()
             )
         }
-        Corrected::Nothing(before) => format!("{} was not changed.", before.reference),
+        Corrected::Nothing(before) => format!("{} was not changed.", before.reference()),
     })
 }
 

@@ -83,9 +83,9 @@ impl Screen {
             Some(ShownPhoto::Copy(copy)) => Some(std::mem::take(copy)),
             Some(ShownPhoto::Nothing(_)) | None => None,
         };
-        let Submission { submission_id, reference, revision, .. } = &*submission;
+        let Submission { submission_id, revision, .. } = &*submission;
         let kept = Item {
-            reference: reference.clone(),
+            reference: submission_id.reference(),
             revision: *revision,
             is_second_look: *is_second_look,
             photo,

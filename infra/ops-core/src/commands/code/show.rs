@@ -58,7 +58,7 @@ fn as_json(code: &CodeOfScope, phone: Option<&str>) -> Value {
     let submission = claim.as_ref().map(|claim| {
         json!({
             "id": claim.submission_id,
-            "reference": submission.as_ref().map(|submission| &submission.reference),
+            "reference": submission.as_ref().map(Submission::reference),
             "created_at": submission.as_ref().map(|submission| submission.created_at.to_string()),
             "phone": phone,
         })
@@ -105,5 +105,5 @@ fn submission_words(claim: &Claim, submission: Option<&Submission>, phone: Optio
     let Some(submission) = submission else { return claim.submission_id.to_string() };
     let phone = or_dash(phone);
     let created_at = zoned_time(submission.created_at, zone);
-    format!("{} ({}) of {phone}, {created_at}", submission.reference, claim.submission_id)
+    format!("{} ({}) of {phone}, {created_at}", submission.reference(), claim.submission_id)
 }

@@ -37,7 +37,7 @@ pub(crate) async fn run(
         DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
         DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
         DrawCommand::Opening { reference } => {
-            opening::run(&reference, &tables().await?, env, clock.now()).await
+            opening::run(reference, &tables().await?, env, clock.now()).await
         }
         DrawCommand::Call(args) => contact::call(args, &tables().await?, env, clock.now()).await,
         DrawCommand::Confirm(args) => {

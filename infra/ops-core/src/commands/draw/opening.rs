@@ -10,22 +10,23 @@ use crate::draws::files::DrawFiles;
 use crate::draws::openings;
 use crate::failure::Failure;
 use crate::format::scope_in_words;
+use crate::submissions;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
 pub(super) async fn run(
-    reference: &Reference,
+    reference: Reference,
     tables: &Tables,
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let (mut json, mut text) = (Vec::new(), Vec::new());
-    for submission in tables.store.submissions().by_reference(reference).await? {
+    for submission in submissions::by_reference(tables, reference).await? {
         let scope = &submission.scope;
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
             let (file, _) = files.read_openings().await?;
-            let Some((row, opening)) = openings::of_reference(file, reference)? else { continue };
+            let Some((row, opening)) = openings::of_reference(file, &reference)? else { continue };
             let details = json!({ "draw": draw.name, "row": row });
             let action =
                 Action::new("draw.opening").in_scope(scope).on(submission.submission_id).with(details);

@@ -36,7 +36,7 @@ fn as_json(found: &PhoneInScope, now: Timestamp) -> Value {
     let submission = |submission: &SubmissionSummary| {
         json!({
             "id": submission.submission_id,
-            "reference": submission.reference,
+            "reference": submission.reference(),
             "state": submission.status.state(),
             "message_key": submission.status.message_key(),
             "day": submission.day,
@@ -104,7 +104,7 @@ fn change_words(preposition: &str, change: &BlockChange, zone: Tz) -> String {
 fn submission_table(submissions: &[SubmissionSummary]) -> String {
     let row = |submission: &SubmissionSummary| {
         vec![
-            submission.reference.to_string(),
+            submission.reference().to_string(),
             submission.submission_id.to_string(),
             submission.status.message_key().to_string(),
             submission.day.clone(),

@@ -41,7 +41,7 @@ pub(super) async fn run(
                 "{by} asks to {} {}; a prize was won, so nothing has changed yet. A second operator has to run the same command, \
                  with their own AWS identity and name{}",
                 in_words(correction),
-                after.reference,
+                after.reference(),
                 instead.unwrap_or_default()
             );
             replaced_proposal = replaced;
@@ -52,7 +52,7 @@ pub(super) async fn run(
             let when = decision.map(|decision| format!(" by {} at {}", decision.by, decision.at));
             let text = format!(
                 "{} was revoked already{}; nothing was changed",
-                before.reference,
+                before.reference(),
                 when.unwrap_or_default()
             );
             (before, text)
@@ -75,7 +75,7 @@ fn in_words(correction: Correction) -> &'static str {
 }
 
 fn done(after: &Submission, correction: Correction) -> String {
-    let reference = &after.reference;
+    let reference = &after.reference();
     let has_code = after.code_key.as_ref().is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
     match correction {
         Correction::Reopen => {

@@ -15,7 +15,7 @@ const NONE: &str = "There are no such submissions.";
 pub(super) fn newest(found: &[(&Submission, String)], zone: Tz) -> Report {
     let row = |(submission, phone): &(&Submission, String)| {
         vec![
-            submission.reference.to_string(),
+            submission.reference().to_string(),
             submission.submission_id.to_string(),
             phone.clone(),
             word(json!(submission.status.state())),
@@ -39,7 +39,7 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
     let row = |(submission, _): &(&Submission, String)| {
         let settling = submission.settling.as_ref();
         vec![
-            submission.reference.to_string(),
+            submission.reference().to_string(),
             submission.submission_id.to_string(),
             word(json!(submission.status.state())),
             or_dash(settling.map(|settling| assignee(settling.assignee))),

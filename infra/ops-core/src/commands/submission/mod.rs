@@ -120,13 +120,18 @@ fn settled_in_words(after: &Submission) -> String {
         0 => String::new(),
         entries => format!(", with {}", entries_in_words(entries)),
     };
-    format!("{} settled as `{}`{entries}", after.reference, status.message_key())
+    format!("{} settled as `{}`{entries}", after.reference(), status.message_key())
 }
 
 fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&ProposedAcceptance>) -> String {
     let first = after.acceptance.as_ref();
     let accepts = first.map(|first| {
-        format!("{} accepts {} with {}", first.decision.by, after.reference, entries_in_words(first.entries))
+        format!(
+            "{} accepts {} with {}",
+            first.decision.by,
+            after.reference(),
+            entries_in_words(first.entries)
+        )
     });
     let instead = replaced.map(|replaced| {
         let ProposedAcceptance { entries, decision, .. } = replaced;
@@ -170,7 +175,9 @@ async fn listed(
         (_, Some(typed), _) => {
             submissions::of_code(&tables, &campaign, &scope, &typed, now).await?.into_iter().collect()
         }
-        (_, _, Some(reference)) => submissions::of_reference(&tables, &scope, &reference).await?,
+        (_, _, Some(reference)) => {
+            tables.store.submissions().by_reference(&scope, reference).await?.into_iter().collect()
+        }
         _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
         _ => {
             let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref, --unsettled \

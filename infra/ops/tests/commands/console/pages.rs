@@ -82,7 +82,7 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
     let submission = accepted(&stack).await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    let (id, reference) = (submission.submission_id.to_string(), submission.reference.to_string());
+    let (id, reference) = (submission.submission_id.to_string(), submission.reference().to_string());
     for what in [&id, &reference] {
         let page = search(&operator, "/search", &format!("what={what}")).await;
         for text in ["made: accepted `entered`", "Made by request request-7", "+2557•••••678", &id]
@@ -212,7 +212,7 @@ async fn a_person_is_found_handed_over_and_erased() {
         "content-disposition: attachment; filename=\"person.zip\"",
         // The ZIP file is not compressed.
         "person.json",
-        &submission.reference.to_string(),
+        &submission.reference().to_string(),
     ] {
         assert!(file.contains(text), "{text}: {file}");
     }

@@ -58,7 +58,7 @@ async fn an_answer_can_be_taken_back_for_eight_seconds_and_is_then_written() {
     let operator = console.sign_in().await;
     let screen = screen(&operator).await;
     let (status, card) = send(&operator, &screen, "next", "").await;
-    assert!(status == 200 && card.contains(&waiting.reference.to_string()), "{status} {card}");
+    assert!(status == 200 && card.contains(&waiting.reference().to_string()), "{status} {card}");
     assert!(
         card.contains(&format!("data-code=\"{}\"", code().as_str())),
         "the typed code is filled in: {card}"
@@ -75,7 +75,7 @@ async fn an_answer_can_be_taken_back_for_eight_seconds_and_is_then_written() {
     assert_eq!((&json["state"], &json["entries"]), (&json!("accepted"), &json!(3)));
     let (status, text) = send(&operator, &screen, "undo", &id).await;
     assert_eq!(status, 409, "{text}");
-    let own = format!("name={}&why=mistake", waiting.reference);
+    let own = format!("name={}&why=mistake", waiting.reference());
     let (status, text) = send(&operator, &screen, "reopen", &own).await;
     assert_eq!((status, text.contains("ask a second person")), (422, true), "{text}");
 }
@@ -120,7 +120,7 @@ async fn an_answer_that_could_not_be_written_at_the_end_is_said() {
     let accept = format!("id={}&verdict=accept", waiting.submission_id);
     assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
     let failure = console.stop().await.expect_err("its code is not known");
-    let reference = waiting.reference.to_string();
+    let reference = waiting.reference().to_string();
     assert!(
         failure.message.contains(&reference) && failure.message.contains("1 of your answers"),
         "{failure}"
@@ -145,7 +145,7 @@ async fn a_page_that_was_reloaded_is_told_what_was_not_written() {
             break notice["text"].as_str().expect("text").to_owned();
         }
     };
-    assert!(text.starts_with(&waiting.reference.to_string()), "{text}");
+    assert!(text.starts_with(&waiting.reference().to_string()), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -124,12 +124,12 @@ async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     stack.fine(&run("week-03", &[])).await;
     for fraud in frauds {
-        revoked_by_two(&stack, &fraud.reference.to_string()).await;
+        revoked_by_two(&stack, &fraud.reference().to_string()).await;
     }
     // Entries that came after the draw, and those of others, are not at stake.
     for phone in ["0711000001", "0711000002"] {
         let later = NOW.after(Duration::from_secs(3_600));
-        let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later).await.reference;
+        let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later).await.reference();
         stack.fine(&["submission", "revoke", &other.to_string(), "--why", "mistake"]).await;
     }
     let winner = ["--winner", "1", "--draw", "week-03"];
@@ -154,7 +154,7 @@ async fn a_weight_of_a_million_counts_a_million_times() {
 async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
     let stack = with_entries().await;
     let late = submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
-    let reference = late.reference.to_string();
+    let reference = late.reference().to_string();
     let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
     let told = stack.fine(&args(&command)).await;
     assert!(
@@ -188,7 +188,7 @@ async fn what_is_accepted_after_the_period_is_left_out_and_what_is_rejected_too(
     stack.fine(&["submission", "revoke", &id, "--why", "mistake"]).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(4), &json!(19)));
-    assert!(stack.json(&["draw", "opening", &within.reference.to_string()]).await["openings"].is_array());
+    assert!(stack.json(&["draw", "opening", &within.reference().to_string()]).await["openings"].is_array());
 }
 
 /// While the table is read, entries of the next period arrive.

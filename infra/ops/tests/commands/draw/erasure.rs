@@ -52,11 +52,11 @@ async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     stack.fine(&erase()).await;
     let left = openings(&stack, &draw).await;
     assert!(
-        left.contains(&other.reference.to_string()) && !left.contains(&gone.reference.to_string()),
+        left.contains(&other.reference().to_string()) && !left.contains(&gone.reference().to_string()),
         "{left}"
     );
     assert_eq!(left.lines().count(), 2, "the header line and one opening");
-    let unknown = stack.refused(&["draw", "opening", &gone.reference.to_string()]).await;
+    let unknown = stack.refused(&["draw", "opening", &gone.reference().to_string()]).await;
     assert_eq!(unknown["code"], "opening_unknown");
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(drawn["header"]["total"], 1001, "the row stays");
@@ -64,7 +64,7 @@ async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     let winner = winners.last().expect("a winner");
     assert_eq!(
         (&winner["ref"], &winner["state"]),
-        (&json!(other.reference.to_string()), &json!({ "is": "drawn" }))
+        (&json!(other.reference().to_string()), &json!({ "is": "drawn" }))
     );
     for passed_over in winners.iter().filter(|winner| winner["state"]["is"] != "drawn") {
         assert_eq!(
@@ -106,7 +106,7 @@ async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
     let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
     s3.delete_object().bucket(bucket).key(key(&draw, "openings.csv")).send().await.expect("it is gone");
     stack.clock.advance(Duration::from_secs(1828 * 24 * 60 * 60));
-    let unknown = stack.refused(&["draw", "opening", &entry.reference.to_string()]).await;
+    let unknown = stack.refused(&["draw", "opening", &entry.reference().to_string()]).await;
     assert_eq!(unknown["code"], "opening_unknown");
     stack.fine(&erase()).await;
 }
@@ -156,7 +156,7 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     assert_eq!((&contact["phone"], &contact["region"]), (&Value::Null, &Value::Null));
     assert_eq!(
         (&contact["ref"], &contact["state"]),
-        (&json!(winner.reference.to_string()), &json!({ "is": "handed_over" }))
+        (&json!(winner.reference().to_string()), &json!({ "is": "handed_over" }))
     );
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     assert_eq!(stack.json(&run("week-03", &[])).await["winners"], shown["winners"], "the draw is as it was");
@@ -170,7 +170,7 @@ async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants
     for (environment, phone) in [(Environment::Test, PHONE), (Environment::Live, "0711000005")] {
         let status = SubmissionStatus::accepted(1, None);
         let made = submitted_in(environment, &stack, phone, status, ENTERED).await;
-        references.push(made.reference.to_string());
+        references.push(made.reference().to_string());
     }
     let test = ["--environment", "test"];
     let practice = frozen(&stack, "practice", &[&["--prize", "Kettle=1"], &test[..]].concat()).await;
@@ -224,7 +224,7 @@ async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     let mut people = Vec::new();
     for number in 0..PEOPLE {
         let phone = format!("07110001{number:02}");
-        let reference = entered(&stack, &phone, 1).await.reference;
+        let reference = entered(&stack, &phone, 1).await.reference();
         people.push((phone, reference));
     }
     let draw = frozen(&stack, "week-03", &["--prize", &format!("Kettle={PEOPLE}")]).await;
