@@ -26,6 +26,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_types::SdkConfig;
 use http_body_util::BodyExt;
+use url::{Host, Url};
 
 use crate::config::{ConfigError, Env};
 use crate::store::StoreError;
@@ -46,6 +47,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 const TLS: Provider = Provider::Rustls(CryptoMode::Ring);
 
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+const STS_ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
 
 /// The roots of all AWS endpoints, as listed at <https://www.amazontrust.com/repository/>. Parsing the hundred and more
 /// roots that a machine trusts takes longer than the rest of a start.
@@ -180,11 +182,12 @@ impl Aws {
         client.clone()
     }
 
-    /// The settings for the client of another service. This variable can name its endpoint. `ops` calls STS, which no function
-    /// needs.
-    pub fn config(&self, endpoint_variable: &str) -> SdkConfig {
+    /// The settings for a client of STS, which `ops` asks who the operator is. Another endpoint than AWS's is only taken
+    /// where DynamoDB's is on this machine too: otherwise a variable would make an operator someone else.
+    pub fn sts_config(&self) -> SdkConfig {
+        let is_local = self.endpoint(DYNAMODB_ENDPOINT).is_some_and(|endpoint| is_loopback(&endpoint));
         let mut config = self.shared.clone().into_builder();
-        config.set_endpoint_url(self.endpoint(endpoint_variable));
+        config.set_endpoint_url(self.endpoint(STS_ENDPOINT).filter(|_| is_local));
         config.build()
     }
 
@@ -199,6 +202,16 @@ impl Aws {
 
     fn endpoint(&self, variable: &str) -> Option<String> {
         self.env.optional(variable).or_else(|| self.env.optional("AWS_ENDPOINT_URL"))
+    }
+}
+
+fn is_loopback(endpoint: &str) -> bool {
+    let Ok(url) = Url::parse(endpoint) else { return false };
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
     }
 }
 
@@ -229,4 +242,39 @@ fn trust(env: &Env) -> TlsContext {
     };
     // Building it checks nothing; the default is the machine's roots.
     TlsContext::builder().with_trust_store(roots).build().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sts_is_awss_own_unless_dynamodb_is_on_this_machine() {
+        const STS: &str = "http://127.0.0.1:9999";
+        let endpoint = |dynamodb: &[(&str, &str)]| {
+            let settings = [
+                ("AWS_ACCESS_KEY_ID", "key"),
+                ("AWS_SECRET_ACCESS_KEY", "secret"),
+                ("AWS_REGION", "af-south-1"),
+                (STS_ENDPOINT, STS),
+            ];
+            let settings =
+                settings.iter().chain(dynamodb).map(|(name, value)| ((*name).into(), (*value).into()));
+            let aws = Aws::for_function(&settings.collect()).expect("all variables");
+            aws.sts_config().endpoint_url().map(str::to_owned)
+        };
+        for local in ["http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"] {
+            assert_eq!(endpoint(&[(DYNAMODB_ENDPOINT, local)]).as_deref(), Some(STS), "{local}");
+        }
+        assert_eq!(endpoint(&[]), None);
+        for remote in [
+            "https://dynamodb.af-south-1.amazonaws.com",
+            "https://127.0.0.1.example.com",
+            "https://127.0.0.1@example.com",
+            "https://localhost.example.com",
+            "127.0.0.1:8000",
+        ] {
+            assert_eq!(endpoint(&[(DYNAMODB_ENDPOINT, remote)]), None, "{remote}");
+        }
+    }
 }

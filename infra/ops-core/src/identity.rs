@@ -7,9 +7,6 @@ use common::store::StoreError;
 
 use crate::failure::Failure;
 
-/// The variable that names another endpoint than AWS's own, as in every AWS tool.
-const ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
-
 /// The identity behind the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -31,7 +28,7 @@ impl Identity {
     /// When STS does not answer, or the credentials are not valid.
     pub(crate) async fn ask(aws: &Aws) -> Result<Self, Failure> {
         const ASKING: &str = "asking AWS who you are";
-        let config = aws.config(ENDPOINT);
+        let config = aws.sts_config();
         let region = config.region().map(ToString::to_string).unwrap_or_default();
         let sent = Box::pin(Client::new(&config).get_caller_identity().send()).await;
         let reply = sent.map_err(|error| StoreError::new(ASKING, error))?;
