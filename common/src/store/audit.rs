@@ -18,6 +18,7 @@ use super::{Item, StoreError, number, read_number, read_text, required, text, tr
 use crate::config::{ConfigError, Env};
 use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
 use crate::domain::timestamp::Timestamp;
+use crate::random;
 
 /// The partition key: a UTC day, `YYYY-MM-DD`, or [`HEAD`].
 pub const KEY: &str = "day";
@@ -27,6 +28,9 @@ pub const SORT: &str = "sequence";
 pub const VARIABLE: &str = "AUDIT_TABLE";
 /// The partition of the item that holds the end of the log, at number 0.
 pub const HEAD: &str = "head";
+
+/// The attribute of the end of the log that says when a row passed by a number that was taken without `ops`.
+const SKIPPED_AT: &str = "skipped_at";
 
 /// Attempts to add a row while others keep adding theirs: several seconds with the backoff.
 const MAX_ATTEMPTS: u32 = 30;
@@ -54,6 +58,10 @@ impl AuditLog {
 
     /// Adds a row.
     ///
+    /// A timeline with an item that was put at the next number without `ops`: the row is refused though the end of the log
+    /// has not moved, so a later number is tried. It is chosen by chance, since numbers that can be foreseen could all be
+    /// taken.
+    ///
     /// # Errors
     /// When the table does not answer, or others keep adding rows.
     pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> Result<AuditRow, StoreError> {
@@ -62,14 +70,20 @@ impl AuditLog {
             Some(head) => Some(head),
             None => self.head().await?,
         };
+        let mut passed_by = 0;
         for tries in 1..=MAX_ATTEMPTS {
-            let row = AuditRow::after(head.as_ref(), entry.clone(), now);
-            if self.write(head.as_ref(), &row).await? {
+            let next = head.as_ref().map_or(0, |head| head.last_sequence).saturating_add(1);
+            let number = next.saturating_add(passed_by);
+            let row = AuditRow::numbered(number, head.as_ref(), entry.clone(), now);
+            let written = self.write(head.as_ref(), &row, passed_by > 0).await?;
+            if written == Written::Added {
                 *self.known_head() = Some(row.head());
                 return Ok(row);
             }
             transaction::backoff(tries).await;
-            head = self.head().await?;
+            let before = std::mem::replace(&mut head, self.head().await?);
+            let is_taken = written == Written::NumberTaken && head == before;
+            passed_by = if is_taken { 1 + u64::from_le_bytes(random::bytes()) % (1 << tries) } else { 0 };
         }
         Err(StoreError::new(WRITING, "others kept adding rows"))
     }
@@ -117,27 +131,32 @@ impl AuditLog {
         let mut pages = scan.into_paginator().items().send();
         while let Some(item) = pages.next().await {
             let row = stored(item.map_err(StoreError::during(READING))?)?;
-            if row.day != HEAD {
+            if (row.day.as_str(), row.sequence) != (HEAD, 0) {
                 each(&row);
             }
         }
         Ok(())
     }
 
-    /// Adds a row and moves the end of the log. False when others added one since the end was read.
-    async fn write(&self, head: Option<&AuditHead>, row: &AuditRow) -> Result<bool, StoreError> {
+    /// Adds a row and moves the end of the log. `skips` if the row passes by numbers that were taken without `ops`.
+    async fn write(
+        &self,
+        head: Option<&AuditHead>,
+        row: &AuditRow,
+        skips: bool,
+    ) -> Result<Written, StoreError> {
         let mut item: Item = to_item(row).map_err(StoreError::during(WRITING))?;
         item.insert(KEY.to_owned(), text(row.day()));
+        let skipped_at = skips.then_some(row.at);
         let sent = self
             .client
             .execute_transaction()
             .transact_statements(self.insert(FIRST.mark(item))?)
-            .transact_statements(self.move_head(head, &row.head())?)
+            .transact_statements(self.move_head(head, &row.head(), skipped_at)?)
             .send();
         match Box::pin(sent).await {
-            Ok(_) => Ok(true),
-            Err(error) if is_retryable(&error) => Ok(false),
-            Err(error) => Err(StoreError::new(WRITING, error)),
+            Ok(_) => Ok(Written::Added),
+            Err(error) => Written::refused(&error).ok_or_else(|| StoreError::new(WRITING, error)),
         }
     }
 
@@ -146,6 +165,7 @@ impl AuditLog {
         &self,
         before: Option<&AuditHead>,
         after: &AuditHead,
+        skipped_at: Option<Timestamp>,
     ) -> Result<ParameterizedStatement, StoreError> {
         let AuditHead { last_day, last_sequence, last_hash } = after;
         let moved = [
@@ -153,14 +173,16 @@ impl AuditLog {
             ("last_sequence", number(last_sequence)),
             ("last_hash", text(last_hash)),
         ];
+        let skipped = skipped_at.map(|at| (SKIPPED_AT, number(at.as_millis())));
+        let moved: Vec<_> = moved.into_iter().chain(skipped).collect();
         let Some(before) = before else {
             let key = [(KEY, text(HEAD)), (SORT, number(0))];
             let item = key.into_iter().chain(moved).map(|(name, value)| (name.to_owned(), value));
             return self.insert(FIRST.mark(item.collect()));
         };
+        let set: String = moved.iter().map(|(name, _)| format!("SET \"{name}\" = ? ")).collect();
         let statement = format!(
-            "UPDATE \"{}\" SET \"last_day\" = ? SET \"last_sequence\" = ? SET \"last_hash\" = ? \
-             WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
+            "UPDATE \"{}\" {set}WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
             self.table
         );
         let values = moved.into_iter().map(|(_, value)| value).chain([text(&before.last_hash)]);
@@ -190,28 +212,43 @@ fn parameterized(
     statement.build().map_err(StoreError::during(WRITING))
 }
 
-/// Whether a row was refused because the end of the log has moved, or for another cause that a retry can overcome.
-fn is_retryable(error: &SdkError<ExecuteTransactionError>) -> bool {
-    const RETRYABLE: [&str; 5] = [
-        "ConditionalCheckFailed",
-        "DuplicateItem",
-        "TransactionConflict",
-        "ThrottlingError",
-        "ProvisionedThroughputExceeded",
-    ];
-    match error.as_service_error() {
-        Some(ExecuteTransactionError::TransactionCanceledException(cancelled)) => {
-            let mut codes = cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code());
-            codes.any(|code| RETRYABLE.contains(&code))
+/// The result of an attempt to add a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Added,
+    /// There is an item of the row's number.
+    NumberTaken,
+    /// The end of the log has moved, or a retry can overcome the cause otherwise.
+    Retryable,
+}
+
+impl Written {
+    /// `None` if a retry does not help.
+    fn refused(error: &SdkError<ExecuteTransactionError>) -> Option<Self> {
+        const RETRYABLE: [&str; 4] = [
+            "ConditionalCheckFailed",
+            "TransactionConflict",
+            "ThrottlingError",
+            "ProvisionedThroughputExceeded",
+        ];
+        match error.as_service_error()? {
+            ExecuteTransactionError::TransactionCanceledException(cancelled) => {
+                let codes: Vec<_> =
+                    cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect();
+                if codes.contains(&"DuplicateItem") {
+                    return Some(Self::NumberTaken);
+                }
+                codes.iter().any(|code| RETRYABLE.contains(code)).then_some(Self::Retryable)
+            }
+            ExecuteTransactionError::TransactionInProgressException(_) => Some(Self::Retryable),
+            _ => None,
         }
-        Some(ExecuteTransactionError::TransactionInProgressException(_)) => true,
-        Some(_) | None => false,
     }
 }
 
 fn stored(item: Item) -> Result<StoredAuditRow, StoreError> {
     let day = required(read_text(&item, KEY), READING)?.to_owned();
-    let sequence = required(read_number(&item, SORT), READING)?;
-    FIRST.check(&item, READING)?;
-    Ok(StoredAuditRow { day, sequence, row: from_item(item).ok() })
+    let sequence = read_number(&item, SORT).unwrap_or(0);
+    let is_known = FIRST.check(&item, READING).is_ok();
+    Ok(StoredAuditRow { day, sequence, row: from_item(item).ok().filter(|_| is_known) })
 }

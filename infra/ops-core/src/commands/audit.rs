@@ -2,7 +2,7 @@
 
 use chrono::{Days, NaiveDate};
 use chrono_tz::UTC;
-use common::domain::audit::{AuditCheck, AuditEntry, AuditRow, StoredAuditRow, VerifiedAudit};
+use common::domain::audit::{AuditCheck, AuditEntry, AuditFinding, AuditRow, StoredAuditRow, VerifiedAudit};
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::audit::rows;
 use crate::cli::AuditCommand;
 use crate::failure::Failure;
-use crate::format::{grouped, local_time, or_dash, table};
+use crate::format::{grouped, local_time, or_dash, printable, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
@@ -113,12 +113,22 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
             );
             Ok(Report::new(json!({ "verified": true, "count": count, "last_hash": last_hash }), text))
         }
-        Err((sequence, found)) => {
-            let message = format!(
-                "row {sequence} of the audit log does not fit: {found}; compare the table with its backups \
-                 (point-in-time recovery), and look in CloudTrail for who wrote to it"
-            );
-            Err(Failure::new("audit_broken", message))
-        }
+        Err(findings) => Err(broken(&findings)),
     }
+}
+
+fn broken(findings: &[AuditFinding]) -> Failure {
+    /// Findings that are named.
+    const MAX_NAMED: usize = 50;
+    let line = |AuditFinding { sequence, day, found }: &AuditFinding| {
+        let day = day.as_ref().map(|day| format!(" of {}", printable(day))).unwrap_or_default();
+        format!("row {sequence}{day}: {found}\n")
+    };
+    let named: String = findings.iter().take(MAX_NAMED).map(line).collect();
+    let message = format!(
+        "{} rows of the audit log do not fit; the first {MAX_NAMED} at most:\n{named}Compare the table with its backups \
+         (point-in-time recovery), and look in CloudTrail for who wrote to it",
+        findings.len()
+    );
+    Failure::new("audit_broken", message)
 }

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
 use common::domain::scope::Environment;
 use common::domain::submission::SubmissionStatus;
+use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::audit;
 use common::store::campaigns::PauseChange;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::review::{as_it_is, photo, with_receipt};
 use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, Stack, chai, run};
+use crate::support::{CHAI, NOW, Stack, chai, run};
 
 const SCOPE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
@@ -244,19 +245,16 @@ async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
         .send()
         .await
         .expect("changed");
-    assert!(broken(&stack).await.starts_with("row 3 of the audit log does not fit: it was changed"));
+    assert!(broken(&stack).await.contains("\nrow 3 of 2026-03-01: it was changed"));
     assert_eq!(rows(&stack).await.len(), 5, "what can be read is listed");
 
     let stack = with_rows().await;
     let (client, table) = database(&stack);
     let delete = client.delete_item().table_name(&table).key("day", day());
     delete.clone().key("sequence", number(4)).send().await.expect("deleted");
-    assert!(broken(&stack).await.starts_with("row 4 of the audit log does not fit: it is missing"));
+    assert!(broken(&stack).await.contains("\nrow 4: it is missing"));
     delete.key("sequence", number(5)).send().await.expect("deleted");
-    assert!(
-        broken(&stack).await.starts_with("row 4 of the audit log does not fit: it is missing"),
-        "also at the end"
-    );
+    assert!(broken(&stack).await.contains("\nrow 4: it is missing"), "also at the end");
 
     let stack = with_rows().await;
     let (client, table) = database(&stack);
@@ -268,7 +266,48 @@ async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
         item.insert("sequence".to_owned(), number(sequence));
         client.put_item().table_name(&table).set_item(Some(item)).send().await.expect("swapped");
     }
-    assert!(broken(&stack).await.starts_with("row 2 of the audit log does not fit"));
+    assert!(broken(&stack).await.contains("\nrow 2 of 2026-03-01: it was changed"));
+}
+
+/// Adds an item to the log without `ops`, as a reviewer may.
+async fn insert(stack: &Stack, sequence: &str, more: &str) {
+    let (client, table) = database(stack);
+    let statement =
+        format!("INSERT INTO \"{table}\" VALUE {{'day': '2026-03-01', 'sequence': {sequence}{more}}}");
+    client.execute_statement().statement(statement).send().await.expect("inserted");
+}
+
+#[tokio::test]
+async fn item_put_into_the_log_without_ops_stops_nothing() {
+    let stack = with_rows().await;
+    for sequence in 6..=12 {
+        insert(&stack, &sequence.to_string(), ", 'record_version': 2").await;
+    }
+    insert(&stack, "2.5", "").await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    stack
+        .fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"])
+        .await;
+    let listed = rows(&stack).await;
+    assert_eq!(listed.iter().filter(|row| row["action"] == "campaign.pause").count(), 3);
+    let error = stack.refused(&["audit", "verify"]).await;
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.starts_with("8 rows of the audit log do not fit"), "{message}");
+    for sequence in [0, 6, 7, 8, 9, 10, 11, 12] {
+        let named = format!("\nrow {sequence} of 2026-03-01: it was written without `ops`");
+        assert!(message.contains(&named), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn time_of_a_row_that_goes_back_is_named() {
+    let stack = with_rows().await;
+    let earlier = common::clock::Clock::manual(Timestamp::from_millis(NOW.as_millis() - 20 * 60 * 1000));
+    let paused = run(&["campaign", "pause", "chai-bora-2026"], stack.env.clone(), &earlier).await;
+    assert_eq!(paused.code, ops_core::EXIT_OK, "{}", paused.err);
+    let error = stack.refused(&["audit", "verify"]).await;
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("\nrow 6 of 2026-02-28: its time is 20 minutes before"), "{message}");
 }
 
 #[tokio::test]

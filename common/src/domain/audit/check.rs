@@ -1,0 +1,321 @@
+//! Verifies the log: the chain of hashes is walked from the end of the log to its first row. Items that the chain passes
+//! by were written without `ops`.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{AuditHead, AuditRow, StoredAuditRow, before_the_first};
+use crate::domain::timestamp::Timestamp;
+
+/// A row may be this much older than the one before it: clocks of operators differ.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
+
+type Hash = [u8; 32];
+
+/// How a row differs from what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuditBreak {
+    /// The row's hash is not that of its content.
+    #[error("it was changed: its hash is not that of its content")]
+    Changed,
+    /// There is no row of this number.
+    #[error("it is missing")]
+    Missing,
+    /// Its `previous` is not the hash of the row before it.
+    #[error("it was written after another row than the one before it: one of them was replaced")]
+    DoesNotFollow,
+    /// The end of the log has another hash.
+    #[error("the end of the log does not name it: the row or the end was replaced")]
+    NotAtHead,
+    /// No row was written after it, so `ops` did not write it.
+    #[error("it was written without `ops`, which has passed it by")]
+    Foreign,
+    /// Its time is before that of the row before it.
+    #[error("its time is {minutes} minutes before that of the row before it: a clock was wrong")]
+    TimeWentBack {
+        /// The difference.
+        minutes: u64,
+    },
+}
+
+/// A row that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditFinding {
+    /// Its number; 0 if the number in its key is none that a row can have.
+    pub sequence: u64,
+    /// The day in its key; `None` of a row that is missing.
+    pub day: Option<String>,
+    /// What is wrong with it.
+    pub found: AuditBreak,
+}
+
+/// The result of verifying an intact log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedAudit {
+    /// How many rows it has.
+    pub count: u64,
+    /// The hash of the last one; 64 zeros when there is none.
+    pub last_hash: String,
+}
+
+/// A check of a log while its rows are read, in any order. It keeps some 100 bytes of each row.
+#[derive(Clone, Debug)]
+pub struct AuditCheck {
+    end: u64,
+    end_hash: String,
+    rows: Vec<Link>,
+    changed: Vec<(u64, String)>,
+}
+
+/// A row whose hash is that of its content.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    sequence: u64,
+    at: Timestamp,
+    hash: Hash,
+    previous: Hash,
+}
+
+/// The chain as it was walked.
+#[derive(Default)]
+struct Chain {
+    /// By their places among all rows.
+    places: Vec<usize>,
+    /// Numbers, both exclusive, between which a row was changed or removed.
+    gaps: Vec<(u64, u64)>,
+    findings: Vec<AuditFinding>,
+}
+
+impl AuditCheck {
+    /// A check against the end of the log, which has to be read before the rows.
+    pub fn new(head: Option<&AuditHead>) -> Self {
+        let (end, end_hash) =
+            head.map_or_else(|| (0, before_the_first()), |head| (head.last_sequence, head.last_hash.clone()));
+        Self { end, end_hash, rows: Vec::new(), changed: Vec::new() }
+    }
+
+    /// Takes a row.
+    pub fn add(&mut self, stored: &StoredAuditRow) {
+        let unchanged = stored.row.as_ref().filter(|row| {
+            row.sequence == stored.sequence && row.day() == stored.day && row.hash == row.computed_hash()
+        });
+        match unchanged.and_then(Link::new) {
+            Some(link) => self.rows.push(link),
+            None => self.changed.push((stored.sequence, stored.day.clone())),
+        }
+    }
+
+    /// Ends the check. Leaves out the rows after the end if `has_grown`: if rows were added since it was read.
+    ///
+    /// # Errors
+    /// The rows that do not fit, by their numbers.
+    pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, Vec<AuditFinding>> {
+        if has_grown {
+            self.rows.retain(|row| row.sequence <= self.end);
+            self.changed.retain(|(sequence, _)| *sequence <= self.end);
+        }
+        self.rows.sort_by_key(|row| row.sequence);
+        let Chain { mut places, gaps, mut findings } = self.chain();
+        let count = places.len();
+        for (sequence, day) in self.changed {
+            let is_of_chain = gaps.iter().any(|(lower, upper)| (lower + 1..*upper).contains(&sequence));
+            let found = if is_of_chain { AuditBreak::Changed } else { AuditBreak::Foreign };
+            findings.push(AuditFinding { sequence, day: Some(day), found });
+        }
+        places.sort_unstable();
+        let foreign = (0..).zip(&self.rows).filter(|(place, _)| places.binary_search(place).is_err());
+        findings.extend(foreign.map(|(_, row)| row.finding(AuditBreak::Foreign)));
+        if findings.is_empty() {
+            return Ok(VerifiedAudit {
+                count: u64::try_from(count).unwrap_or(u64::MAX),
+                last_hash: self.end_hash,
+            });
+        }
+        findings.sort_by_key(|finding| finding.sequence);
+        Err(findings)
+    }
+
+    /// Walks the chain from its end to its first row. Where it is broken, the next row below is taken for the one that
+    /// should be there.
+    fn chain(&self) -> Chain {
+        let by_hash: HashMap<Hash, usize> =
+            (0..).zip(&self.rows).map(|(place, row)| (row.hash, place)).collect();
+        let mut chain = Chain::default();
+        let mut expected = decoded(&self.end_hash);
+        let mut later: Option<Link> = None;
+        loop {
+            if expected == Some(Hash::default()) {
+                return chain;
+            }
+            let upper = later.map_or(self.end.saturating_add(1), |later| later.sequence);
+            let follows = |place: &usize| self.rows.get(*place).is_some_and(|row| row.sequence < upper);
+            let named = expected.and_then(|hash| by_hash.get(&hash).copied()).filter(follows);
+            let below = self.rows.partition_point(|row| row.sequence < upper).checked_sub(1);
+            let next = named.or(below).and_then(|place| Some((place, *self.rows.get(place)?)));
+            if named.is_none() {
+                let lower = next.map_or(0, |(_, row)| row.sequence);
+                self.note_gap(&mut chain, lower, upper, later.or(next.map(|(_, row)| row)));
+            }
+            let Some((place, row)) = next else { return chain };
+            if let Some(later) = later.filter(|later| row.at > later.at.after(MAX_CLOCK_DIFFERENCE)) {
+                let minutes = row.at.since(later.at).as_secs() / 60;
+                chain.findings.push(later.finding(AuditBreak::TimeWentBack { minutes }));
+            }
+            chain.places.push(place);
+            (expected, later) = (Some(row.previous), Some(row));
+        }
+    }
+
+    /// Notes where the chain is broken: between two numbers, both exclusive.
+    fn note_gap(&self, chain: &mut Chain, lower: u64, upper: u64, beside: Option<Link>) {
+        chain.gaps.push((lower, upper));
+        let is_between = |sequence: u64| lower < sequence && sequence < upper;
+        if self.changed.iter().any(|(sequence, _)| is_between(*sequence)) {
+            return;
+        }
+        let replaced = if upper > self.end { AuditBreak::NotAtHead } else { AuditBreak::DoesNotFollow };
+        chain.findings.push(match beside {
+            Some(row) if lower.saturating_add(1) >= upper => row.finding(replaced),
+            Some(_) | None => {
+                AuditFinding { sequence: lower.saturating_add(1), day: None, found: AuditBreak::Missing }
+            }
+        });
+    }
+}
+
+impl Link {
+    /// `None` if its hashes are no hashes.
+    fn new(row: &AuditRow) -> Option<Self> {
+        let (hash, previous) = (decoded(&row.hash)?, decoded(&row.previous)?);
+        Some(Self { sequence: row.sequence, at: row.at, hash, previous })
+    }
+
+    fn finding(&self, found: AuditBreak) -> AuditFinding {
+        AuditFinding { sequence: self.sequence, day: Some(self.at.day_in(chrono_tz::UTC)), found }
+    }
+}
+
+fn decoded(hash: &str) -> Option<Hash> {
+    let mut bytes = Hash::default();
+    hex::decode_to_slice(hash, &mut bytes).ok().map(|()| bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{AT, entry};
+    use super::*;
+
+    /// Rows with their end.
+    fn log(count: usize) -> (Vec<StoredAuditRow>, AuditHead) {
+        let mut rows: Vec<AuditRow> = Vec::new();
+        for _ in 0..count {
+            let head = rows.last().map(AuditRow::head);
+            rows.push(AuditRow::after(head.as_ref(), entry("key.revoke"), AT));
+        }
+        let head = rows.last().expect("a row").head();
+        (rows.into_iter().map(stored).collect(), head)
+    }
+
+    fn stored(row: AuditRow) -> StoredAuditRow {
+        StoredAuditRow { day: row.day(), sequence: row.sequence, row: Some(row) }
+    }
+
+    fn head_at(rows: &[StoredAuditRow], index: usize) -> AuditHead {
+        rows[index].row.as_ref().expect("a row").head()
+    }
+
+    fn checked(rows: &[StoredAuditRow], head: Option<&AuditHead>) -> AuditCheck {
+        let mut check = AuditCheck::new(head);
+        rows.iter().for_each(|row| check.add(row));
+        check
+    }
+
+    /// The numbers that do not fit, and why.
+    fn found(rows: &[StoredAuditRow], head: &AuditHead) -> Vec<(u64, AuditBreak)> {
+        let findings = checked(rows, Some(head)).finish(false).expect_err("something is wrong");
+        findings.iter().map(|finding| (finding.sequence, finding.found)).collect()
+    }
+
+    #[test]
+    fn log_is_verified_in_any_order_and_without_rows() {
+        let (mut rows, head) = log(5);
+        rows.reverse();
+        assert_eq!(head.last_day, "2026-03-01");
+        let verified = checked(&rows, Some(&head)).finish(false).expect("it is as it was written");
+        assert_eq!((verified.count, &verified.last_hash), (5, &head.last_hash));
+        assert_eq!(AuditCheck::new(None).finish(false).expect("nothing is wrong").count, 0);
+    }
+
+    #[test]
+    fn rows_added_while_the_log_is_read_are_left_out() {
+        let (rows, _) = log(5);
+        let head = head_at(&rows, 2);
+        let check = checked(&rows, Some(&head));
+        assert_eq!(check.finish(true).map(|verified| verified.count), Ok(3));
+        let foreign = [(4, AuditBreak::Foreign), (5, AuditBreak::Foreign)];
+        assert_eq!(found(&rows, &head), foreign, "the end is the same as before");
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_named() {
+        type Change = fn(&mut Vec<StoredAuditRow>);
+        let cases: [(Change, &[(u64, AuditBreak)]); 7] = [
+            (|rows| rows[2].row.as_mut().expect("a row").entry.why = None, &[(3, AuditBreak::Changed)]),
+            (|rows| rows[2].row = None, &[(3, AuditBreak::Changed)]),
+            (|rows| rows[2].day = "2026-03-02".to_owned(), &[(3, AuditBreak::Changed)]),
+            (|rows| drop(rows.remove(2)), &[(3, AuditBreak::Missing)]),
+            (|rows| drop(rows.pop()), &[(5, AuditBreak::Missing)]),
+            (
+                |rows| {
+                    let (second, third) = (rows[1].row.take(), rows[2].row.take());
+                    (rows[1].row, rows[2].row) = (third, second);
+                },
+                &[(2, AuditBreak::Changed), (3, AuditBreak::Changed)],
+            ),
+            (
+                // A row rewritten with a matching hash: the next row reveals it.
+                |rows| rows[1] = stored(AuditRow::after(Some(&head_at(rows, 0)), entry("key.issue"), AT)),
+                &[(3, AuditBreak::DoesNotFollow)],
+            ),
+        ];
+        for (change, expected) in cases {
+            let (mut rows, head) = log(5);
+            change(&mut rows);
+            assert_eq!(found(&rows, &head), expected);
+        }
+        let (rows, head) = log(5);
+        let forged = AuditHead { last_hash: "ab".repeat(32), ..head };
+        assert_eq!(found(&rows, &forged), [(5, AuditBreak::NotAtHead)]);
+    }
+
+    #[test]
+    fn rows_written_without_ops_are_named_and_passed_by() {
+        let (mut rows, head) = log(5);
+        let passed_by = AuditRow::numbered(8, Some(&head), entry("key.issue"), AT);
+        // A row that would follow, one without content, and one of a number that was taken, in another day.
+        rows.push(stored(AuditRow::after(Some(&head), entry("key.issue"), AT)));
+        rows.push(StoredAuditRow { day: "2026-03-01".to_owned(), sequence: 7, row: None });
+        rows.push(StoredAuditRow { day: "2026-03-09".to_owned(), sequence: 2, row: None });
+        let end = passed_by.head();
+        rows.push(stored(passed_by));
+        let foreign = [2, 6, 7].map(|sequence| (sequence, AuditBreak::Foreign));
+        assert_eq!(found(&rows, &end), foreign);
+        rows[3].row = None;
+        let mut both = foreign.to_vec();
+        both.insert(1, (4, AuditBreak::Changed));
+        assert_eq!(found(&rows, &end), both, "what was changed is told apart");
+    }
+
+    #[test]
+    fn times_that_go_back_are_named() {
+        let minutes = |minutes: i64| Timestamp::from_millis(AT.as_millis() + minutes * 60_000);
+        let mut rows: Vec<AuditRow> = Vec::new();
+        for at in [0, 10, 5, 6, -14] {
+            let head = rows.last().map(AuditRow::head);
+            rows.push(AuditRow::after(head.as_ref(), entry("key.revoke"), minutes(at)));
+        }
+        let head = rows.last().expect("a row").head();
+        let rows: Vec<_> = rows.into_iter().map(stored).collect();
+        assert_eq!(found(&rows, &head), [(5, AuditBreak::TimeWentBack { minutes: 20 })]);
+    }
+}
