@@ -1,4 +1,4 @@
-//! A submission. [`transition`] settles it, [`acceptance`] makes two people agree on a prize, [`correction`] undoes
+//! A submission. [`transition`] settles it, [`acceptance`] makes two people agree on a prize or many entries, [`correction`] undoes
 //! mistaken decisions, [`second_look`] has some decisions checked by another person.
 
 pub mod acceptance;
@@ -79,7 +79,7 @@ pub struct Submission {
     /// The operator's decision, if an operator settled or corrected it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
-    /// The acceptance that a second operator has to confirm, because it gives an instant prize.
+    /// The acceptance that a second operator has to confirm: it gives an instant prize, or many entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<ProposedAcceptance>,
     /// The correction that a second operator has to confirm.

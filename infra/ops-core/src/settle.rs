@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::audit::Action;
 use crate::campaign_file::MAX_ENTRIES;
 use crate::failure::Failure;
-use crate::format::grouped;
+use crate::format::{entries_in_words, grouped};
 use crate::submissions::one;
 use crate::tables::Tables;
 
@@ -77,19 +77,19 @@ pub enum Proof {
 pub enum ManualSettlement {
     /// It is settled.
     Done(Submission),
-    /// A second operator has to accept it too, because it gives an instant prize.
+    /// A second operator has to accept it too.
     Proposed {
         /// With the first acceptance.
         after: Submission,
-        /// The prize.
-        prize: String,
+        /// Why, such as `it gives the instant prize “Kettle”`.
+        at_stake: String,
         /// The earlier acceptance, with other entries or another code, that it replaces.
         replaced: Option<Box<ProposedAcceptance>>,
     },
 }
 
 /// Settles a submission as the operator decided. Accepting awards the entries and the code's prize, and claims the
-/// purchase; a prize needs a second operator who accepts the same. Rejecting frees the code and the place under the phone's
+/// purchase; a prize, or more entries than the service itself would give, needs a second operator who accepts the same. Rejecting frees the code and the place under the phone's
 /// limits. If the service settles it at the same time, the first write wins and the other writes nothing.
 ///
 /// # Errors
@@ -131,17 +131,23 @@ pub(crate) async fn settle_seen(
         Verdict::Accept { entries, proof } => (entries, proof),
     };
     let purchase = purchase(&before, proof)?;
+    let campaign = tables.campaign(&before.scope.campaign).await?;
     let entries = match entries {
         Some(entries) => entries,
-        None => checked_entries(&tables.campaign(&before.scope.campaign).await?, &before)?,
+        None => checked_entries(&campaign, &before)?,
     };
     let acceptance = ProposedAcceptance { entries, purchase: purchase.clone(), decision };
     let prize = prize(tables, &before).await?;
-    let decision = match (before.agreement(&acceptance), &prize) {
+    let at_stake = at_stake(prize.as_deref(), entries, max_entries_alone(&campaign, &before));
+    let decision = match (before.agreement(&acceptance), at_stake) {
         (_, None) => acceptance.decision,
         (TwoPersonApproval::Reached(both), Some(_)) => both,
-        (TwoPersonApproval::Awaited, Some(prize)) => return propose(tables, before, acceptance, prize).await,
-        (TwoPersonApproval::SamePerson, Some(_)) => return Err(second_person_needed(&before)),
+        (TwoPersonApproval::Awaited, Some(at_stake)) => {
+            return propose(tables, before, acceptance, at_stake).await;
+        }
+        (TwoPersonApproval::SamePerson, Some(at_stake)) => {
+            return Err(second_person_needed(&before, &at_stake));
+        }
     };
     let after = settled(&before, &Transition::Accept { entries, prize }, purchase, decision)?;
     write(tables, &before, after).await
@@ -199,7 +205,7 @@ async fn propose(
     tables: &Tables,
     before: Submission,
     acceptance: ProposedAcceptance,
-    prize: &str,
+    at_stake: String,
 ) -> Result<ManualSettlement, Failure> {
     let ProposedAcceptance { entries, purchase, decision } = &acceptance;
     let key = before.status.message_key();
@@ -217,19 +223,38 @@ async fn propose(
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }
-    Ok(ManualSettlement::Proposed {
-        after,
-        prize: prize.to_owned(),
-        replaced: before.acceptance.map(Box::new),
-    })
+    Ok(ManualSettlement::Proposed { after, at_stake, replaced: before.acceptance.map(Box::new) })
 }
 
-fn second_person_needed(submission: &Submission) -> Failure {
+/// Why two people have to accept it; `None` if one is enough.
+fn at_stake(prize: Option<&str>, entries: u32, max_entries_alone: u32) -> Option<String> {
+    let too_many = || {
+        format!(
+            "it gives {}, and the service itself gives {max_entries_alone} at most",
+            entries_in_words(entries)
+        )
+    };
+    match prize {
+        Some(prize) => Some(format!("it gives the instant prize \u{201c}{prize}\u{201d}")),
+        None => (entries > max_entries_alone).then(too_many),
+    }
+}
+
+/// The most entries that the service itself would give, and so one operator alone may.
+fn max_entries_alone(campaign: &Campaign, submission: &Submission) -> u32 {
+    let counted = submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries);
+    counted.map_or(campaign.entries_per_submission, |counted| counted.min(max_entries(campaign)))
+}
+
+fn max_entries(campaign: &Campaign) -> u32 {
+    campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries)
+}
+
+fn second_person_needed(submission: &Submission, at_stake: &str) -> Failure {
     let first = submission.acceptance.as_ref().map(|first| &first.decision);
     let by = first.map(|first| format!(", and {} accepted it at {}", first.by, first.at)).unwrap_or_default();
     let message = format!(
-        "it gives an instant prize{by}; nothing happens until a second operator accepts it too, with their own AWS identity and \
-         name"
+        "{at_stake}{by}; nothing happens until a second operator accepts it too, with their own AWS identity and name"
     );
     Failure::new("second_person_needed", message)
 }
@@ -240,10 +265,8 @@ pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32
     if let Some(first) = &submission.acceptance {
         return Some(first.entries);
     }
-    let max_entries =
-        campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
     match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
-        Some(counted) => (counted <= max_entries).then_some(counted),
+        Some(counted) => (counted <= max_entries(campaign)).then_some(counted),
         None => Some(campaign.entries_per_submission),
     }
 }

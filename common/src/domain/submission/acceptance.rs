@@ -1,4 +1,4 @@
-//! An acceptance with an instant prize: it takes effect once a second operator accepts the same.
+//! An acceptance with an instant prize, or with more entries than the service itself gives: it takes effect once a second operator accepts the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct ProposedAcceptance {
     pub decision: OperatorDecision,
 }
 
-/// The effect of an operator's acceptance of a submission with an instant prize.
+/// The effect of an operator's acceptance where two people have to agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TwoPersonApproval {
     /// It waits for a second operator.

@@ -23,8 +23,8 @@ pub enum ReviewResult {
     Proposed {
         /// With the first acceptance.
         after: Submission,
-        /// The prize that it gives.
-        prize: String,
+        /// Why the second is needed.
+        at_stake: String,
     },
     /// The answer was compared with the decision that the submission had.
     SecondLook(Submission),
@@ -50,7 +50,7 @@ pub async fn write(
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
         return Ok(match settle_seen(tables, before, verdict.clone(), decision).await? {
             ManualSettlement::Done(after) => ReviewResult::Settled(after),
-            ManualSettlement::Proposed { after, prize, .. } => ReviewResult::Proposed { after, prize },
+            ManualSettlement::Proposed { after, at_stake, .. } => ReviewResult::Proposed { after, at_stake },
         });
     }
     let rejects = match verdict {

@@ -46,7 +46,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 @if *is_second_look {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
-                @if let Some(prize) = item.prize.as_ref().filter(|_| !*is_second_look) { (at_stake(submission, campaign, prize)) }
+                @if !*is_second_look { (at_stake(submission, campaign, item.prize.as_deref())) }
                 (partner(submission))
                 (answers(may_be_redeemed(submission)))
                 (compared(item))
@@ -57,15 +57,17 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     }
 }
 
-/// The prize, and who was the first of the two people who have to accept it.
-fn at_stake(submission: &Submission, campaign: &Campaign, prize: &str) -> Markup {
+/// The prize, and who was the first of two people who have to accept the submission.
+fn at_stake(submission: &Submission, campaign: &Campaign, prize: Option<&str>) -> Markup {
     html! {
-        p.good {
-            "Accepting it gives the instant prize “" (prize) "”, so two people have to accept it. "
-            @if let Some(ProposedAcceptance { entries, purchase, decision }) = &submission.acceptance {
-                (decision.by) " accepted it at " (zoned_time(decision.at, campaign.timezone)) ", with " (entries_in_words(*entries))
-                @if submission.receipt_id.is_some() && purchase.is_none() { " and without the receipt's code" }
-                ". Accept it with the same entries and code, or it waits for one more person. A rejection needs no second person."
+        @if prize.is_some() || submission.acceptance.is_some() {
+            p.good {
+                @if let Some(prize) = prize { "Accepting it gives the instant prize “" (prize) "”, so two people have to accept it. " }
+                @if let Some(ProposedAcceptance { entries, purchase, decision }) = &submission.acceptance {
+                    (decision.by) " accepted it at " (zoned_time(decision.at, campaign.timezone)) ", with " (entries_in_words(*entries))
+                    @if submission.receipt_id.is_some() && purchase.is_none() { " and without the receipt's code" }
+                    ". Accept it with the same entries and code, or it waits for one more person. A rejection needs no second person."
+                }
             }
         }
     }

@@ -280,10 +280,8 @@ async fn settled(
     let still_waits = matches!(written, Ok(ReviewResult::Proposed { .. }));
     let (text, is_failure) = match written {
         Ok(ReviewResult::Settled(_)) => (None, false),
-        Ok(ReviewResult::Proposed { prize, .. }) => {
-            let text =
-                format!("accepted by you; it gives the prize “{prize}”, so it waits for a second person.");
-            (Some(text), false)
+        Ok(ReviewResult::Proposed { at_stake, .. }) => {
+            (Some(format!("accepted by you; {at_stake}, so it waits for a second person.")), false)
         }
         Ok(ReviewResult::SecondLook(submission)) => {
             let agrees = submission.second_look.is_some_and(|look| look.agrees);

@@ -105,8 +105,8 @@ async fn settle_one(
             let text = settled_in_words(&after);
             (after, text)
         }
-        ManualSettlement::Proposed { after, prize, replaced } => {
-            let text = proposed_in_words(&after, &prize, replaced.as_deref());
+        ManualSettlement::Proposed { after, at_stake, replaced } => {
+            let text = proposed_in_words(&after, &at_stake, replaced.as_deref());
             (after, text)
         }
     };
@@ -123,7 +123,7 @@ fn settled_in_words(after: &Submission) -> String {
     format!("{} settled as `{}`{entries}", after.reference(), status.message_key())
 }
 
-fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&ProposedAcceptance>) -> String {
+fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&ProposedAcceptance>) -> String {
     let first = after.acceptance.as_ref();
     let accepts = first.map(|first| {
         format!(
@@ -143,7 +143,7 @@ fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&Proposed
         )
     });
     format!(
-        "{}, which gives the instant prize \u{201c}{prize}\u{201d}; it still waits. A second operator has to accept it with the same \
+        "{}; {at_stake}, so it still waits. A second operator has to accept it with the same \
          entries and code, with their own AWS identity and name; anybody can reject it{}",
         accepts.unwrap_or_default(),
         instead.unwrap_or_default()

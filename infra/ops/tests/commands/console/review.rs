@@ -67,12 +67,12 @@ async fn an_answer_can_be_taken_back_for_eight_seconds_and_is_then_written() {
     let reject = format!("{id}&verdict=reject&reason=receipt_wrong_store");
     assert_eq!(send(&operator, &screen, "answer", &reject).await, (204, String::new()));
     assert_eq!(send(&operator, &screen, "undo", &id).await, (204, String::new()));
-    let accept = format!("{id}&verdict=accept&code=AB12CD3456&entries=3");
+    let accept = format!("{id}&verdict=accept&code=AB12CD3456&entries=1");
     assert_eq!(send(&operator, &screen, "answer", &accept).await, (204, String::new()));
     assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending", "it is held");
     stack.clock.advance(Duration::from_secs(8));
     let json = settled(&stack, &waiting).await;
-    assert_eq!((&json["state"], &json["entries"]), (&json!("accepted"), &json!(3)));
+    assert_eq!((&json["state"], &json["entries"]), (&json!("accepted"), &json!(1)));
     let (status, text) = send(&operator, &screen, "undo", &id).await;
     assert_eq!(status, 409, "{text}");
     let own = format!("name={}&why=mistake", waiting.reference());

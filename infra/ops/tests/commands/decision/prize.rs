@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use common::domain::message::MessageKey;
+use common::domain::receipt::judgement::ReceiptSummary;
+use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
 use common::store::review_claims::CLAIM_LIFETIME;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::settle;
 use crate::correction::by;
-use crate::review::{CODE, code, photo, shown, with_receipt};
+use crate::review::{CODE, as_it_is, code, photo, shown, with_receipt};
 use crate::reviewing::Screen;
 use crate::submission::entrant;
 use crate::support::{Ended, NOW, Stack};
@@ -115,10 +117,10 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
         (Screen::with_credentials(&stack, "asha").await, Screen::with_credentials(&stack, "juma").await);
     let accept = || Verdict::Accept { entries: None, proof: Proof::Read(code()) };
     assert_eq!(asha.next_id(NOW).await, Some(id));
-    let ReviewResult::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
+    let ReviewResult::Proposed { after, at_stake } = asha.answer(id, accept(), NOW).await else {
         panic!("it is settled")
     };
-    assert_eq!((prize.as_str(), after.status.is_terminal()), (PRIZE, false));
+    assert!(at_stake.contains(PRIZE) && !after.status.is_terminal(), "{at_stake}");
     let later = NOW.after(CLAIM_LIFETIME);
     assert_eq!(asha.next_id(later).await, None, "she has accepted it");
     assert_eq!(
@@ -132,4 +134,35 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
         (after.status.instant_win(), after.status.message_key()),
         (Some(PRIZE), MessageKey::InstantWin)
     );
+}
+
+#[tokio::test]
+async fn more_entries_than_the_service_gives_need_two_people() {
+    let stack = Stack::with_chai().await;
+    let counted = |counted| {
+        move |submission| {
+            let (date, branch, items_summary) = (None, None, None);
+            let receipt = ReceiptSummary { date, branch, items_summary, counted_entries: Some(counted) };
+            Submission { receipt: Some(receipt), ..submission }
+        }
+    };
+    let max = ReceiptRules::DEFAULT_MAX_ENTRIES;
+    // The campaign gives 2 entries for a submission; a till that counted too many does not raise the maximum.
+    for (waiting, alone) in [
+        (with_receipt(&stack, photo(None), as_it_is).await, 2),
+        (with_receipt(&stack, photo(None), counted(5)).await, 5),
+        (with_receipt(&stack, photo(None), counted(max * 10)).await, max),
+    ] {
+        let id = waiting.submission_id.to_string();
+        let (entries, more) = (alone.to_string(), (alone + 1).to_string());
+        let how = |entries| ["--accept", "--without-receipt-code", "--entries", entries];
+        let proposed = by(&stack, "asha", settle(&id, &how(&more))).await;
+        assert_eq!(json_of(&proposed)["state"], "pending", "{more}");
+        let again = by(&stack, "asha", settle(&id, &how(&more))).await;
+        assert!(again.err.contains("second_person_needed") && again.err.contains(&entries), "{}", again.err);
+        assert_eq!(json_of(&by(&stack, "juma", settle(&id, &how(&more))).await)["entries"], alone + 1);
+    }
+    let usual = with_receipt(&stack, photo(None), as_it_is).await.submission_id.to_string();
+    let alone = ["--accept", "--without-receipt-code", "--entries", "2"];
+    assert_eq!(json_of(&by(&stack, "asha", settle(&usual, &alone)).await)["entries"], 2);
 }
