@@ -82,6 +82,18 @@ pub fn composed(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize_iter(text.chars()).collect()
 }
 
+/// A text in compatibility form (NFKC): full-width and mathematical digits are ASCII's.
+pub fn compatible(text: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfkc().normalize_iter(text.chars()).collect()
+}
+
+/// The value of a decimal digit of ASCII, or of the Arabic and Indian scripts that phones in East Africa type.
+pub fn digit(c: char) -> Option<u32> {
+    const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ae6}'];
+    let values = ZEROS.iter().map(|zero| u32::from(c).checked_sub(u32::from(*zero)));
+    values.flatten().find(|value| *value < 10)
+}
+
 /// A text in compatibility form (NFKC) and upper case, without white space and format characters. `map` then changes or
 /// removes each character.
 pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {

@@ -6,6 +6,7 @@ use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
+use common::domain::unicode;
 use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -189,20 +190,29 @@ pub async fn shown(tables: &Tables, submission: &Submission, in_clear: bool) -> 
     })
 }
 
-/// Whether a text has a phone number in it, whatever stands between its digits.
+/// True if a text has a phone number in it: digits of any script, with anything but letters between them, that are a number
+/// with or without its first 0 or 255.
 pub(crate) fn has_phone(text: &str) -> bool {
-    let is_of_number =
-        |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '+' | '-' | '.' | '(' | ')');
-    text.split(|c| !is_of_number(c)).any(|run| {
-        let words: Vec<&str> = run.split_whitespace().collect();
-        (0..words.len()).any(|begin| {
-            let mut typed = String::new();
-            words.iter().skip(begin).any(|word| {
-                typed.push_str(word);
-                typed.parse::<Phone>().is_ok()
+    let folded: String =
+        unicode::compatible(text).chars().filter(|c| !unicode::is_format(*c)).map(ascii_digit).collect();
+    folded.split(char::is_alphabetic).any(|run| {
+        let groups: Vec<&str> =
+            run.split(|c: char| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
+        (0..groups.len()).any(|begin| {
+            let mut digits = String::new();
+            groups.iter().skip(begin).any(|group| {
+                digits.push_str(group);
+                let national = digits.strip_prefix("00").unwrap_or(&digits);
+                [national.to_owned(), format!("0{national}")]
+                    .iter()
+                    .any(|typed| typed.parse::<Phone>().is_ok())
             })
         })
     })
+}
+
+fn ascii_digit(c: char) -> char {
+    unicode::digit(c).and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
 }
 
 #[cfg(test)]
@@ -218,12 +228,29 @@ mod tests {
             "+255 (0)712 345 678 or 0712-345-678",
             "2026-03-01 07:00 0712345678",
             "3 times 0712.345.678",
+            "+255 (712) 345-678",
+            "07 12 34 56 78",
+            "00255712345678",
+            "712345678",
+            "0712/345/678",
+            "0712_345_678",
+            "o712345678",
+            "\u{660}\u{667}\u{661}\u{662}\u{663}\u{664}\u{665}\u{666}\u{667}\u{668}",
+            "\u{ff10}\u{ff17}\u{ff11}\u{ff12}\u{ff13}\u{ff14}\u{ff15}\u{ff16}\u{ff17}\u{ff18}",
+            "0712\u{2060}345\u{2060}678",
         ] {
             assert!(has_phone(text), "{text}");
         }
-        for text in
-            ["", "Receipt seen", "letter of 3 March 2026", "ref 0712345", "07123456789", "+2557•••••678"]
-        {
+        for text in [
+            "",
+            "Receipt seen",
+            "letter of 3 March 2026",
+            "letter of 2026-07-12, 14:30",
+            "the same as 0198c1d2-7a3b-7f10-9e55-6c0a1b2c3d4e",
+            "ref 0712345",
+            "07123456789",
+            "+2557•••••678",
+        ] {
             assert!(!has_phone(text), "{text}");
         }
     }
