@@ -365,8 +365,13 @@ fn a_number_is_found_in_every_spelling() {
 fn ops(ready: &str, args: &[&str]) -> (u8, String) {
     let args = ["ops", "--env-file", ready].into_iter().chain(args.iter().copied()).map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut terminal =
-        ops_core::Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let mut terminal = ops_core::Terminal {
+        out: &mut out,
+        err: &mut err,
+        input: None,
+        err_is_terminal: false,
+        is_quiet: false,
+    };
     let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed_local();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (env, clock) = (Env::from_process(), Clock::system());

@@ -87,6 +87,7 @@ mod tests {
             err: &mut err,
             input: input.as_mut().map(|input| -> &mut dyn io::BufRead { input }),
             err_is_terminal: true,
+            is_quiet: false,
         };
         let ended = terminal.confirm("Void 7 codes?", answer, ConfirmArgs { yes });
         (String::from_utf8(err).expect("text"), ended.map_err(|failure| failure.code))

@@ -50,6 +50,7 @@ pub async fn run(
     match Cli::try_parse_from(args) {
         Ok(cli) => {
             let as_json = cli.json;
+            terminal.is_quiet = as_json;
             // Boxed, because the compiler follows the types of nested futures only so deep.
             let ended = Box::pin(execute(cli, env, clock, terminal, console)).await;
             terminal.show(ended, as_json)

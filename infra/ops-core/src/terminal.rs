@@ -24,8 +24,10 @@ pub struct Terminal<'a> {
     pub err: &'a mut dyn Write,
     /// Where the operator answers; `None` when there is no terminal to ask on.
     pub input: Option<&'a mut dyn BufRead>,
-    /// Whether standard error is a terminal, where progress is redrawn in place.
+    /// True if standard error is a terminal, where progress is redrawn in place.
     pub err_is_terminal: bool,
+    /// True with `--json`: standard error then has nothing but the document of an error, so progress is not shown.
+    pub is_quiet: bool,
 }
 
 /// The output of a command that did what it was asked.
@@ -59,6 +61,14 @@ impl Terminal<'_> {
         };
         // The output was closed, so the operator did not see the result.
         if shown.is_ok() { code } else { EXIT_FAILURE }
+    }
+
+    /// Tells the operator something beside the result.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.is_quiet {
+            // If it cannot be shown, the command continues.
+            let _ = writeln!(self.err, "{text}");
+        }
     }
 
     fn report(&mut self, report: &Report) -> io::Result<()> {
@@ -129,6 +139,9 @@ impl<'a> Progress<'a> {
 
     /// Shows how much is done, unless the last update was a moment ago.
     pub(crate) fn show(&mut self, terminal: &mut Terminal<'_>, done: u64) {
+        if terminal.is_quiet {
+            return;
+        }
         let now = self.clock.now();
         let pause =
             if terminal.err_is_terminal { Self::BETWEEN_DRAWINGS_MILLIS } else { Self::BETWEEN_LINES_MILLIS };
@@ -195,7 +208,8 @@ mod tests {
         let clock = Clock::manual(Timestamp::from_millis(0));
         let mut progress = Progress::new(&clock, "minted", 10_000_000);
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+        let mut terminal =
+            Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
         progress.show(&mut terminal, 1);
         clock.advance(Duration::from_secs(5));
         progress.show(&mut terminal, 2_500_000);

@@ -106,7 +106,8 @@ async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Res
     let own = ["ops", "draw", command, "--campaign", CAMPAIGN, "--draw", DRAW, "--by", "demo"];
     let arguments = [&own[..], arguments].concat().into_iter().map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let mut terminal =
+        Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) });
     let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal, no_console)).await;

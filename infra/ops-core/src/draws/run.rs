@@ -128,13 +128,11 @@ async fn fetch(
     let relays = chain::relays(env, relay)?;
     let wait = draw.round_at.since(clock.now());
     if !wait.is_zero() {
-        // If this cannot be shown, the command continues.
-        let _ = writeln!(
-            terminal.err,
+        terminal.note(&format!(
             "round {} comes in {}; Ctrl-C stops waiting, and this can be run again at any time",
             draw.round,
             seconds(wait)
-        );
+        ));
     }
     let mut progress = Progress::new(clock, "seconds waited:", wait.as_secs());
     while clock.now() < draw.round_at {

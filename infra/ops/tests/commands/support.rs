@@ -153,7 +153,8 @@ pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Op
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
     let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
-    let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal: false };
+    let mut terminal =
+        Terminal { out: &mut out, err: &mut err, input, err_is_terminal: false, is_quiet: false };
     // Boxed, because its future is large, and tests run many.
     let code = Box::pin(ops_core::run(args, env, clock, &mut terminal, console::serve)).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");

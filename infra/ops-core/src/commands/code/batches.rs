@@ -8,7 +8,7 @@ use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use super::import::weakest_line;
-use super::{note, odds_line};
+use super::odds_line;
 use crate::codes::usage::{self, Usage};
 use crate::failure::Failure;
 use crate::format::{grouped, or_dash, table};
@@ -39,7 +39,7 @@ pub(super) async fn count_used(
     book: &CodeBook,
     terminal: &mut Terminal<'_>,
 ) -> Result<AllUsage, Failure> {
-    note(terminal, READS_ALL);
+    terminal.note(READS_ALL);
     usage::of_batches(tables.codes(), scope, book).await
 }
 

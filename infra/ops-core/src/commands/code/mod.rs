@@ -265,9 +265,3 @@ fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
     });
     Report::new(json, text)
 }
-
-/// Tells the operator something before a command is done.
-fn note(terminal: &mut Terminal<'_>, text: &str) {
-    // The work continues even if it cannot be shown.
-    let _ = writeln!(terminal.err, "{text}");
-}

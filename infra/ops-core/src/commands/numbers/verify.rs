@@ -79,7 +79,7 @@ async fn with_progress(
     loop {
         tokio::select! {
             found = &mut verifying => {
-                if terminal.err_is_terminal && seconds > 0 {
+                if terminal.err_is_terminal && !terminal.is_quiet && seconds > 0 {
                     let _ = write!(terminal.err, "\r\u{1b}[K");
                 }
                 return found;
@@ -89,11 +89,11 @@ async fn with_progress(
                 let records = read.load(Ordering::Relaxed);
                 let line = format!("read {} records, {} a second", grouped(records), grouped(records / seconds));
                 // If progress cannot be shown, the work continues.
-                let _ = if terminal.err_is_terminal {
-                    write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush())
+                if terminal.err_is_terminal && !terminal.is_quiet {
+                    let _ = write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush());
                 } else {
-                    writeln!(terminal.err, "{line}")
-                };
+                    terminal.note(&line);
+                }
             }
         }
     }
