@@ -6,6 +6,7 @@ use chrono::DateTime;
 use chrono_tz::Tz;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use common::domain::unicode::is_format;
 
 /// A campaign and its environment in a sentence, such as `soda-rush-2026, live`.
 pub fn scope_in_words(scope: &Scope) -> String {
@@ -47,6 +48,14 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Text without characters that cannot be seen (control except line ends and tabs, format, line separator), for files and
+/// pages of others. They could turn its direction or hide a part of it.
+pub fn visible(text: &str) -> String {
+    let is_seen = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let is_separator = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
+    text.chars().filter(|c| is_seen(*c) && !is_format(*c) && !is_separator(*c)).collect()
 }
 
 /// A timestamp in local time, without the zone; the zone's name has to be shown beside it.

@@ -40,10 +40,10 @@ pub(crate) struct ExportArgs {
     /// Only up to the end of this day, or up to before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<Moment>,
-    /// Export whole phone numbers instead of masked ones
+    /// Export whole phone numbers instead of masked ones, such as 255712345678
     #[arg(long)]
     pub(crate) phones: bool,
-    /// File to write, ending in .csv or .ndjson; must not exist yet
+    /// File to write, ending in .csv; must not exist yet
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }

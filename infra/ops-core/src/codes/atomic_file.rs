@@ -25,17 +25,6 @@ pub struct NotRenamed {
     pub error: io::Error,
 }
 
-/// A file that was left under its temporary name.
-#[derive(Debug)]
-pub enum Resumed {
-    /// The rest can be written.
-    Open(AtomicFile),
-    /// Another process is writing it.
-    Busy,
-    /// It is not there, or too short.
-    Lost,
-}
-
 impl AtomicFile {
     /// Creates the file under a temporary name in the same folder.
     ///
@@ -61,41 +50,9 @@ impl AtomicFile {
             }
             _ => Failure::from_io(&partial, "creating", &error),
         })?;
-        // Keeps `resume` off it. Nobody else can have the lock of a file that is new.
-        let _ = file.try_lock();
         let temporary = TempPath::try_from_path(&partial)
             .map_err(|error| Failure::from_io(&partial, "creating", &error))?;
         Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
-    }
-
-    /// Opens a file that was left under its temporary name, cut to this length, to write the rest.
-    ///
-    /// # Errors
-    /// When there already is a file of the final name, or the temporary one cannot be opened or cut.
-    pub fn resume(path: &Path, bytes: u64) -> Result<Resumed, Failure> {
-        refuse_existing(path)?;
-        let partial = partial_path(path);
-        let opening = |error: io::Error| Failure::from_io(&partial, "opening", &error);
-        let mut file = match OpenOptions::new().read(true).write(true).open(&partial) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Resumed::Lost),
-            opened => opened.map_err(opening)?,
-        };
-        if file.try_lock().is_err() {
-            return Ok(Resumed::Busy);
-        }
-        if file.metadata().map_err(opening)?.len() < bytes {
-            return Ok(Resumed::Lost);
-        }
-        file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(opening)?;
-        let temporary = TempPath::try_from_path(&partial).map_err(opening)?;
-        let partial = NamedTempFile::from_parts(file, temporary);
-        Ok(Resumed::Open(Self { partial, path: path.to_owned() }))
-    }
-
-    /// Leaves the file under its temporary name, for [`Self::resume`].
-    pub fn keep(self) {
-        // It can only fail on systems that mark temporary files, where the file stays too.
-        let _ = self.partial.keep();
     }
 
     /// Syncs the file to disk.
@@ -130,7 +87,7 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
 }
 
 /// The temporary name of a file.
-pub(crate) fn partial_path(path: &Path) -> PathBuf {
+fn partial_path(path: &Path) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(".partial");
     name.into()

@@ -1,81 +1,63 @@
-//! The formats of exports: CSV for spreadsheets, and one JSON object on each line for programs.
+//! CSV for spreadsheets, by RFC 4180, with nothing that a spreadsheet would compute, change or split.
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::format::visible;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Format {
-    Csv,
-    Ndjson,
+/// Begins a formula in Excel or LibreOffice, the last four with full-width forms switched on.
+const FORMULA: [char; 11] =
+    ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+/// Separates cells in one locale or another, or ends them.
+const SEPARATORS: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
+
+/// Refuses a file whose name does not end in `.csv`.
+pub(super) fn check_name(path: &Path) -> Result<(), Failure> {
+    if path.extension().is_some_and(|extension| extension == "csv") {
+        return Ok(());
+    }
+    let message = format!("exports are CSV; let the name of {} end in .csv", path.display());
+    Err(Failure::new("format_unknown", message))
 }
 
-impl Format {
-    /// The format of a file, by the end of its name.
-    pub(super) fn from_path(path: &Path) -> Result<Self, Failure> {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("csv") => Ok(Self::Csv),
-            Some("ndjson") => Ok(Self::Ndjson),
-            Some(_) | None => {
-                let message =
-                    format!("{} says no format; let its name end in .csv or .ndjson", path.display());
-                Err(Failure::new("format_unknown", message))
-            }
-        }
-    }
-
-    /// What stands before the first row.
-    pub(super) fn heading(self, columns: &[&str]) -> String {
-        match self {
-            // The mark at the front tells Excel that the text is UTF-8.
-            Self::Csv => format!("\u{feff}{}\r\n", columns.join(",")),
-            Self::Ndjson => String::new(),
-        }
-    }
-
-    /// A row with the end of its line.
-    pub(super) fn row(self, columns: &[&str], cells: &[Value]) -> String {
-        match self {
-            Self::Csv => cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n",
-            Self::Ndjson => {
-                // A JSON map would sort the columns.
-                let fields = columns.iter().zip(cells).map(|(name, value)| format!("\"{name}\":{value}"));
-                format!("{{{}}}\n", fields.collect::<Vec<_>>().join(","))
-            }
-        }
-    }
+/// The first row. The mark at the front tells Excel that the text is UTF-8.
+pub(super) fn heading(columns: &[&str]) -> String {
+    format!("\u{feff}{}\r\n", columns.join(","))
 }
 
-/// A cell of CSV by RFC 4180.
+/// A row with the end of its line.
+pub(super) fn row(cells: &[Value]) -> String {
+    cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
 fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => return String::new(),
-        // A spreadsheet would compute text that begins like this, such as `=HYPERLINK(...)` typed as a region.
-        Value::String(text)
-            if text.starts_with(['=', '+', '-', '@', '\t', '\r']) || is_changed_as_number(text) =>
-        {
-            format!("'{text}")
-        }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => visible(text),
+        other => return other.to_string(),
     };
-    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    // The apostrophe makes a spreadsheet take the rest as it is.
+    let text = if text.starts_with(FORMULA) || is_changed(&text) { format!("'{text}") } else { text };
+    if text.contains(SEPARATORS) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
-/// Whether a spreadsheet would read a text as a number and show another one: without its zeros in front, without its last
-/// digits, or with an exponent applied. An id in hexadecimal can look like that.
-fn is_changed_as_number(text: &str) -> bool {
+/// True if Excel or LibreOffice would take a text for a number or a date and show another one: `0042`, `1E+5`, `1/2`,
+/// `3-4`, `12:30`, an id in hexadecimal. Whole numbers of up to 15 digits stay as they are, and so do dates such as
+/// `2026-03-01`, which are meant.
+fn is_changed(text: &str) -> bool {
     /// Digits that a spreadsheet keeps.
     const KEPT_DIGITS: usize = 15;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match text.split_once(['e', 'E']) {
-        Some((digits, exponent)) => is_number(digits) && is_number(exponent),
-        None => is_number(text) && (text.len() > KEPT_DIGITS || (text.starts_with('0') && text.len() > 1)),
+    let is_of_number = |c: char| c.is_ascii_digit() || " .,:/-+eE%()".contains(c);
+    if !text.contains(|c: char| c.is_ascii_digit()) || !text.chars().all(is_of_number) {
+        return false;
     }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.len() > KEPT_DIGITS || (text.starts_with('0') && text.len() > 1);
+    }
+    text.parse::<NaiveDate>().is_err() && NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S").is_err()
 }
 
 #[cfg(test)]
@@ -85,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_of_csv_is_quoted_where_it_has_to_be_and_never_computes() {
+    fn row_is_quoted_where_it_has_to_be_and_never_computes() {
         let cells = [
             json!("plain"),
             json!("a,b"),
@@ -96,50 +78,62 @@ mod tests {
             json!("-1"),
             json!("@SUM(A1),2"),
             json!("\tx"),
+            json!("x;=1+1"),
+            json!("x\t=1+1"),
+            json!("\u{ff1d}1"),
+            json!("\u{ff0b}1"),
+            json!("\u{ff0d}1"),
+            json!("\u{ff20}a"),
             json!(12),
             json!(null),
             json!(""),
             json!("chai – 茶"),
+            json!("a\u{202e}b\u{2028}c\u{1b}\u{200b}d"),
         ];
-        let row = Format::Csv.row(&[], &cells);
-        let expected = "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",'=1+1,'+255712345678,'-1,\"'@SUM(A1),2\",'\tx,12,,,chai – 茶\r\n";
-        assert_eq!(row, expected);
-        assert_eq!(Format::Csv.heading(&["id", "ref"]), "\u{feff}id,ref\r\n");
+        let expected = "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",'=1+1,'+255712345678,'-1,\"'@SUM(A1),2\",\"'\tx\",\
+                        \"x;=1+1\",\"x\t=1+1\",'\u{ff1d}1,'\u{ff0b}1,'\u{ff0d}1,'\u{ff20}a,12,,,chai – 茶,abcd\r\n";
+        assert_eq!(row(&cells), expected);
+        assert_eq!(heading(&["id", "ref"]), "\u{feff}id,ref\r\n");
     }
 
     #[test]
-    fn text_that_a_spreadsheet_would_read_as_another_number_stays_as_it_is() {
-        for (text, shown) in [
-            ("43407078261543708738267820123456", "'43407078261543708738267820123456"),
-            ("4340707826154e15", "'4340707826154e15"),
-            ("1E5", "'1E5"),
-            ("0042", "'0042"),
-            ("0", "0"),
-            ("42", "42"),
-            ("123456789012345", "123456789012345"),
-            ("2026-03-01", "2026-03-01"),
-            ("e5", "e5"),
-            ("5e", "5e"),
-            ("c8dc527b0b4b856e9428c2f69070c5e7", "c8dc527b0b4b856e9428c2f69070c5e7"),
+    fn text_that_a_spreadsheet_would_change_gets_an_apostrophe() {
+        for text in [
+            "43407078261543708738267820123456",
+            "4340707826154e15",
+            "1E5",
+            "1E+5",
+            "1e+05",
+            "1E-5",
+            "1.5E3",
+            "0042",
+            "00.5",
+            "1.50",
+            "1/2",
+            "3-4",
+            "12:30",
+            "12,5",
+            "(5)",
+            "5%",
+            "1-2-2026",
         ] {
-            assert_eq!(cell(&json!(text)), shown);
+            assert_eq!(cell(&json!(text)).trim_matches('"'), format!("'{text}"));
+        }
+        for text in [
+            "0",
+            "42",
+            "123456789012345",
+            "255712000002",
+            "2557•••••678",
+            "2026-03-01",
+            "2026-03-01 03:00:00",
+            "2026-03-01T00:00:00.000Z",
+            "e5",
+            "5 x chai",
+            "c8dc527b0b4b856e9428c2f69070c5e7",
+        ] {
+            assert_eq!(cell(&json!(text)), text);
         }
         assert_eq!(cell(&json!(1_234_567_890_123_456_789_u64)), "1234567890123456789");
-    }
-
-    #[test]
-    fn a_row_of_json_keeps_the_order_of_columns_and_what_was_written() {
-        let row = Format::Ndjson.row(&["ref", "entries", "phone"], &[json!("=1\n"), json!(2), json!(null)]);
-        assert_eq!(row, "{\"ref\":\"=1\\n\",\"entries\":2,\"phone\":null}\n");
-        assert_eq!(Format::Ndjson.heading(&["ref"]), "");
-    }
-
-    #[test]
-    fn the_name_of_the_file_says_the_format() {
-        assert_eq!(Format::from_path(Path::new("a.csv")).expect("CSV"), Format::Csv);
-        assert_eq!(Format::from_path(Path::new("a.ndjson")).expect("JSON"), Format::Ndjson);
-        for name in ["a", "a.xlsx", ".csv"] {
-            assert_eq!(Format::from_path(Path::new(name)).expect_err("no format").code, "format_unknown");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Exports submissions, entrants and winners of a campaign into a file, from the tables and never through the API.
+//! Exports submissions, entrants and winners of a campaign into a CSV file, from the tables and never through the API.
 //!
 //! The whole table is read, in parallel segments; only one page of each is in memory.
 
@@ -18,11 +18,10 @@ use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use self::file::ExportFile;
-use self::format::Format;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
@@ -32,8 +31,8 @@ const SEGMENTS: i32 = 8;
 /// Phones of a page whose latest submissions are read at a time.
 const MAX_CONCURRENCY: usize = 16;
 
-/// What is exported, and how. The state file keeps it, so that only the same export is resumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What is exported.
+#[derive(Clone, Debug)]
 pub(crate) struct Export {
     pub(crate) content: ExportContent,
     pub(crate) scope: Scope,
@@ -42,10 +41,9 @@ pub(crate) struct Export {
     pub(crate) states: Vec<State>,
     pub(crate) phones: Phones,
     pub(crate) zone: Tz,
-    pub(crate) format: Format,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ExportContent {
     Submissions,
@@ -54,7 +52,7 @@ pub(crate) enum ExportContent {
     Winners,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Phones {
     Masked,
@@ -81,18 +79,19 @@ impl ExportContent {
 }
 
 impl Export {
-    /// Everything of a scope, with masked phones, in the format that the output's name selects.
+    /// Everything of a scope, with masked phones.
     ///
     /// # Errors
-    /// When the name ends in no known format.
+    /// When the output's name does not end in `.csv`.
     pub(crate) fn new(
         content: ExportContent,
         scope: Scope,
         zone: Tz,
         output: &Path,
     ) -> Result<Self, Failure> {
+        format::check_name(output)?;
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
-        Ok(Self { content, scope, from, to, states, phones, zone, format: Format::from_path(output)? })
+        Ok(Self { content, scope, from, to, states, phones, zone })
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -103,10 +102,10 @@ impl Export {
     }
 }
 
-/// Writes an export, or the rest of an interrupted one, and returns the manifest.
+/// Writes an export, and returns the manifest.
 ///
 /// # Errors
-/// When the file exists, the disk is full, or a table does not answer. A second run resumes the export.
+/// When the file exists, the disk is full, or a table does not answer. Nothing is written then.
 pub(crate) async fn write(
     tables: &Tables,
     export: &Export,
@@ -114,45 +113,22 @@ pub(crate) async fn write(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Value, Failure> {
-    let mut file = ExportFile::open(output, export, clock.now())?;
-    // If this cannot be shown, the command continues.
-    let _ = match file.rows() {
-        0 => writeln!(terminal.err, "reading the whole table of {}, all campaigns", export.content.table()),
-        rows => writeln!(terminal.err, "continuing after {rows} rows"),
-    };
-    match copy(tables, export, &mut file, clock, terminal).await {
-        Ok(()) => file.finish(clock.now()),
-        Err(failure) => {
-            file.keep();
-            Err(failure)
-        }
-    }
-}
-
-async fn copy(
-    tables: &Tables,
-    export: &Export,
-    file: &mut ExportFile,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<(), Failure> {
-    let read = |place: usize, segment: Segment| async move {
-        read_page(tables, export, segment).await.map(|page| (place, page))
-    };
+    let mut file = ExportFile::begin(output, export, clock.now())?;
+    terminal.note(&format!("reading the whole table of {}, all campaigns", export.content.table()));
+    let read = |segment: Segment| read_page(tables, export, segment);
     let mut progress = Progress::without_total(clock, "records read:");
-    let mut pages: FuturesUnordered<_> =
-        file.unread().into_iter().map(|(place, segment)| read(place, segment)).collect();
+    let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(read).collect();
     let mut looked_at = 0;
-    while let Some((place, page)) = pages.try_next().await? {
-        file.add_page(place, &page.segment, &page.records)?;
+    while let Some(page) = pages.try_next().await? {
+        file.add_rows(&page.records)?;
         looked_at += page.read;
         progress.show(terminal, looked_at);
         if !page.segment.is_read() {
-            pages.push(read(place, page.segment));
+            pages.push(read(page.segment));
         }
     }
     progress.end(terminal);
-    Ok(())
+    file.finish(export, clock.now())
 }
 
 /// The rows of the next page of a segment.
@@ -213,11 +189,12 @@ async fn entrant_row(
     Ok(Some(rows::entrant(entrant, latest.as_ref(), phone, *zone)))
 }
 
-/// `None` once the person was erased.
+/// Without the sign in front, so that spreadsheets and SMS gateways take it; `None` once the person was erased.
 async fn phone(tables: &Tables, export: &Export, submission: &Submission) -> Result<Option<String>, Failure> {
     let phone = tables.secrets().phone_of(submission).await?;
-    Ok(phone.map(|phone| match export.phones {
+    let written = phone.map(|phone| match export.phones {
         Phones::Masked => phone.masked(),
         Phones::Whole => phone.expose_e164().to_owned(),
-    }))
+    });
+    Ok(written.map(|phone| phone.trim_start_matches('+').to_owned()))
 }
