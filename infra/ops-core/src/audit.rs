@@ -14,11 +14,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use chrono_tz::Tz;
 use common::aws::Aws;
 use common::config::{ConfigError, Env};
-use common::domain::audit::{AuditEntry, StoredAuditRow};
+use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
 use common::domain::draw::Operator;
+use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::submission::name_in_arn;
 use common::domain::timestamp::Timestamp;
 use common::store::audit::AuditLog;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -31,7 +34,7 @@ use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
 
 /// Days that can be listed at once; each takes a query.
-const MAX_DAYS: usize = 3_660;
+const MAX_DAYS: i64 = 3_660;
 /// Days that are queried concurrently.
 const MAX_CONCURRENCY: usize = 16;
 
@@ -212,24 +215,95 @@ impl Audit {
     }
 }
 
-/// The rows of these days, oldest first; both days are included.
+/// The rows that are wanted; without anything, all.
+#[derive(Clone, Debug, Default)]
+pub struct RowFilter {
+    /// Rows about this campaign.
+    pub campaign: Option<CampaignSlug>,
+    /// Rows of an action, such as `person.erase`, or of all actions that begin with it, such as `person`.
+    pub action: Option<String>,
+    /// Rows by this person: the whole ARN, the name at its end, or the name that was given besides.
+    pub who: Option<String>,
+    /// Rows about this: an id or a batch's name. A reference stands for the ids of its submissions.
+    pub about: Option<String>,
+}
+
+/// The zone of the times that are shown: the campaign's, or that of the country.
+///
+/// # Errors
+/// When there is no such campaign, or the table does not answer.
+pub async fn zone(tables: &Tables, campaign: Option<&CampaignSlug>) -> Result<Tz, Failure> {
+    match campaign {
+        Some(slug) => Ok(tables.campaign(slug).await?.timezone),
+        None => Ok(Tz::Africa__Dar_es_Salaam),
+    }
+}
+
+/// The rows of these days in a zone, oldest first; both days are included.
 ///
 /// # Errors
 /// When the range is empty or too long, or the table does not answer.
-pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec<StoredAuditRow>, Failure> {
-    let days: Vec<String> =
-        from.iter_days().take_while(|day| *day <= to).take(MAX_DAYS + 1).map(|day| day.to_string()).collect();
-    if days.is_empty() || days.len() > MAX_DAYS {
+pub async fn rows(
+    tables: &Tables,
+    from: NaiveDate,
+    to: NaiveDate,
+    zone: Tz,
+    filter: &RowFilter,
+) -> Result<Vec<StoredAuditRow>, Failure> {
+    if from > to || (to - from).num_days() >= MAX_DAYS {
         let message = "the first day must be before the last, or the same, and at most ten years before it";
         return Err(Failure::new("days_invalid", message));
     }
+    // Rows are stored by the day in UTC, which begins and ends at most a day from that of a zone.
+    let (first, last) = (from.pred_opt().unwrap_or(from), to.succ_opt().unwrap_or(to));
+    let days = first.iter_days().take_while(|day| *day <= last).map(|day| day.to_string());
     let log = tables.audit.log();
-    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(MAX_CONCURRENCY);
+    let queries = stream::iter(days).map(async |day| log.of_day(&day).await).buffered(MAX_CONCURRENCY);
     let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
-    let mut rows: Vec<_> = rows.into_iter().flatten().collect();
+    let about = ids_of(tables, filter.about.as_deref()).await?;
+    let days = from.to_string()..=to.to_string();
+    let mut rows: Vec<_> = rows.into_iter().flatten().filter(|row| filter.takes(row, &about)).collect();
+    rows.retain(|stored| {
+        days.contains(&stored.row.as_ref().map_or_else(|| stored.day.clone(), |row| row.at.day_in(zone)))
+    });
     // By number, since a wrong clock may have put a row under another day.
     rows.sort_by_key(|row| row.sequence);
     Ok(rows)
+}
+
+/// What a subject can be called: what was given, and the ids of the submissions with this reference.
+async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>, Failure> {
+    let Some(about) = about else { return Ok(Vec::new()) };
+    let mut ids = vec![about.to_owned()];
+    if about.parse::<Reference>().is_ok() {
+        let found = crate::submissions::find(tables, about).await;
+        ids.extend(found.iter().flatten().map(|submission| submission.submission_id.to_string()));
+    }
+    Ok(ids)
+}
+
+impl RowFilter {
+    fn takes(&self, stored: &StoredAuditRow, about: &[String]) -> bool {
+        let Self { campaign, action, who, about: wanted } = self;
+        let Some(AuditRow { entry, .. }) = &stored.row else {
+            // What cannot be read is not hidden by a filter that it may meet.
+            return true;
+        };
+        let is_by = |name: &String| {
+            entry.who == *name || name_in_arn(&entry.who) == name || entry.by.as_ref() == Some(name)
+        };
+        let is_action = |wanted: &String| {
+            let rest = entry.action.strip_prefix(wanted.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        // Rows about a person have the ids of the submissions in their details.
+        let is_about =
+            |id: &String| entry.subject.as_ref() == Some(id) || entry.details.contains(&format!("\"{id}\""));
+        campaign.as_ref().is_none_or(|slug| entry.campaign.as_deref() == Some(slug.as_str()))
+            && action.as_ref().is_none_or(is_action)
+            && who.as_ref().is_none_or(is_by)
+            && (wanted.is_none() || about.iter().any(is_about))
+    }
 }
 
 /// An operator's name or reason, which goes into the record.

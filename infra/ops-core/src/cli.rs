@@ -398,7 +398,7 @@ pub(crate) enum PersonCommand {
 
 #[derive(Args)]
 pub(crate) struct PersonArgs {
-    /// Tanzanian mobile number
+    /// Tanzanian mobile number; with -, type it when asked, so that it stays out of your shell's history
     // Not parsed by clap, whose error messages would repeat it.
     #[arg(long, value_name = "PHONE")]
     pub(crate) phone: String,
@@ -411,10 +411,19 @@ pub(crate) enum AuditCommand {
         /// Only rows about this campaign
         #[arg(long, value_name = "SLUG")]
         campaign: Option<CampaignSlug>,
-        /// First day, in UTC [default: 29 days before the last]
+        /// Only rows of this action, such as person.erase, or of a group, such as person
+        #[arg(long, value_name = "ACTION")]
+        action: Option<String>,
+        /// Only rows by this person: an ARN, the name at its end, or the one given with --by
+        #[arg(long, value_name = "NAME")]
+        who: Option<String>,
+        /// Only rows about this reference or id, of a submission, a person's submission, a key, a draw
+        #[arg(long, value_name = "REF")]
+        about: Option<String>,
+        /// First day [default: 29 days before the last]; days and times are the campaign's, otherwise those of Dar es Salaam
         #[arg(long, value_name = "YYYY-MM-DD")]
         from: Option<NaiveDate>,
-        /// Last day, in UTC [default: today]
+        /// Last day [default: today]
         #[arg(long, value_name = "YYYY-MM-DD")]
         to: Option<NaiveDate>,
     },

@@ -3,14 +3,16 @@
 use axum::Router;
 use axum::routing::get;
 use chrono::{Days, NaiveDate};
-use chrono_tz::UTC;
+use chrono_tz::Tz;
 use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
+use common::domain::ids::SubmissionId;
 use maud::{Markup, html};
-use ops_core::audit::rows;
+use ops_core::audit::{RowFilter, rows, zone};
 use ops_core::failure::Failure;
 use ops_core::format::{local_time, or_dash};
 
 use super::page;
+use super::submission::path_of_submission;
 use crate::failure::PageResult;
 use crate::form::Query;
 use crate::layout::{Page, Section, table};
@@ -27,20 +29,22 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 async fn list(console: Console, Query(query): Query) -> PageResult {
-    let today = console.now().day_in(UTC);
+    let tables = console.tables()?;
+    let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
+    let wanted = campaigns.iter().map(|one| &one.slug).find(|slug| slug.as_str() == campaign);
+    let filter = RowFilter { campaign: wanted.cloned(), ..RowFilter::default() };
+    let zone = zone(&tables, wanted).await?;
+    let today = console.now().day_in(zone);
     let to = day(query.get("to"), &today)?;
     let from = match query.get("from") {
         "" => to.checked_sub_days(Days::new(USUAL_DAYS - 1)).unwrap_or(to),
         from => day(from, &today)?,
     };
-    let tables = console.tables()?;
-    let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
-    let mut rows = rows(&tables, from, to).await?;
-    rows.retain(|row| campaign.is_empty() || campaign_of(row) == Some(campaign));
+    let mut rows = rows(&tables, from, to, zone, &filter).await?;
     // Newest first: operators mostly look for recent rows.
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
-    let cells: Vec<_> = rows.iter().take(MAX_ROWS).map(cells).collect();
+    let cells: Vec<_> = rows.iter().take(MAX_ROWS).map(|row| cells(row, zone)).collect();
     let content = html! {
         form.row {
             div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
@@ -59,7 +63,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
         @if cells.is_empty() {
             p { "The audit log has no such rows in these days." }
         } @else {
-            (table("Changes and looks", &["Row", "Time (UTC)", "Who", "Action", "About", "Why", "More"], &cells))
+            (table("Changes and looks", &["Row", &format!("Time ({})", zone.name()), "Who", "Action", "About", "Why", "More"], &cells))
         }
         @if older > 0 {
             p { "These are the newest " (MAX_ROWS) ". " (older) " older rows of these days are not shown: choose fewer days." }
@@ -74,23 +78,25 @@ fn day(text: &str, today: &str) -> Result<NaiveDate, Failure> {
     text.parse().map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
 }
 
-fn campaign_of(stored: &StoredAuditRow) -> Option<&str> {
-    stored.row.as_ref()?.entry.campaign.as_deref()
-}
-
-fn cells(stored: &StoredAuditRow) -> Vec<Markup> {
+fn cells(stored: &StoredAuditRow, zone: Tz) -> Vec<Markup> {
     let Some(AuditRow { at, entry, .. }) = &stored.row else {
         let unreadable = html! { "cannot be read; run " code { "ops audit verify" } };
         return [html! { (stored.sequence) }, unreadable].into_iter().chain(vec![html! {}; 5]).collect();
     };
     let AuditEntry { who, by, action, campaign, environment, subject, why, details } = entry;
-    let about = [campaign, environment, subject].into_iter().flatten();
+    let about = [campaign, environment].into_iter().flatten();
     vec![
         html! { (stored.sequence) },
-        html! { (local_time(*at, UTC)) },
+        html! { (local_time(*at, zone)) },
         html! { (name_of(who)) @if let Some(by) = by { " (" (by) ")" } },
         html! { (action) },
-        html! { (about.map(String::as_str).collect::<Vec<_>>().join(" ")) },
+        html! {
+            (about.map(String::as_str).collect::<Vec<_>>().join(" ")) " "
+            @match subject.as_deref().map(str::parse::<SubmissionId>) {
+                Some(Ok(id)) => a href=(path_of_submission(id)) { (id) },
+                Some(Err(_)) | None => (subject.as_deref().unwrap_or_default()),
+            }
+        },
         html! { (or_dash(why.as_ref())) },
         html! {
             @if details != "{}" {

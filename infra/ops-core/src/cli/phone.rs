@@ -36,7 +36,7 @@ pub(crate) struct PhoneChangeArgs {
     /// Slug of the campaign; applies to test and live
     #[arg(long, value_name = "SLUG")]
     pub(crate) campaign: CampaignSlug,
-    /// Tanzanian mobile numbers
+    /// Tanzanian mobile numbers; with -, type one when asked, so that it stays out of your shell's history
     // Not parsed by clap, whose error messages would repeat them. A number may contain spaces.
     #[arg(required_unless_present = "file", conflicts_with = "file", num_args = 1.., value_name = "PHONE")]
     pub(crate) phones: Vec<String>,

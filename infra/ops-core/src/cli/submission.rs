@@ -19,7 +19,7 @@ pub(crate) struct ListArgs {
     /// List only unsettled submissions, with who acts next, when, and why
     #[arg(long, conflicts_with_all = ["phone", "code", "reference"])]
     pub(crate) unsettled: bool,
-    /// List the submissions of a phone
+    /// List the submissions of a phone; with -, type it when asked, so that it stays out of your shell's history
     // Neither phone nor code is parsed by clap, whose error messages would repeat them.
     #[arg(long, value_name = "PHONE", conflicts_with_all = ["code", "reference"])]
     pub(crate) phone: Option<String>,

@@ -1,13 +1,12 @@
 //! `ops audit`.
 
 use chrono::{Days, NaiveDate};
-use chrono_tz::UTC;
+use chrono_tz::Tz;
 use common::domain::audit::{AuditCheck, AuditEntry, AuditFinding, AuditRow, StoredAuditRow, VerifiedAudit};
-use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::audit::rows;
+use crate::audit::{RowFilter, rows, zone};
 use crate::cli::AuditCommand;
 use crate::failure::Failure;
 use crate::format::{grouped, local_time, or_dash, printable, table};
@@ -16,23 +15,22 @@ use crate::terminal::Report;
 
 /// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
+
 pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     match command {
-        AuditCommand::List { campaign, from, to } => {
-            let to = to.map_or_else(|| today(now), Ok)?;
+        AuditCommand::List { campaign, action, who, about, from, to } => {
+            let zone = zone(tables, campaign.as_ref()).await?;
+            let to = to.map_or_else(|| today(now, zone), Ok)?;
             let from = from.or_else(|| to.checked_sub_days(Days::new(USUAL_DAYS - 1))).unwrap_or(to);
-            let mut rows = rows(tables, from, to).await?;
-            rows.retain(|row| {
-                campaign.is_none() || campaign_of(row) == campaign.as_ref().map(CampaignSlug::as_str)
-            });
-            Ok(report_list(&rows, from, to))
+            let filter = RowFilter { campaign, action, who, about };
+            Ok(report_list(&rows(tables, from, to, zone, &filter).await?, from, to, zone))
         }
         AuditCommand::Verify => verify(tables).await,
     }
 }
 
-fn today(now: Timestamp) -> Result<NaiveDate, Failure> {
-    let parsed = now.day_in(UTC).parse();
+fn today(now: Timestamp, zone: Tz) -> Result<NaiveDate, Failure> {
+    let parsed = now.day_in(zone).parse();
     parsed.map_err(|_| {
         Failure::new(
             "clock_wrong",
@@ -41,11 +39,7 @@ fn today(now: Timestamp) -> Result<NaiveDate, Failure> {
     })
 }
 
-fn campaign_of(stored: &StoredAuditRow) -> Option<&str> {
-    stored.row.as_ref()?.entry.campaign.as_deref()
-}
-
-fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate) -> Report {
+fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz) -> Report {
     let cells = |stored: &StoredAuditRow| {
         let Some(AuditRow { at, entry, .. }) = &stored.row else {
             return vec![stored.sequence.to_string(), "cannot be read; run ops audit verify".to_owned()];
@@ -54,7 +48,7 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate) -> Repor
         let about = [campaign, environment, subject].into_iter().flatten();
         vec![
             stored.sequence.to_string(),
-            local_time(*at, UTC),
+            local_time(*at, zone),
             by.as_ref().map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
             action.clone(),
             or_dash(
@@ -68,10 +62,16 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate) -> Repor
         format!("The audit log has no such rows from {from} to {to}.")
     } else {
         let rows: Vec<_> = rows.iter().map(cells).collect();
-        table(&["ROW", "TIME (UTC)", "WHO", "ACTION", "ABOUT", "WHY"], &rows)
+        table(&["ROW", &format!("TIME ({})", zone.name()), "WHO", "ACTION", "ABOUT", "WHY"], &rows)
     };
     let json: Vec<Value> = rows.iter().map(as_json).collect();
-    Report::new(json!({ "from": from.to_string(), "to": to.to_string(), "rows": json }), text)
+    let json = json!({
+        "from": from.to_string(),
+        "to": to.to_string(),
+        "time_zone": zone.name(),
+        "rows": json,
+    });
+    Report::new(json, text)
 }
 
 fn as_json(stored: &StoredAuditRow) -> Value {

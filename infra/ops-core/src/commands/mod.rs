@@ -1,5 +1,7 @@
 //! The commands: each calls the library and reports the result, as JSON and as text.
 
+use common::domain::phone::Phone;
+
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
@@ -17,6 +19,14 @@ pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
 pub(crate) mod whoami;
+
+/// A phone. For `-`, the operator types it at the terminal instead.
+fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone, Failure> {
+    typed_or(argument, "Phone: ", terminal)?.parse().map_err(|_| {
+        let message = "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678";
+        Failure::new("phone_invalid", message)
+    })
+}
 
 /// An argument. For `-`, the operator types it at the terminal instead, which keeps it out of the shell's history.
 fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String, Failure> {

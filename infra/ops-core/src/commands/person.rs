@@ -5,8 +5,9 @@ use common::domain::phone::Phone;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use super::phone_or_typed;
 use crate::audit::words;
-use crate::cli::{PersonArgs, PersonCommand};
+use crate::cli::PersonCommand;
 use crate::codes::atomic_file::AtomicFile;
 use crate::confirm::Answer;
 use crate::connection;
@@ -14,6 +15,9 @@ use crate::failure::Failure;
 use crate::format::table;
 use crate::people::{self, PersonRecords};
 use crate::terminal::{Report, Terminal};
+
+/// How long what an erased person has used of the limits is kept.
+const LIMITS_KEPT: &str = "30 days after the campaign's end";
 
 pub(crate) async fn run(
     command: PersonCommand,
@@ -24,7 +28,7 @@ pub(crate) async fn run(
     let (PersonCommand::Find { person }
     | PersonCommand::Export { person, .. }
     | PersonCommand::Erase { person, .. }) = &command;
-    let phone = parse(person)?;
+    let phone = phone_or_typed(&person.phone, terminal)?;
     let tables = connection::tables(env).await?;
     let held = people::find(&tables, &phone, now).await?;
     match command {
@@ -40,14 +44,16 @@ pub(crate) async fn run(
         }
         PersonCommand::Erase { why, confirm, .. } => {
             let why = words(&why, "--why")?;
+            let (kept, held): (Vec<_>, Vec<_>) = held.into_iter().partition(PersonRecords::is_erased);
             if held.is_empty() {
-                return Ok(found(&phone, &held));
+                return Ok(found(&phone, &kept));
             }
             held.iter().try_for_each(people::check_settled)?;
             let warning = people::prizes_to_hand_over(&held).map(|warning| format!("\n{warning}"));
             let question = format!(
                 "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
-                 deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.{}",
+                 deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked. What was \
+                 counted stays under the keyed digest of the phone until {LIMITS_KEPT}, so that the limits hold.{}",
                 summary(&phone, &held),
                 warning.unwrap_or_default()
             );
@@ -80,12 +86,6 @@ async fn unless_stopped<T>(exporting: impl Future<Output = Result<T, Failure>>) 
     }
 }
 
-fn parse(person: &PersonArgs) -> Result<Phone, Failure> {
-    person.phone.parse().map_err(|_| {
-        Failure::new("phone_invalid", "--phone is not a Tanzanian mobile number, such as 0712 345 678")
-    })
-}
-
 fn found(phone: &Phone, held: &[PersonRecords]) -> Report {
     Report::new(json!({ "phone": phone.masked(), "held": counts(held) }), summary(phone, held))
 }
@@ -102,6 +102,8 @@ fn counts(held: &[PersonRecords]) -> Value {
             "instant_prizes": held.instant_prizes().count(),
             "drawn": held.contacts.len(),
             "blocked": held.entrant.blocked,
+            "counted": held.entrant.total,
+            "erased_at": held.entrant.erased_at.map(|at| at.to_string()),
         })
     };
     held.iter().map(count).collect()
@@ -121,6 +123,7 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
             held.instant_prizes().count().to_string(),
             held.contacts.len().to_string(),
             if held.entrant.blocked { "yes" } else { "no" }.to_owned(),
+            held.entrant.total.to_string(),
         ]
     };
     let rows: Vec<_> = held.iter().map(row).collect();
@@ -133,6 +136,17 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
         "INSTANT PRIZES",
         "DRAWN",
         "BLOCKED",
+        "COUNTED",
     ];
-    format!("{}:\n{}", phone.masked(), table(&header, &rows))
+    let text = format!("{}:\n{}", phone.masked(), table(&header, &rows));
+    let erased = held.iter().filter(|held| held.is_erased()).map(|held| held.scope.to_string());
+    let erased: Vec<_> = erased.collect();
+    if erased.is_empty() {
+        return text;
+    }
+    format!(
+        "{text}The person is erased from {}. What was counted towards the limits is kept under the keyed digest of the phone \
+         until {LIMITS_KEPT}.",
+        erased.join(", ")
+    )
 }

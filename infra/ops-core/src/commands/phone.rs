@@ -11,8 +11,8 @@ use common::domain::submission::OperatorDecision;
 use common::store::entrants::{BlockChange, BlockedPhone};
 use serde_json::{Value, json};
 
+use super::phone_or_typed;
 use super::submission::words;
-use super::typed_or;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
 use crate::confirm::Answer;
@@ -39,7 +39,7 @@ pub(crate) async fn run(
             Ok(report_list(&scope, &tables.entrants.blocklist(&scope).await?, zone))
         }
         PhoneCommand::Find { phone, campaign } => {
-            let phone = one(&typed_or(&phone.join(" "), "Phone: ", terminal)?)?;
+            let phone = phone_or_typed(&phone.join(" "), terminal)?;
             let tables = connection::tables(env).await?;
             let found = phones::find(&tables, &phone, campaign.as_ref(), clock.now()).await?;
             Ok(find::report(&phone, &found, clock.now()))
@@ -61,7 +61,10 @@ async fn change(
         Ok(OperatorDecision { by, at: clock.now(), why, confirmed: None, identity: None })
     };
     let Some(file) = file else {
-        let phones = parse(&phones)?;
+        let phones = match &phones[..] {
+            [one] if one == "-" => vec![phone_or_typed(one, terminal)?],
+            phones => parse(phones)?,
+        };
         let tables = connection::tables(env).await?;
         tables.campaign(&campaign).await?;
         return change_each(&tables, &campaign, &phones, blocked, &decide(&tables).await?).await;
@@ -156,13 +159,6 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
 
 fn change_json(BlockChange { at, by, why }: &BlockChange) -> Value {
     json!({ "at": at.to_string(), "by": by, "why": why })
-}
-
-fn one(typed: &str) -> Result<Phone, Failure> {
-    typed.parse().map_err(|_| {
-        let message = "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678";
-        Failure::new("phone_invalid", message)
-    })
 }
 
 /// Parses phones from arguments: a number typed with spaces takes several.

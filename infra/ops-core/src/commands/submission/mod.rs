@@ -14,6 +14,7 @@ use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use super::phone_or_typed;
 pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
@@ -166,10 +167,7 @@ async fn listed(
     let is_open = matches!(state, Some(State::Pending | State::Unknown));
     let mut found = match (phone, code, reference) {
         (Some(typed), _, _) => {
-            let invalid = || {
-                Failure::new("phone_invalid", "--phone is not a Tanzanian mobile number, such as 0712345678")
-            };
-            let phone = typed.parse().map_err(|_| invalid())?;
+            let phone = phone_or_typed(&typed, terminal)?;
             submissions::of_phone(&tables, &scope, &phone).await?
         }
         (_, Some(typed), _) => {
@@ -182,7 +180,11 @@ async fn listed(
         _ => {
             let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref, --unsettled \
                             and --state pending or unknown read a few records. Read it?";
-            terminal.confirm(question, Answer::Yes, confirm)?;
+            if terminal.input.is_some() {
+                terminal.confirm(question, Answer::Yes, confirm)?;
+            } else {
+                terminal.note("reading the whole table of submissions, of all campaigns");
+            }
             submissions::list(&tables, &scope, most, wanted).await?
         }
     };
