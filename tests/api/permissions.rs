@@ -32,7 +32,7 @@ use service_tests::receipts::{
     Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
 };
 use service_tests::roles::{covers, policies};
-use service_tests::service::Service;
+use service_tests::service::{Service, entrant_id};
 use service_tests::template::{deployer, logical_id, resources, service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
@@ -220,12 +220,19 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     assert_eq!(ended.read(&key, &id_of(&sent)).await.field("state"), "accepted");
     let mut counter = Counter::new(&service.env, &service.clock);
     counter.count_all().await;
+    // Two persons were erased, one of them blocked.
+    let test = ended.scope(Environment::Test);
+    service.set_blocked(&test, &phone(2).parse().expect("a phone"), true).await.expect("blocked");
+    for number in [1, 2] {
+        let id = entrant_id(&test, &phone(number).parse().expect("a phone"));
+        service.tables.entrants.keep_limits(&test, &id, service.clock.now()).await.expect("it answers");
+    }
     let now = service.clock.now().as_millis();
-    ended.config.window.end = Some(Timestamp::from_millis(now - 2 * 24 * 60 * 60 * 1000));
+    ended.config.window.end = Some(Timestamp::from_millis(now - 40 * 24 * 60 * 60 * 1000));
     ended.config.retention = Some(Retention { phones_days: Some(1), photos_days: Some(1) });
     ended.apply().await;
     forget_schedule(service).await;
-    for _ in 0..3 {
+    for _ in 0..8 {
         sweeper.handle(Tick::default()).await.expect("it sweeps");
     }
     // Nothing is counted under the region any more.

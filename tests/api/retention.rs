@@ -151,6 +151,34 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_of_erased_persons_go_30_days_after_the_end() {
+    let service = still();
+    let campaign = ending(&service, |config| config.retention = None).await;
+    let live = campaign.scope(Environment::Live);
+    for number in [1, 2] {
+        enter(&campaign, &campaign.live_key, number, &campaign.code(number.into())).await;
+    }
+    let entrants = &service.tables.entrants;
+    let digest = |number| service_tests::service::entrant_id(&live, &phone(number).parse().expect("a phone"));
+    entrants.keep_limits(&live, &digest(1), service.clock.now()).await.expect("it answers");
+    let totals = async || {
+        let total = async |number| entrants.get(&live, &digest(number), "").await.expect("it answers").total;
+        [total(1).await, total(2).await]
+    };
+    let mut counter = Counter::new(&service.env, &service.clock);
+    counter.count_all().await;
+    service.clock.advance(DAY * 31 - MINUTE * 61);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(totals().await, [1, 1]);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(totals().await, [0, 1], "the other was not erased");
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Limits).await.expect("it has begun");
+    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (1, 0, true));
+    counter.count_all().await;
+    assert!(differences(&service.env, &live).await.is_empty(), "the numbers stay");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_sent_after_phones_are_deleted_is_recorded_without_the_person() {
     let service = still();
     let campaign = ending(&service, |_| {}).await;

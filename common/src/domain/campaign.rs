@@ -73,7 +73,7 @@ pub struct Retention {
     pub photos_days: Option<u32>,
 }
 
-/// The kinds of personal data whose retention a campaign can set.
+/// The kinds of personal data that are deleted some time after a campaign's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonalData {
@@ -81,17 +81,22 @@ pub enum PersonalData {
     Phones,
     /// Photos of receipts.
     Photos,
+    /// What erased persons have used of the limits, under the digest of their phone.
+    Limits,
 }
 
 impl PersonalData {
-    /// Both kinds.
-    pub const ALL: [Self; 2] = [Self::Phones, Self::Photos];
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Phones, Self::Photos, Self::Limits];
+    /// The kinds whose retention a campaign can set.
+    pub const SETTABLE: [Self; 2] = [Self::Phones, Self::Photos];
 
     /// The name in records and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Phones => "phones",
             Self::Photos => "photos",
+            Self::Limits => "limits",
         }
     }
 }
@@ -187,13 +192,16 @@ impl Campaign {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
+    /// Days after the end for which the limits that erased persons used are kept: an end can still be put off then.
+    pub const LIMITS_DAYS: u32 = 30;
+
     /// When the retention of this data ends; `None` if the campaign has no end, or sets no retention for it.
     pub fn keeps_until(&self, data: PersonalData) -> Option<Timestamp> {
         const DAY: Duration = Duration::from_hours(24);
-        let retention = self.retention?;
         let days = match data {
-            PersonalData::Phones => retention.phones_days,
-            PersonalData::Photos => retention.photos_days,
+            PersonalData::Phones => self.retention?.phones_days,
+            PersonalData::Photos => self.retention?.photos_days,
+            PersonalData::Limits => Some(Self::LIMITS_DAYS),
         };
         Some(self.window.end?.after(DAY * days?))
     }
@@ -202,7 +210,8 @@ impl Campaign {
     /// undone.
     pub fn newly_due(&self, after: &Self, now: Timestamp) -> Vec<PersonalData> {
         let is_due = |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);
-        PersonalData::ALL.into_iter().filter(|data| is_due(after, *data) && !is_due(self, *data)).collect()
+        let is_new = |data: &PersonalData| is_due(after, *data) && !is_due(self, *data);
+        PersonalData::SETTABLE.into_iter().filter(is_new).collect()
     }
 
     /// Whether a receipt's code and time may be typed in.
@@ -278,6 +287,8 @@ mod tests {
         let until = Some(Timestamp::from_millis(5 + 90 * DAY));
         assert_eq!(ended.keeps_until(PersonalData::Phones), until);
         assert_eq!(ended.keeps_until(PersonalData::Photos), None);
+        let limits = ended.window.end.map(|end| end.after(Duration::from_hours(24 * 30)));
+        assert_eq!(ended.keeps_until(PersonalData::Limits), limits);
         let without_end = Campaign { window: Window::default(), archived: true, ..ended.clone() };
         assert_eq!(without_end.keeps_until(PersonalData::Phones), None);
         assert_eq!(Campaign { retention: None, ..ended }.keeps_until(PersonalData::Phones), None);
@@ -296,7 +307,7 @@ mod tests {
             (ends(15, 6, 10), &[]),
             (ends(15, 5, 10), &[PersonalData::Phones]),
             (ends(10, 30, 10), &[PersonalData::Photos]),
-            (ends(-15, 30, 10), &PersonalData::ALL),
+            (ends(-15, 30, 10), &PersonalData::SETTABLE),
             (Campaign { retention: None, ..kept.clone() }, &[]),
         ] {
             assert_eq!(kept.newly_due(&after, now), due, "{after:?}");

@@ -28,6 +28,8 @@ pub struct Entrant {
     pub throttled_until: Option<Timestamp>,
     /// Receipts that the service has yet to settle, without those waiting for an operator.
     pub open_receipts: u32,
+    /// When the person was erased, if only what they used of the limits was kept then.
+    pub erased_at: Option<Timestamp>,
 }
 
 /// The phone limits that apply to a submission, besides the blocklist and the campaign's limits.

@@ -1,6 +1,7 @@
 //! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
 mod blocklist;
+mod erasure;
 mod rekey;
 
 use aws_sdk_dynamodb::Client;
@@ -232,6 +233,7 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
             .collect(),
         throttled_until: read_number(item, "throttled_until").map(Timestamp::from_millis),
         open_receipts: count("open_receipts"),
+        erased_at: read_number(item, erasure::ERASED_AT).map(Timestamp::from_millis),
     })
 }
 

@@ -175,7 +175,7 @@ impl CampaignRetention {
 
 impl Deletion {
     fn is_finished(&self, now: Timestamp) -> bool {
-        self.finished_at.is_some_and(|at| self.data == PersonalData::Phones || now < at.after(PHOTOS_REPEAT))
+        self.finished_at.is_some_and(|at| self.data != PersonalData::Photos || now < at.after(PHOTOS_REPEAT))
     }
 
     fn waits(&self, now: Timestamp) -> bool {

@@ -1,4 +1,4 @@
-//! Deletes phones and photos whose retention is over, a slice with each sweep.
+//! Deletes phones and photos whose retention is over, and the limits of erased persons, a slice with each sweep.
 //!
 //! Most sweeps read one record, which says that it is not yet time to look through the campaigns. No index lists the submissions of a
 //! campaign, so all submissions are read, once for each environment. Each page that was read moves a marker.
@@ -12,6 +12,7 @@ use common::runtime::event_handler::EventContext;
 use common::store::StoreError;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
+use common::store::entrants::Entrants;
 use common::store::retention::{
     CampaignRetention, Deletion, LOOK_INTERVAL, PostponeReason, Postponement, RetentionSchedule,
     RetentionTable, Revised,
@@ -26,6 +27,7 @@ pub(crate) struct RetentionSweep {
     campaigns: Campaigns,
     retention: RetentionTable,
     submissions: Submissions,
+    entrants: Entrants,
     draws: Draws,
     photos: Photos,
 }
@@ -45,6 +47,7 @@ impl RetentionSweep {
             campaigns: Campaigns::from_env(env, client)?,
             retention: RetentionTable::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
+            entrants: Entrants::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
             photos: Photos::from_env(env, &context.aws)?,
         })
@@ -121,6 +124,10 @@ impl RetentionSweep {
                     deletion.done += deleted;
                     deletion.finished_at = (deleted == 0).then_some(now);
                 }
+                PersonalData::Limits => {
+                    let page = self.entrants.forget_erased(&scope, deletion.segment.clone()).await?;
+                    take(&mut deletion, page, now);
+                }
             }
             let ends = deletion.finished_at.is_some() || deletion.postponed.is_some();
             if !self.save(&campaign, &mut retention, deletion.clone()).await? || ends {
@@ -137,6 +144,9 @@ impl RetentionSweep {
         data: PersonalData,
         now: Timestamp,
     ) -> Result<Option<Postponement>, StoreError> {
+        if data == PersonalData::Limits {
+            return Ok(None);
+        }
         let reason = if self.submissions.count_unsettled(scope).await? > 0 {
             PostponeReason::Unsettled
         } else if data == PersonalData::Phones && self.draws.need_phones(scope, now).await? {

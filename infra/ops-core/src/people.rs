@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use common::aws::photos::Photos;
 use common::config::Env;
+use common::domain::campaign::PersonalData;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
@@ -27,6 +28,7 @@ use crate::tables::Tables;
 
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
+const LAST_DAY: Duration = Duration::from_hours(24);
 /// The index by entrant is seldom further behind the table.
 const INDEX_LAG: Duration = Duration::from_secs(1);
 
@@ -54,6 +56,11 @@ impl PersonRecords {
     /// Instant prizes that were won. The winner can be called only while the phone is held.
     pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
         self.submissions.iter().filter_map(|(submission, _)| submission.status.instant_win())
+    }
+
+    /// True if the person was erased, and all that is held is what they used of the limits.
+    pub fn is_erased(&self) -> bool {
+        self.entrant.erased_at.is_some() && self.submissions.is_empty()
     }
 
     /// Photos of receipts.
@@ -150,8 +157,8 @@ pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
     })
 }
 
-/// Erases a person from one campaign and environment: their submissions, codes and counts get a random id, and their
-/// photos, region and claims go. Interrupted anywhere, it is finished by running it again.
+/// Erases a person from one campaign and environment: their submissions and codes get a random id, and their photos, region
+/// and claims go. The counts stay under the phone's digest until the sweep moves them too, 30 days after the campaign's end. Interrupted anywhere, it is finished by running it again.
 ///
 /// # Errors
 /// When a submission is not settled; when a table or the bucket does not answer.
@@ -187,12 +194,22 @@ pub async fn erase(
         }
         if !held.submissions.is_empty() {
             tokio::time::sleep(INDEX_LAG).await;
+        } else if keeps_limits(tables, &held, now).await? {
+            return Ok(tables.entrants.keep_limits(&held.scope, &held.id, now).await?);
         } else if tables.entrants.finish_erasure(&held.scope, &held.id, &tombstone).await? {
             return Ok(());
         }
     }
     let message = format!("the phone keeps entering {}; block it, then run this again", held.scope);
     Err(Failure::new("phone_busy", message))
+}
+
+/// True if the person has used something of the campaign's limits, and must not enter anew by being forgotten. The last day
+/// is left out: a sweep may be about to delete what is kept.
+async fn keeps_limits(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<bool, Failure> {
+    let until = tables.campaign(&held.scope.campaign).await?.keeps_until(PersonalData::Limits);
+    let counts = until.is_none_or(|until| now.after(LAST_DAY) < until);
+    Ok(counts && tables.entrants.get(&held.scope, &held.id, "").await?.total > 0)
 }
 
 /// Writes everything that is held into a ZIP file to hand over. The audit log has a row first.
@@ -318,6 +335,7 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
                 "wrong_codes_at": entrant.wrong_codes.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "throttled_until": entrant.throttled_until.map(|until| until.to_string()),
                 "blocked": entrant.blocked,
+                "erased_at": entrant.erased_at.map(|at| at.to_string()),
             },
             "submissions": submissions.collect::<Vec<_>>(),
             "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 
-use super::blocklist::{self, BLOCKED, BLOCKED_PHONE};
-use super::{DAY, Entrants, KEY, READING, clause, item_key};
+use super::blocklist::{self, BLOCKED};
+use super::erasure::ERASED_AS;
+use super::{DAY, Entrants, KEY, clause};
 use crate::domain::entrant_id::{Consumer, EntrantId};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
@@ -16,8 +17,6 @@ use crate::store::{Item, StoreError, read_text, required, text};
 /// Every change of a record sets one of these.
 const ADDED_BY_CHANGES: [&str; 7] =
     ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
-/// The id that replaces a phone's while it is being erased.
-const ERASED_AS: &str = "erased_as";
 /// Days that one transaction moves: an expression has at most 4 KB, and each day takes some 15 bytes of it.
 const MAX_DAYS: usize = 100;
 
@@ -52,7 +51,12 @@ impl Entrants {
 
     /// Moves counts of days to an id until the rest fits into one transaction. False if the record has changed since it was
     /// read; `item` is the record after the moves.
-    async fn move_days(&self, item: &mut Item, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
+    pub(super) async fn move_days(
+        &self,
+        item: &mut Item,
+        scope: &Scope,
+        id: &EntrantId,
+    ) -> Result<bool, StoreError> {
         let days: Vec<String> = item.keys().filter(|name| name.starts_with(DAY)).cloned().collect();
         for days in days.get(MAX_DAYS..).unwrap_or_default().chunks(MAX_DAYS) {
             let moved: Item = item.extract_if(|name, _| days.contains(name)).collect();
@@ -83,7 +87,7 @@ impl Entrants {
     }
 
     /// Deletes a record if it is still as it was read.
-    fn delete_unchanged(&self, item: &Item) -> Result<TransactWriteItem, StoreError> {
+    pub(super) fn delete_unchanged(&self, item: &Item) -> Result<TransactWriteItem, StoreError> {
         const ACTION: &str = "deleting an entrant";
         let (condition, names, values) = unchanged(item);
         let delete = self.table.delete(required(read_text(item, KEY), ACTION)?);
@@ -115,7 +119,7 @@ impl Entrants {
     }
 
     /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
-    fn merge(&self, scope: &Scope, id: &EntrantId, item: &Item) -> Result<Update, StoreError> {
+    pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: &Item) -> Result<Update, StoreError> {
         let (mut add, mut set) = (Vec::new(), Vec::new());
         let mut update = self.update(scope, id);
         for (index, (name, value)) in item.iter().enumerate() {
@@ -140,63 +144,6 @@ impl Entrants {
             .update_expression(clause("SET", &set) + &clause("ADD", &add))
             .build()
             .map_err(StoreError::during("moving an entrant"))
-    }
-
-    /// Whether a phone has a record, even one with nothing but an interrupted erasure.
-    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
-        Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
-    }
-
-    /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
-    /// was interrupted.
-    pub async fn begin_erasure(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        tombstone: &EntrantId,
-    ) -> Result<EntrantId, StoreError> {
-        const ACTION: &str = "beginning an erasure";
-        let update = self
-            .table
-            .update_item(item_key(scope, id))
-            .update_expression(format!(
-                "SET {ERASED_AS} = if_not_exists({ERASED_AS}, :new), {}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":new", text(tombstone.as_str()))
-            .return_values(ReturnValue::AllNew);
-        let item = update.send().await.map_err(StoreError::during(ACTION))?.attributes.unwrap_or_default();
-        required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
-    }
-
-    /// Moves a phone's counts to the id that replaces it, and deletes its own record. A phone on the blocklist keeps a
-    /// record of nothing else. False when a submission has changed the record since; run it again then.
-    pub async fn finish_erasure(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        tombstone: &EntrantId,
-    ) -> Result<bool, StoreError> {
-        const ACTION: &str = "finishing an erasure";
-        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
-        FIRST.check(&item, ACTION)?;
-        if !self.move_days(&mut item, scope, tombstone).await? {
-            return Ok(false);
-        }
-        let before = item.clone();
-        item.remove(BLOCKED_PHONE);
-        let blocked = |name: &str| name.starts_with(BLOCKED);
-        let kept: Item = item.extract_if(|name, _| blocked(name)).collect();
-        item.remove(ERASED_AS);
-        let own = if kept.is_empty() {
-            self.delete_unchanged(&before)?
-        } else {
-            self.replace_unchanged(&before, kept)?
-        };
-        let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
-        let written = transaction::write(self.table.client(), items).await?;
-        Ok(matches!(written, TransactionResult::Committed))
     }
 }
 

@@ -75,10 +75,11 @@ fn held_table(held: &[PersonRecords]) -> Markup {
             html! { (held.unsettled().count()) },
             html! { (held.photos().count()) },
             html! { @if held.entrant.blocked { "yes" } @else { "no" } },
+            html! { (held.entrant.total) @if held.is_erased() { ", the person is erased" } },
         ]
     };
     let rows: Vec<_> = held.iter().map(row).collect();
-    table("What is held", &["Campaign", "Submissions", "Unsettled", "Photos", "Blocked"], &rows)
+    table("What is held", &["Campaign", "Submissions", "Unsettled", "Photos", "Blocked", "Counted"], &rows)
 }
 
 fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
@@ -99,7 +100,8 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
                 (number)
                 p {
                     "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, \
-                     outcomes, entries, days and prizes stay, and a blocked number stays blocked."
+                     outcomes, entries, days and prizes stay, and a blocked number stays blocked. What was counted stays under the \
+                     keyed digest of the phone until 30 days after the campaign's end, so that the limits hold."
                 }
                 @if let Some(prizes) = people::prizes_to_hand_over(held) { p { strong { (prizes) } } }
                 label for="why" { "Reason and order, for the record" }
@@ -133,7 +135,8 @@ fn chunks(mut file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {
 async fn erase(console: Console, form: Form) -> PageResult {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     check_typed(&form, ERASE)?;
-    let held = people::find(&tables, &phone, now).await?;
+    let mut held = people::find(&tables, &phone, now).await?;
+    held.retain(|held| !held.is_erased());
     if held.is_empty() {
         return Ok(render(
             html! { p role="status" { "Nothing is held on " (phone.masked()) ", so nothing was erased." } },

@@ -40,7 +40,7 @@ pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &F
     let said = match path {
         "window.start" => return of_window(path, before, after, facts),
         "window.end" => {
-            let due = of_due(before, after, &PersonalData::ALL, facts.now);
+            let due = of_due(before, after, &PersonalData::SETTABLE, facts.now);
             let said: Vec<_> = of_window(path, before, after, facts).into_iter().chain(due).collect();
             return (!said.is_empty()).then(|| said.join("; "));
         }

@@ -6,7 +6,7 @@ pub(super) fn find(field: &str) -> Option<[&'static str; 2]> {
 }
 
 /// By the names of `person.json`, in the order of its parts.
-const LABELS: [(&str, [&str; 2]); 88] = [
+const LABELS: [(&str, [&str; 2]); 89] = [
     ("phone", ["Namba ya simu", "Phone number"]),
     ("exported_at", ["Ilitolewa", "Exported at"]),
     ("campaigns", ["Kampeni", "Campaigns"]),
@@ -20,6 +20,7 @@ const LABELS: [(&str, [&str; 2]); 88] = [
     ("wrong_codes_at", ["Namba zisizo sahihi ziliandikwa", "Wrong codes were typed at"]),
     ("throttled_until", ["Imesitishwa hadi", "Paused until"]),
     ("blocked", ["Imezuiwa", "Blocked"]),
+    ("erased_at", ["Ilifutwa", "Erased at"]),
     ("draws", ["Droo", "Draws"]),
     // A submission.
     ("id", ["Kitambulisho", "Id"]),

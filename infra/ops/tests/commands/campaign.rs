@@ -57,12 +57,17 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "status": "live",
             "archived": false,
             "pause_change": null,
-            "retention_progress": [],
+            "retention_progress": [
+                { "data": "phones", "kept_until": null, "live": null, "test": null },
+                { "data": "photos", "kept_until": null, "live": null, "test": null },
+                { "data": "limits", "kept_until": null, "live": null, "test": null },
+            ],
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
     );
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
     assert!(text.contains("limits.phone_daily      3\n"), "{text}");
+    assert!(text.contains("phones                  kept, no limit set\n"), "{text}");
     assert!(text.contains("receipt                 none are taken\n"), "{text}");
 }
 

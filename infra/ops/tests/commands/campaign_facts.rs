@@ -94,14 +94,14 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
         stack.fine(&["campaign", "apply", "--yes", "--delete-now", &stack.file("kept.yaml", file)]).await;
     };
     apply("end: null").await;
-    assert!(
-        shown().await.contains("retention.phones_days   30: kept, because the campaign has no window.end\n")
-    );
+    assert!(shown().await.contains(
+        "phones                  30 days after the end: kept, because the campaign has no window.end\n"
+    ));
     apply("end: 2026-02-20T00:00:00+03:00").await;
     let text = shown().await;
     for line in [
-        "retention.phones_days   30: deleted after 2026-03-22 00:00:00 Africa/Dar_es_Salaam\n",
-        "retention.photos_days   7: deleted after 2026-02-27 00:00:00 Africa/Dar_es_Salaam\n",
+        "phones                  30 days after the end: deleted after 2026-03-22 00:00:00 Africa/Dar_es_Salaam\n",
+        "photos                  7 days after the end: deleted after 2026-02-27 00:00:00 Africa/Dar_es_Salaam\n",
         "  photos, live          begins within the hour\n",
     ] {
         assert!(text.contains(line), "{line}{text}");

@@ -1,5 +1,6 @@
 //! `ops person`.
 
+use std::collections::HashMap;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -10,6 +11,7 @@ use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
 use common::domain::entrant_id::EntrantId;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use local::tables::TABLES;
 use ops_core::people;
@@ -52,13 +54,23 @@ async fn ops(campaign: &TestCampaign, args: &[&str]) -> Ended {
     run(args, campaign.service.env.clone(), &campaign.service.clock).await
 }
 
-/// The text of every record of every table.
+/// True of what is kept of an erased person: the digest with counts, and nothing else.
+fn is_kept_limits(item: &HashMap<String, AttributeValue>) -> bool {
+    const KEPT: [&str; 4] = ["entrant", "record_version", "erased_at", "entries"];
+    let is_count = |name: &str| name == "submissions" || name == "open_receipts" || name.starts_with("day:");
+    let is_block = |name: &str| name.starts_with("blocked") && name != "blocked_phone";
+    item.contains_key("erased_at")
+        && item.keys().all(|name| KEPT.contains(&name.as_str()) || is_count(name) || is_block(name))
+}
+
+/// The text of every record of every table, except for what is kept of an erased person's limits.
 async fn records(service: &Service) -> String {
     let mut text = String::new();
     for table in TABLES {
         let pages = service.dynamodb().scan().table_name(table.name).into_paginator().items().send();
         let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
-        text.push_str(&format!("{items:?}\n"));
+        let items = items.iter().filter(|item| !is_kept_limits(item));
+        text.push_str(&format!("{:?}\n", items.collect::<Vec<_>>()));
     }
     text
 }
@@ -88,9 +100,12 @@ async fn messages_and_objects(service: &Service) -> (String, String) {
     (messages, objects)
 }
 
+/// What is held, except for the limits of an erased person.
 async fn found(campaign: &TestCampaign) -> Value {
     let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
-    serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone()
+    let mut held = serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone();
+    held.as_array_mut().expect("a list").retain(|held| held["erased_at"].is_null());
+    held
 }
 
 #[tokio::test]
@@ -128,7 +143,32 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
     let shown = ops(&campaign, &["submission", "show", &id]).await;
     assert!(shown.out.contains("erased"), "{}{}", shown.out, shown.err);
     let again = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert!(again.out.starts_with("Nothing is held"), "{}{}", again.out, again.err);
+    assert!(again.out.contains("The person is erased from"), "{}{}", again.out, again.err);
+}
+
+#[tokio::test]
+async fn erased_phone_has_the_limits_that_it_had() {
+    let service = Service::with_options(Options { background: false, ..Options::default() });
+    let mut config = plain();
+    config.limits.phone_total = Some(1);
+    let campaign = TestCampaign::on(&service, config).await;
+    let kettles = campaign.mint("kettles", BatchStatus::Active, Some("Kettle")).await;
+    let enter = async |serial| {
+        let sent = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        sent.json(&body(PHONE, &campaign.code(serial))).send().await.field("message_key")
+    };
+    assert_eq!(enter(kettles).await, "instant_win");
+    let erase = ["person", "erase", "--phone", PHONE, "--why", "asked"];
+    let asked = run_typing(&erase, service.env.clone(), &service.clock, Some("no\n")).await;
+    assert!(asked.err.contains("COUNTED") && asked.err.contains("so that the limits hold"), "{}", asked.err);
+    let erased = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
+    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
+    assert_eq!(enter(kettles + 1).await, "entry_limit");
+
+    let again = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
+    assert_eq!(again.code, ops_core::EXIT_OK, "{}", again.err);
+    assert_eq!(found(&campaign).await, json!([]), "what was refused is erased too");
+    assert_eq!(enter(kettles + 1).await, "entry_limit");
 }
 
 #[tokio::test]
@@ -140,7 +180,7 @@ async fn a_blocked_number_stays_blocked_after_its_erasure() {
     campaign.service.set_blocked(&scope, &phone, true).await.expect("blocked");
     ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
     let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("the table");
-    assert_eq!((entrant.blocked, entrant.total, entrant.entries), (true, 0, 0));
+    assert_eq!((entrant.blocked, entrant.total, entrant.entries), (true, 2, 2));
     let slug = scope.campaign.as_str();
     let list = ops(&campaign, &["phone", "list", "--campaign", slug, "--environment", "live"]).await;
     assert!(list.out.contains("erased") && list.out.contains("asha"), "{}{}", list.out, list.err);
@@ -247,8 +287,8 @@ async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
     assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
-    let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
-    assert_eq!((counts.total, counts.entries), (2, 2), "the counts belong to the same id as the submissions");
+    let counts = tables.entrants.get(&scope, &id, "").await.expect("the table");
+    assert_eq!((counts.total, counts.entries), (2, 2), "the counts stay, and lead to no submission");
 }
 
 #[tokio::test]
@@ -384,7 +424,12 @@ async fn an_erasure_warns_of_instant_prizes_whose_winner_cannot_be_called_afterw
 #[tokio::test]
 async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
     const DAYS: u32 = 450;
-    let campaign = TestCampaign::plain().await;
+    let service = Service::with_options(Options { background: false, ..Options::default() });
+    let mut config = plain();
+    // Its limits are of no use any more.
+    let end = service.clock.now().as_millis() - 40 * 24 * 60 * 60 * 1000;
+    config.window.end = Some(Timestamp::from_millis(end));
+    let campaign = TestCampaign::on(&service, config).await;
     let scope = campaign.scope(Environment::Live);
     let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
     let number = |number: u32| AttributeValue::N(number.to_string());

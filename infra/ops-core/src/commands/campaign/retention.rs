@@ -15,18 +15,14 @@ pub(super) fn retention_lines(
     now: Timestamp,
 ) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    for (data, days) in kinds(campaign) {
+    for data in PersonalData::ALL {
         let (name, [test, live]) = match data {
-            PersonalData::Phones => ("retention.phones_days", ["  phones, test", "  phones, live"]),
-            PersonalData::Photos => ("retention.photos_days", ["  photos, test", "  photos, live"]),
+            PersonalData::Phones => ("phones", ["  phones, test", "  phones, live"]),
+            PersonalData::Photos => ("photos", ["  photos, test", "  photos, live"]),
+            PersonalData::Limits => ("limits of erased", ["  limits, test", "  limits, live"]),
         };
-        let until = campaign.keeps_until(data);
-        let when = until.map_or_else(
-            || "kept, because the campaign has no window.end".to_owned(),
-            |until| format!("deleted after {}", zoned_time(until, campaign.timezone)),
-        );
-        lines.push((name, format!("{days}: {when}")));
-        if until.is_some_and(|until| until <= now) {
+        lines.push((name, kept(campaign, data)));
+        if campaign.keeps_until(data).is_some_and(|until| until <= now) {
             for (environment, name) in [(Environment::Live, live), (Environment::Test, test)] {
                 lines.push((name, progress(campaign, retention, environment, data)));
             }
@@ -35,9 +31,32 @@ pub(super) fn retention_lines(
     lines
 }
 
+/// How long some data is kept.
+fn kept(campaign: &Campaign, data: PersonalData) -> String {
+    let settings = campaign.retention.unwrap_or_default();
+    let days = match data {
+        PersonalData::Phones => settings.phones_days,
+        PersonalData::Photos => settings.photos_days,
+        PersonalData::Limits => Some(Campaign::LIMITS_DAYS),
+    };
+    match (days, campaign.keeps_until(data)) {
+        (Some(days), Some(until)) => {
+            format!("{days} days after the end: deleted after {}", zoned_time(until, campaign.timezone))
+        }
+        (Some(days), None) => {
+            format!("{days} days after the end: kept, because the campaign has no window.end")
+        }
+        (None, _) if data == PersonalData::Photos => {
+            "no limit set here: deleted the stack's PhotoRetentionDays after their upload (usually 180)"
+                .to_owned()
+        }
+        (None, _) => "kept, no limit set".to_owned(),
+    }
+}
+
 /// The same for `--json`.
 pub(super) fn as_json(campaign: &Campaign, retention: &CampaignRetention) -> Value {
-    let kind = |(data, _): (PersonalData, u32)| {
+    let kind = |data: PersonalData| {
         let of = |environment| {
             let found = retention.deletion(campaign, environment, data);
             found.map(|found| {
@@ -56,14 +75,7 @@ pub(super) fn as_json(campaign: &Campaign, retention: &CampaignRetention) -> Val
             "test": of(Environment::Test),
         })
     };
-    kinds(campaign).map(kind).collect()
-}
-
-/// What the campaign limits, in days.
-fn kinds(campaign: &Campaign) -> impl Iterator<Item = (PersonalData, u32)> {
-    let days = campaign.retention.unwrap_or_default();
-    let all = [(PersonalData::Phones, days.phones_days), (PersonalData::Photos, days.photos_days)];
-    all.into_iter().filter_map(|(data, days)| Some((data, days?)))
+    PersonalData::ALL.map(kind).into_iter().collect()
 }
 
 fn progress(
@@ -78,6 +90,7 @@ fn progress(
     let done = match data {
         PersonalData::Phones => format!("{} submissions are without a phone", grouped(deletion.done)),
         PersonalData::Photos => format!("{} photos are deleted", grouped(deletion.done)),
+        PersonalData::Limits => format!("those of {} erased persons are deleted", grouped(deletion.done)),
     };
     if let Some(at) = deletion.finished_at {
         return format!("{done}, finished {}", zoned_time(at, campaign.timezone));

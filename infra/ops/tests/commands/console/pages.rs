@@ -233,7 +233,7 @@ async fn a_person_is_found_handed_over_and_erased() {
     assert!(done.text.contains("+2557•••••678 is erased from chai-bora-2026"), "{}", done.text);
     let row = last_row(&stack).await;
     assert_eq!((&row["action"], &row["why"]), (&json!("person.erase"), &json!("asked by letter")));
-    assert!(operator.post("/people", phone).await.text.contains("Nothing."));
+    assert!(operator.post("/people", phone).await.text.contains("the person is erased"));
 }
 
 #[tokio::test]

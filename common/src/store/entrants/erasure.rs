@@ -1,0 +1,125 @@
+//! Erasing a person: the phone's counts move to a random id, at once or, while the campaign's limits still count, later.
+
+use aws_sdk_dynamodb::types::ReturnValue;
+
+use super::blocklist::{BLOCKED, BLOCKED_PHONE};
+use super::{Entrants, KEY, READING, item_key};
+use crate::domain::entrant_id::EntrantId;
+use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
+use crate::random;
+use crate::store::record_version::{self, FIRST};
+use crate::store::segments::Segment;
+use crate::store::submissions::RetentionPage;
+use crate::store::transaction::{self, TransactionResult};
+use crate::store::{Item, StoreError, number, read_text, required, text};
+
+/// The id that replaces a phone's while it is being erased.
+pub(super) const ERASED_AS: &str = "erased_as";
+/// When an erasure ended that kept the limits.
+pub(super) const ERASED_AT: &str = "erased_at";
+
+impl Entrants {
+    /// Whether a phone has a record, even one with nothing but an interrupted erasure.
+    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
+        Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
+    }
+
+    /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
+    /// was interrupted.
+    pub async fn begin_erasure(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        tombstone: &EntrantId,
+    ) -> Result<EntrantId, StoreError> {
+        const ACTION: &str = "beginning an erasure";
+        let update = self
+            .table
+            .update_item(item_key(scope, id))
+            .update_expression(format!(
+                "SET {ERASED_AS} = if_not_exists({ERASED_AS}, :new), {} REMOVE {ERASED_AT}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_values(":new", text(tombstone.as_str()))
+            .return_values(ReturnValue::AllNew);
+        let item = update.send().await.map_err(StoreError::during(ACTION))?.attributes.unwrap_or_default();
+        required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
+    }
+
+    /// Moves a phone's counts to the id that replaces it, and deletes its own record. A phone on the blocklist keeps a
+    /// record of nothing else. False when a submission has changed the record since; run it again then.
+    pub async fn finish_erasure(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        tombstone: &EntrantId,
+    ) -> Result<bool, StoreError> {
+        const ACTION: &str = "finishing an erasure";
+        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
+        FIRST.check(&item, ACTION)?;
+        if !self.move_days(&mut item, scope, tombstone).await? {
+            return Ok(false);
+        }
+        let before = item.clone();
+        item.remove(BLOCKED_PHONE);
+        let blocked = |name: &str| name.starts_with(BLOCKED);
+        let kept: Item = item.extract_if(|name, _| blocked(name)).collect();
+        item.remove(ERASED_AS);
+        item.remove(ERASED_AT);
+        let own = if kept.is_empty() {
+            self.delete_unchanged(&before)?
+        } else {
+            self.replace_unchanged(&before, kept)?
+        };
+        let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
+        let written = transaction::write(self.table.client(), items).await?;
+        Ok(matches!(written, TransactionResult::Committed))
+    }
+
+    /// Ends an erasure, and keeps what the phone has used of the limits, so that no one enters again by being forgotten. The
+    /// id that replaced the phone goes: nothing leads from the digest to the submissions.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn keep_limits(&self, scope: &Scope, id: &EntrantId, now: Timestamp) -> Result<(), StoreError> {
+        const ACTION: &str = "keeping the limits of an erased person";
+        let update = self
+            .table
+            .update_item(item_key(scope, id))
+            .update_expression(format!("SET {ERASED_AT} = :now REMOVE {ERASED_AS}, {BLOCKED_PHONE}"))
+            .expression_attribute_values(":now", number(now.as_millis()));
+        update.send().await.map(drop).map_err(StoreError::during(ACTION))
+    }
+
+    /// Moves the kept limits of erased persons to random ids, in the next page of a segment of the table.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn forget_erased(&self, scope: &Scope, segment: Segment) -> Result<RetentionPage, StoreError> {
+        const ACTION: &str = "reading erased persons";
+        let prefix = scope.key("");
+        let scan = self
+            .table
+            .scan()
+            .filter_expression(format!("begins_with(entrant, :scope) AND attribute_exists({ERASED_AT})"))
+            .expression_attribute_values(":scope", text(&prefix));
+        let id = |item: Item| {
+            let id = required(read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)), ACTION)?;
+            Ok(EntrantId::from_record(id))
+        };
+        let page = self.table.read_page(scan, segment, ACTION, id).await?;
+        let (mut done, mut left) = (0, 0);
+        for id in &page.records {
+            let moved = self.finish_erasure(scope, id, &EntrantId::tombstone(random::bytes())).await;
+            match moved {
+                Ok(true) => done += 1,
+                Ok(false) => left += 1,
+                Err(error) if error.is_unreadable() => left += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(RetentionPage { done, left, segment: page.segment })
+    }
+}
