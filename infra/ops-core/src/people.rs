@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use common::aws::photos::Photos;
 use common::config::Env;
-use common::domain::campaign::PersonalData;
+use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
 use common::domain::phone::Phone;
-use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 use crate::audit::{Action, words};
 use crate::draws::openings;
 use crate::failure::Failure;
-use crate::person_file::{self, PersonFile};
+use crate::person_file::{self, PersonFile, photo_name};
 use crate::submissions::shown::as_json;
 use crate::tables::Tables;
 
@@ -37,6 +36,8 @@ const INDEX_LAG: Duration = Duration::from_secs(1);
 pub struct PersonRecords {
     /// The campaign and environment.
     pub scope: Scope,
+    /// The campaign.
+    pub campaign: Campaign,
     /// The phone's counts, as of today.
     pub entrant: Entrant,
     /// Its submissions with their receipts, newest first.
@@ -84,7 +85,8 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
             let submissions = submissions(tables, &scope, &id).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
                 let contacts = contacts(tables, &scope, &submissions).await?;
-                found.push(PersonRecords { scope, entrant, submissions, contacts, id });
+                let campaign = campaign.clone();
+                found.push(PersonRecords { scope, campaign, entrant, submissions, contacts, id });
             }
         }
     }
@@ -233,7 +235,7 @@ pub async fn hand_over<W: Write + Seek>(
     }
     let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
-    let mut file = PersonFile::begin(out, &data)?;
+    let mut file = PersonFile::begin(out, phone, held, &data, now)?;
     add_photos(tables, env, held, &mut file).await?;
     file.finish()
 }
@@ -356,10 +358,9 @@ async fn add_photos<W: Write + Seek>(
             Some(bucket) => bucket,
             none => none.insert(tables.photos(env)?),
         };
-        let extension =
-            receipt.arrived.and_then(|arrived| arrived.photo_type).map_or("bin", PhotoType::extension);
-        if let Some(bytes) = bucket.read(scope, receipt.receipt_id).await? {
-            file.add(&format!("photos/{}.{extension}", receipt.receipt_id), &bytes)?;
+        let read = bucket.read(scope, receipt.receipt_id).await?;
+        if let Some((name, bytes)) = photo_name(receipt).zip(read) {
+            file.add(&name, &bytes)?;
         }
     }
     Ok(())

@@ -1,35 +1,49 @@
-//! The file that hands a person's data over: a ZIP with `person.json`, the same as a page, and the photos.
+//! The file that hands a person's data over: a ZIP with `person.json`, a page for the person, and the photos.
 
-mod labels;
+mod page;
 
-use std::fmt::Write as _;
 use std::io::{self, Seek, Write};
 
+use chrono::{DateTime, Datelike, Timelike};
+use chrono_tz::Tz;
+use common::domain::phone::Phone;
+use common::domain::receipt::Receipt;
+use common::domain::receipt::photo::PhotoType;
+use common::domain::timestamp::Timestamp;
 use serde_json::Value;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::failure::Failure;
+use crate::people::PersonRecords;
 
 /// A file that gets one photo after the other, so that memory has one at a time.
 pub(crate) struct PersonFile<W: Write + Seek> {
     zip: ZipWriter<W>,
+    options: SimpleFileOptions,
 }
 
 impl<W: Write + Seek> PersonFile<W> {
     /// Writes everything but the photos.
-    pub(crate) fn begin(out: W, data: &Value) -> Result<Self, Failure> {
-        let mut file = Self { zip: ZipWriter::new(out) };
+    pub(crate) fn begin(
+        out: W,
+        phone: &Phone,
+        held: &[PersonRecords],
+        data: &Value,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
+        // Photos do not shrink, and the rest is small.
+        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        let options = options.last_modified_time(dated(now));
+        let mut file = Self { zip: ZipWriter::new(out), options };
         file.add("person.json", format!("{data:#}\n").as_bytes())?;
-        file.add("person.html", page(data).as_bytes())?;
+        file.add("person.html", page::page(phone, held, now).as_bytes())?;
         Ok(file)
     }
 
     /// Adds a photo, or another file.
     pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        // Photos do not shrink, and the rest is small.
-        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        let begun = self.zip.start_file(name, options).map_err(io::Error::from);
+        let begun = self.zip.start_file(name, self.options).map_err(io::Error::from);
         begun.and_then(|()| self.zip.write_all(bytes)).map_err(|error| failed(&error))
     }
 
@@ -39,64 +53,24 @@ impl<W: Write + Seek> PersonFile<W> {
     }
 }
 
+/// The name of a receipt's photo in the file; `None` if none has arrived.
+pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
+    let extension = receipt.arrived?.photo_type.map_or("bin", PhotoType::extension);
+    Some(format!("photos/{}.{extension}", receipt.receipt_id))
+}
+
+/// The local time of the country, since times in a ZIP file have no zone.
+fn dated(now: Timestamp) -> zip::DateTime {
+    let at = DateTime::from(now).with_timezone(&Tz::Africa__Dar_es_Salaam);
+    let part = |number: u32| u8::try_from(number).unwrap_or_default();
+    let year = u16::try_from(at.year()).unwrap_or_default();
+    let [month, day, hour, minute, second] =
+        [at.month(), at.day(), at.hour(), at.minute(), at.second()].map(part);
+    zip::DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
+}
+
 /// The file could not be written.
 pub(crate) fn failed(error: &io::Error) -> Failure {
     let message = format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");
     Failure::new("file_failed", message)
-}
-
-/// What stands above the data, in Swahili and in English.
-const HEADING: &str = "<!doctype html><html lang=\"sw\"><meta charset=\"utf-8\"><title>Taarifa binafsi / Personal data</title>\n\
-    <style>body{font:15px/1.5 sans-serif;max-width:50em;margin:2em auto}dt{font-weight:600}</style>\n\
-    <h1>Taarifa binafsi / <span lang=\"en\">Personal data</span></h1>\n\
-    <p>Haya ndiyo tunayohifadhi kuhusu namba hii ya simu. Hali na sababu ni kwa maneno ya mfumo wenyewe.</p>\n\
-    <p lang=\"en\">This is what we hold on this phone number. States and reasons are in the words of the system.</p>\n";
-
-/// The data as a page of nested lists.
-fn page(data: &Value) -> String {
-    let mut html = String::from(HEADING);
-    list(data, &mut html);
-    html
-}
-
-fn list(value: &Value, html: &mut String) {
-    // Writing to a string cannot fail.
-    let _ = match value {
-        Value::Object(fields) => {
-            html.push_str("<dl>");
-            for (name, value) in fields {
-                let _ = write!(html, "<dt>{}</dt><dd>", label(name));
-                list(value, html);
-                html.push_str("</dd>");
-            }
-            writeln!(html, "</dl>")
-        }
-        Value::Array(values) => {
-            html.push_str("<ol>");
-            for value in values {
-                html.push_str("<li>");
-                list(value, html);
-                html.push_str("</li>");
-            }
-            writeln!(html, "</ol>")
-        }
-        Value::Null => write!(html, "-"),
-        Value::String(text) => write!(html, "{}", escaped(text)),
-        Value::Bool(true) => write!(html, "ndiyo / <span lang=\"en\">yes</span>"),
-        Value::Bool(false) => write!(html, "hapana / <span lang=\"en\">no</span>"),
-        Value::Number(_) => write!(html, "{value}"),
-    };
-}
-
-/// A field's label in both languages.
-fn label(field: &str) -> String {
-    match labels::find(field) {
-        Some([swahili, english]) => format!("{swahili} / <span lang=\"en\">{english}</span>"),
-        // Better than nothing to the reader.
-        None => escaped(&field.replace('_', " ")),
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

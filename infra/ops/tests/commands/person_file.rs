@@ -99,27 +99,59 @@ async fn with_person() -> Stack {
 }
 
 #[tokio::test]
-async fn every_field_of_the_page_is_named_in_swahili_and_in_english() {
+async fn page_tells_each_entry_in_swahili_and_in_english() {
     let stack = with_person().await;
     let (data, page) = exported(&stack).await;
     assert_eq!(data["campaigns"][0]["submissions"].as_array().map(Vec::len), Some(4));
+    assert_eq!(page.matches("What happened").count(), 4, "{page}");
     for part in [
         "<html lang=\"sw\">",
-        "<h1>Taarifa binafsi / <span lang=\"en\">Personal data</span></h1>",
-        "<dt>Namba ya simu / <span lang=\"en\">Phone number</span></dt><dd>+255712345678</dd>",
-        "<dt>Droo / <span lang=\"en\">Draws</span></dt>",
-        "<dt>Mkaguzi / <span lang=\"en\">Inspector</span></dt><dd>Neema</dd>",
-        "<dt>Imezuiwa / <span lang=\"en\">Blocked</span></dt><dd>hapana / <span lang=\"en\">no</span></dd>",
-        "<dd>Duka &lt;Kuu&gt;</dd>",
+        "Personal data of the number</span> +255712345678</h1>",
+        "<h2>Chai Bora Shinda</h2>",
+        "1 Machi 2026 / <span lang=\"en\">1 March 2026</span>, 03:00 · ",
+        "<dt>Kilichotokea / <span lang=\"en\">What happened</span></dt>",
+        "<span lang=\"en\">You are in!</span>",
+        "<dd>A kettle</dd>",
+        "2 x chai",
+        "Duka &lt;Kuu&gt;",
+        "<h3>Droo / <span lang=\"en\">Draw</span>: Kettle</h3>",
+        "Called and reached",
+        "The prize went to the next in the order",
+        "<img src=\"photos/",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let mut fields = page.split("<dt>").skip(1).map(|rest| rest.split("</dt>").next().expect("a field"));
-    let unnamed: Vec<_> = fields.by_ref().filter(|field| !field.contains(" / <span lang=\"en\">")).collect();
-    assert_eq!(unnamed, [""; 0]);
-    let numbers = page.split(|character: char| !character.is_ascii_digit());
-    let times: Vec<_> = numbers.filter(|number| number.len() == 13).collect();
-    assert_eq!(times, [""; 0], "times are written out");
+    for raw in ["receipt_received", "chai-bora-2026", "2026-03-01T", "Neema", "asha"] {
+        assert!(!page.contains(raw), "{raw}: {page}");
+    }
+    let file = File::open(stack.arg("person.zip")).expect("a file");
+    let mut zip = zip::ZipArchive::new(file).expect("a ZIP file");
+    let written = zip.by_name("person.json").expect("it is there").last_modified().expect("a time");
+    assert_eq!((written.year(), written.month(), written.day(), written.hour()), (2026, 3, 1, 3));
+}
+
+#[tokio::test]
+async fn phone_is_asked_for_wherever_it_is_given_as_a_dash() {
+    let stack = Stack::with_chai().await;
+    entered(&stack, PHONE, 1).await;
+    let (output, campaign) = (stack.arg("asked.zip"), ["--campaign", "chai-bora-2026"]);
+    for command in [
+        &["person", "find", "--phone", "-"][..],
+        &["person", "export", "--phone", "-", "--output", &output],
+        &["submission", "list", "--phone", "-", campaign[0], campaign[1]],
+        &["phone", "find", "-"],
+        &["phone", "block", campaign[0], campaign[1], "--why", "Sells codes", "-"],
+        &["phone", "unblock", campaign[0], campaign[1], "--why", "A mistake", "-"],
+        &["person", "erase", "--phone", "-", "--why", "Letter of 3 March", "--yes"],
+    ] {
+        let ended = stack.answering(command, "0712 345 678\n").await;
+        assert_eq!(ended.code, ops_core::EXIT_OK, "{command:?}: {}", ended.err);
+        assert!(
+            ended.err.contains("Phone: ") && ended.out.contains("+2557•••••678"),
+            "{command:?}: {}",
+            ended.out
+        );
+    }
 }
 
 #[tokio::test]
