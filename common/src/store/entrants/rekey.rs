@@ -10,9 +10,9 @@ use super::{DAY, Entrants, KEY, clause};
 use crate::domain::entrant_id::{Consumer, EntrantId};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
-use crate::store::record_version::{self, FIRST};
+use crate::store::record_version::FIRST;
 use crate::store::transaction::{self, TransactionResult};
-use crate::store::{Item, StoreError, read_text, required, text};
+use crate::store::{Item, StoreError, read_text, required};
 
 /// Every change of a record sets one of these.
 const ADDED_BY_CHANGES: [&str; 7] =

@@ -32,7 +32,8 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     let tables = console.tables()?;
     let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
     let wanted = campaigns.iter().map(|one| &one.slug).find(|slug| slug.as_str() == campaign);
-    let filter = RowFilter { campaign: wanted.cloned(), ..RowFilter::default() };
+    // Of a campaign that is not there, there are no rows.
+    let filter = RowFilter { campaign: campaign.parse().ok(), ..RowFilter::default() };
     let zone = zone(&tables, wanted).await?;
     let today = console.now().day_in(zone);
     let to = day(query.get("to"), &today)?;

@@ -328,6 +328,32 @@ async fn rows_are_listed_by_day() {
 }
 
 #[tokio::test]
+async fn rows_are_listed_by_action_person_and_subject() {
+    let stack = Stack::with_chai().await;
+    let left = with_receipt(&stack, photo(None), as_it_is).await;
+    let (id, reference) = (left.submission_id.to_string(), left.reference.to_string());
+    stack.fine(&["submission", "show", &id, "--show-phone"]).await;
+    let output = stack.arg("person.zip");
+    stack.fine(&["person", "export", "--phone", "0712345678", "--output", &output, "--by", "Juma"]).await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    let listed = async |filter: &[&str]| {
+        let rows = stack.json(&[&["audit", "list"], filter].concat()).await;
+        let rows = rows["rows"].as_array().expect("a list").clone();
+        rows.iter().map(|row| row["action"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    for about in [&id, &reference] {
+        assert_eq!(listed(&["--about", about]).await, ["submission.show", "person.export"], "{about}");
+    }
+    assert_eq!(listed(&["--action", "person"]).await, ["person.export"]);
+    assert_eq!(listed(&["--action", "campaign.pause"]).await, ["campaign.pause"]);
+    assert_eq!(listed(&["--action", "camp"]).await, [""; 0]);
+    assert_eq!(listed(&["--who", "Juma"]).await, ["person.export"]);
+    assert_eq!(listed(&["--who", "local"]).await.len(), 4);
+    let text = stack.fine(&["audit", "list"]).await;
+    assert!(text.contains("TIME (Africa/Dar_es_Salaam)") && text.contains("2026-03-01 03:00:"), "{text}");
+}
+
+#[tokio::test]
 async fn a_phone_number_in_a_reason_is_refused_before_it_is_kept_for_good() {
     let stack = Stack::with_chai().await;
     let left = submission(random::submission_id(), waiting(), None);
