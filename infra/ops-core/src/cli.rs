@@ -41,9 +41,11 @@ pub(crate) struct Cli {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Read variables from this file, such as the local stack's --ready-file: NAME=VALUE lines in *.env, otherwise JSON
+    /// [default: $OPS_ENV_FILE, then ./ready.json if the environment names no stack]
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
-    /// Your name, recorded beside your AWS identity [default: $OPS_BY; for decisions, the name in that identity]
+    /// Your name, recorded beside your AWS identity [default: $OPS_BY; for decisions, the name in that identity]; only for
+    /// commands that record something
     #[arg(long, global = true, value_name = "NAME", value_parser = name)]
     pub(crate) by: Option<String>,
     #[command(subcommand)]
@@ -97,6 +99,28 @@ pub(crate) enum Command {
         #[arg(long)]
         url: String,
     },
+}
+
+impl Command {
+    /// True of commands that record nothing, so that a name would be taken for a filter.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Audit(_)
+                | Self::Whoami
+                | Self::Campaign(
+                    CampaignCommand::List { .. }
+                        | CampaignCommand::Show { .. }
+                        | CampaignCommand::History { .. }
+                )
+                | Self::Key(KeyCommand::List { .. })
+                | Self::Code(CodeCommand::Show { .. } | CodeCommand::Batches { .. })
+                | Self::Submission(SubmissionCommand::Story { .. } | SubmissionCommand::List(_))
+                | Self::Person(PersonCommand::Find { .. })
+                | Self::Phone(PhoneCommand::List { .. } | PhoneCommand::Find { .. })
+                | Self::Draw(DrawCommand::List { .. } | DrawCommand::Verify(_))
+        )
+    }
 }
 
 #[derive(Subcommand)]

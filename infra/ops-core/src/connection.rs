@@ -1,7 +1,7 @@
 //! Connects to the stack: finds its variables, AWS credentials and region.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
@@ -13,10 +13,30 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
+/// Names the env file where `--env-file` is not given.
+pub const ENV_FILE_VARIABLE: &str = "OPS_ENV_FILE";
+/// The ready file of the local stack, as its pages name it.
+const USUAL_ENV_FILE: &str = "ready.json";
+
 /// The `--ready-file` that the local stack writes once it is serving.
 #[derive(Deserialize)]
 struct ReadyFile {
     env: HashMap<String, String>,
+}
+
+/// The environment, overridden by the variables of the env file that is given, or named by the environment. Without either,
+/// the one that the local stack usually writes is taken, unless the environment names a stack.
+///
+/// # Errors
+/// When the file cannot be read or is not an env file.
+pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failure> {
+    let named = given.map(Path::to_owned).or_else(|| env.optional(ENV_FILE_VARIABLE).map(PathBuf::from));
+    let usual = Path::new(USUAL_ENV_FILE);
+    let has_usual = || env.optional(campaigns::VARIABLE).is_none() && usual.is_file();
+    match named.or_else(|| has_usual().then(|| usual.to_owned())) {
+        Some(path) => with_env_file(env, &path),
+        None => Ok(env),
+    }
 }
 
 /// The environment, overridden by the variables of an env file.

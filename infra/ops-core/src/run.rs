@@ -66,10 +66,12 @@ async fn execute(
     terminal: &mut Terminal<'_>,
     console: ServeConsole,
 ) -> Result<Report, Failure> {
-    let env = match &cli.env_file {
-        Some(path) => connection::with_env_file(env, path)?,
-        None => env,
-    };
+    let env = connection::with_usual_env_file(env, cli.env_file.as_deref())?;
+    if cli.by.is_some() && cli.command.only_reads() {
+        let message = "--by adds your name to what is recorded, and this command records nothing; leave it out \
+                       (`ops audit list --who NAME` shows what a person did)";
+        return Err(Failure::new("by_unused", message));
+    }
     let env = match cli.by {
         Some(by) => env.overridden_by([(BY_VARIABLE.to_owned(), by)].into_iter().collect()),
         None => env,

@@ -9,7 +9,7 @@ use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
 use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
 use common::domain::timestamp::Timestamp;
 
-use crate::format::local_time;
+use crate::format::{local_time, visible};
 
 /// Amounts by a name, such as a region.
 pub type Sums = BTreeMap<String, Amount>;
@@ -44,7 +44,8 @@ pub fn total(sums: &Sums) -> Amount {
 
 /// The sums of a metric over all days, by its dimension.
 pub fn by_dimension(cells: &Cells, metric: Metric) -> Sums {
-    sums(cells, metric, |cell| cell.dimension.clone())
+    // A region is what a consumer wrote.
+    sums(cells, metric, |cell| visible(&cell.dimension))
 }
 
 /// The sums of a metric by day.

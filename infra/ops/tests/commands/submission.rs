@@ -365,11 +365,17 @@ async fn submissions_are_found_by_phone_code_reference_and_state_without_reading
 }
 
 #[tokio::test]
-async fn what_reads_the_whole_table_asks_first() {
+async fn list_of_the_whole_table_asks_first_at_a_terminal() {
     let (stack, _) = with_one_waiting().await;
     for options in [&[][..], &["--state", "accepted"], &["--state", "rejected"]] {
         let list = [&["submission", "list", "--campaign", "chai-bora-2026"][..], options].concat();
-        assert_eq!(stack.refused(&list).await["code"], "confirmation_needed");
+        let unasked = stack.run(&list).await;
+        assert_eq!(unasked.code, ops_core::EXIT_OK, "{}", unasked.err);
+        assert!(
+            unasked.err.contains("reading the whole table of submissions, of all campaigns"),
+            "{}",
+            unasked.err
+        );
         let asked = stack.answering(&list, "y\n").await;
         assert!(
             asked.code == ops_core::EXIT_OK

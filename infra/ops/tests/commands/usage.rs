@@ -31,6 +31,30 @@ async fn variables_can_come_from_the_local_stacks_ready_file() {
 }
 
 #[tokio::test]
+async fn env_file_can_be_named_by_the_environment() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("ready.json", stack.ready_file().to_string());
+    let named = |file: String| [("OPS_ENV_FILE".to_owned(), file)].into_iter().collect();
+    let list = ["campaign", "list", "--json"];
+    let ended = run(&list, named(file.clone()), &stack.clock).await;
+    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
+    let given =
+        run(&[&["--env-file", &file], &list[..]].concat(), named("nowhere".to_owned()), &stack.clock).await;
+    assert_eq!(given.code, 0, "what is given counts: {}", given.err);
+}
+
+#[tokio::test]
+async fn name_is_refused_where_nothing_is_recorded() {
+    let stack = Stack::with_chai().await;
+    for command in
+        [&["audit", "list"][..], &["campaign", "list"], &["key", "list", "--campaign", "chai-bora-2026"]]
+    {
+        let error = stack.refused(&[command, &["--by", "juma"]].concat()).await;
+        assert_eq!(error["code"], "by_unused", "{command:?}");
+    }
+}
+
+#[tokio::test]
 async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
     let stack = Stack::with_chai().await;
     let file = stack.arg("ready.env");
