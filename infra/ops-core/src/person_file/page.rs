@@ -73,7 +73,7 @@ fn campaign(held: &PersonRecords, html: &mut String) {
 fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt>, html: &mut String) {
     let campaign = &held.campaign;
     let when = day(submission.created_at, campaign.timezone);
-    let _ = writeln!(html, "<section><h3>{when} · {}</h3><dl>", submission.reference);
+    let _ = writeln!(html, "<section><h3>{when} · {}</h3><dl>", submission.reference());
     let sent = sent(submission, receipt);
     if !sent.is_empty() {
         row(html, ["Kilichotumwa", "What was sent"], &sent.join("<br>"));

@@ -331,7 +331,7 @@ async fn rows_are_listed_by_day() {
 async fn rows_are_listed_by_action_person_and_subject() {
     let stack = Stack::with_chai().await;
     let left = with_receipt(&stack, photo(None), as_it_is).await;
-    let (id, reference) = (left.submission_id.to_string(), left.reference.to_string());
+    let (id, reference) = (left.submission_id.to_string(), left.reference().to_string());
     stack.fine(&["submission", "show", &id, "--show-phone"]).await;
     let output = stack.arg("person.zip");
     stack.fine(&["person", "export", "--phone", "0712345678", "--output", &output, "--by", "Juma"]).await;
