@@ -12,6 +12,11 @@ use sha2::{Digest, Sha256};
 pub(crate) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 const SIGNATURE_BYTES: usize = 48;
 
+const QUICKNET: [u8; 32] = [
+    0x52, 0xdb, 0x9b, 0xa7, 0x0e, 0x0c, 0xc0, 0xf6, 0xea, 0xf7, 0x80, 0x3d, 0xd0, 0x74, 0x47, 0xa1, 0xf5,
+    0x47, 0x77, 0x35, 0xfd, 0x3f, 0x66, 0x17, 0x92, 0xba, 0x94, 0x60, 0x0c, 0x84, 0xe9, 0x71,
+];
+
 /// A chain of the scheme `bls-unchained-g1-rfc9380`.
 #[derive(Clone, Debug)]
 pub struct Chain {
@@ -30,6 +35,10 @@ pub enum InvalidChain {
         "the chain's public key is not a point of G2 in 192 hexadecimal digits; copy it from the beacon's /info"
     )]
     PublicKey,
+    #[error(
+        "the chain has the hash of drand's quicknet, but another key, genesis or period; leave it out, quicknet is known"
+    )]
+    NotQuicknet,
 }
 
 /// Why a text or a signature is not the round.
@@ -72,17 +81,23 @@ impl Chain {
     /// drand's chain quicknet: a round every three seconds since August 2023.
     #[expect(clippy::expect_used, reason = "the constants are tested")]
     pub fn quicknet() -> Self {
-        let hash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
         let public_key = "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451\
                           0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a";
         let genesis = DateTime::from_timestamp_secs(1_692_803_367).expect("a time");
-        Self::new(hash, public_key, genesis, NonZeroU32::MIN.saturating_add(2)).expect("a key")
+        let period_seconds = NonZeroU32::MIN.saturating_add(2);
+        Self::with_key(QUICKNET, public_key, genesis, period_seconds).expect("a key")
     }
 
-    /// Hash and public key in hexadecimal. The first round is at `genesis`.
+    /// True for drand's public chain. Of every other one, the holder of its key knows the rounds in advance.
+    pub fn is_quicknet(&self) -> bool {
+        self.hash == QUICKNET
+    }
+
+    /// Hash and public key in hexadecimal. The first round is at `genesis`. Quicknet is its constants: with its hash, nothing
+    /// else can be named.
     ///
     /// # Errors
-    /// When the hash or the key is none.
+    /// When the hash or the key is none, or the hash is that of quicknet with other constants.
     pub fn new(
         hash: &str,
         public_key: &str,
@@ -91,9 +106,27 @@ impl Chain {
     ) -> Result<Self, InvalidChain> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(hash, &mut bytes).map_err(|_| InvalidChain::Hash)?;
+        let chain = Self::with_key(bytes, public_key, genesis, period_seconds)?;
+        if chain.is_quicknet() && !chain.is_same(&Self::quicknet()) {
+            return Err(InvalidChain::NotQuicknet);
+        }
+        Ok(chain)
+    }
+
+    fn with_key(
+        hash: [u8; 32],
+        public_key: &str,
+        genesis: DateTime<Utc>,
+        period_seconds: NonZeroU32,
+    ) -> Result<Self, InvalidChain> {
         let key = hex::decode(public_key).map_err(|_| InvalidChain::PublicKey)?;
         let public_key = PublicKey::key_validate(&key).map_err(|_| InvalidChain::PublicKey)?;
-        Ok(Self { hash: bytes, public_key, genesis, period_seconds })
+        Ok(Self { hash, public_key, genesis, period_seconds })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.public_key == other.public_key
+            && (self.genesis, self.period_seconds) == (other.genesis, other.period_seconds)
     }
 
     /// Names the chain. 64 lower-case hexadecimal digits.
@@ -278,6 +311,26 @@ mod tests {
         for key in ["", "zz", &format!("c0{}", "00".repeat(95)), &"11".repeat(96)] {
             assert_eq!(new(&chain.hash(), key), Err(InvalidChain::PublicKey), "{key}");
         }
+    }
+
+    #[test]
+    fn quicknet_is_its_constants() {
+        let quicknet = Chain::quicknet();
+        let (hash, key) = (quicknet.hash(), quicknet.public_key());
+        let other = SimulatedChain::new(&[1; 32], quicknet.genesis(), quicknet.period_seconds());
+        let (genesis, period) = (quicknet.genesis(), quicknet.period_seconds());
+        for hash in [hash.clone(), hash.to_uppercase()] {
+            assert!(Chain::new(&hash, &key, genesis, period).is_ok_and(|chain| chain.is_quicknet()));
+            for (key, genesis, period) in [
+                (other.chain().public_key(), genesis, period),
+                (key.clone(), genesis + TimeDelta::seconds(1), period),
+                (key.clone(), genesis, NonZeroU32::MIN),
+            ] {
+                let refused = Chain::new(&hash, &key, genesis, period).map(drop);
+                assert_eq!(refused, Err(InvalidChain::NotQuicknet));
+            }
+        }
+        assert!(!other.chain().is_quicknet());
     }
 
     #[test]

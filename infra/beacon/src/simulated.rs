@@ -20,7 +20,10 @@ impl SimulatedChain {
     pub fn new(seed: &[u8; 32], genesis: DateTime<Utc>, period_seconds: NonZeroU32) -> Self {
         let key = SecretKey::key_gen(seed, &[]).expect("32 bytes are enough");
         let public_key = key.sk_to_pk().compress();
-        let hash = Sha256::new().chain_update(b"simulated chain\n").chain_update(public_key).finalize();
+        // Of all its constants, so that another genesis or period is another chain.
+        let hash = Sha256::new().chain_update(b"simulated chain\n").chain_update(public_key);
+        let hash = hash.chain_update(genesis.timestamp().to_be_bytes());
+        let hash = hash.chain_update(period_seconds.get().to_be_bytes()).finalize();
         let chain = Chain::new(&hex::encode(hash), &hex::encode(public_key), genesis, period_seconds);
         Self { key, chain: chain.expect("a public key") }
     }

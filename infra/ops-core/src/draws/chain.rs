@@ -7,6 +7,7 @@ use chrono::DateTime;
 use common::config::{ConfigError, Env};
 use common::domain::draw::Draw;
 use common::upstream::http_client::Addresses;
+use draw::Header;
 use reqwest::Url;
 use serde::Deserialize;
 
@@ -31,16 +32,17 @@ struct ChainInfo {
 /// The chain for new draws.
 pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
     let Some(info) = env.optional(CHAIN_VARIABLE) else { return Ok(Chain::quicknet()) };
-    let chain = || {
-        let info: ChainInfo = serde_json::from_str(&info).ok()?;
-        let genesis = DateTime::from_timestamp_secs(info.genesis_time)?;
-        Chain::new(&info.hash, &info.public_key, genesis, info.period).ok()
-    };
     let malformed = ConfigError::Malformed {
         variable: CHAIN_VARIABLE,
         expected: "what a relay of the chain answers to /info, or not set, for drand's quicknet",
     };
-    chain().ok_or_else(|| malformed.into())
+    let read = || {
+        let info: ChainInfo = serde_json::from_str(&info).ok()?;
+        Some((DateTime::from_timestamp_secs(info.genesis_time)?, info))
+    };
+    let (genesis, info) = read().ok_or(malformed)?;
+    Chain::new(&info.hash, &info.public_key, genesis, info.period)
+        .map_err(|error| Failure::new("not_configured", format!("{CHAIN_VARIABLE}: {error}")))
 }
 
 /// The chain that a draw is committed to.
@@ -74,6 +76,14 @@ pub(crate) fn described(hash: &str) -> String {
         return format!("drand quicknet, {hash}");
     }
     format!(
-        "{hash}, which is NOT drand's quicknet: the owner of its key knows the winners, so it is for rehearsals only"
+        "{hash}, which is NOT drand's quicknet: the holder of its key knows the winners in advance, so it is for rehearsals \
+         only"
     )
+}
+
+/// Where anybody sees a round of quicknet, from its time on.
+pub(crate) fn public_address(header: &Header) -> Option<String> {
+    let relay =
+        beacon::PUBLIC_RELAYS.first().filter(|_| header.chain.to_string() == Chain::quicknet().hash())?;
+    Some(format!("{relay}/{}/public/{}", header.chain, header.round))
 }
