@@ -1,28 +1,96 @@
 #!/usr/bin/env python3
-"""Verifies a draw: python3 verify.py FOLDER [COMMITMENT [KEY]]
-FOLDER has the published entries.csv, header.json, commitment.txt and result.json; COMMITMENT is what you copied before the
-draw ("" if nothing); KEY is the beacon's, if it is not drand's quicknet. The signature needs: pip install py_ecc==8.0.0
+"""Verifies a draw: python3 verify.py FOLDER [COMMITMENT [KEY GENESIS PERIOD]]
+FOLDER has the published entries.csv, header.json, commitment.txt, result.json and, with the certificate, log.json. COMMITMENT is
+what you copied before the draw ("" if nothing). KEY, GENESIS and PERIOD are those of the beacon's chain, as its /info has them,
+if it is not drand's quicknet. The signature needs: pip install py_ecc==8.0.0
 """
-import bisect, hashlib, hmac, itertools, json, pathlib, re, struct, sys
+import bisect, datetime, hashlib, hmac, itertools, json, pathlib, re, struct, sys
 
-QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"  # drand's chain, and its key
+# drand's chain quicknet: its key, and the time of its first round and the seconds between two.
+QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 KEY = ("83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
        "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a")
+GENESIS, PERIOD = 1692803367, 3
+ALTERNATES = 20  # places of each order after the prizes of its tier, as far as there are rows
+RULES = ["has_prize", "erased", "phone_deleted"]  # reasons of the rules; the others are given before an inspector
+REASONS = RULES + ["no_answer", "wrong_number", "under_age", "not_identified", "declined", "excluded", "not_collected", "revoked"]
+STEPS = ("drawn(( no_answer){0,3}( skipped)?|( no_answer){0,2} reached( identified)?( skipped)?"
+         "|( no_answer){0,2} reached identified handed_over)")
 
 def sha256(*parts): return hashlib.sha256(b"".join(parts)).digest()
 def check(holds, difference): holds or sys.exit(f"DIFFERENT: {difference}")
 
+# Strict reading: a file means the same to every program, or it is refused.
+
+def read_json(name, file, shape):
+    def once(pairs):
+        keys = [key for key, _ in pairs]
+        for key in keys: check(keys.count(key) == 1, f"{name}: the key {key} occurs twice")
+        return dict(pairs)
+    def integer(text):
+        check(re.fullmatch("0|[1-9][0-9]{0,15}", text) and int(text) < 2**53, f"{name}: {text} is not an integer from 0 to 2^53 - 1")
+        return int(text)
+    try:
+        value = json.loads(file.decode("utf-8"), object_pairs_hook=once, parse_int=integer, parse_float=integer, parse_constant=integer)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # no half characters
+    except (ValueError, RecursionError) as error: check(False, f"{name} is not JSON: {error}")
+    shaped(name, value, shape)
+    return value
+
+def shaped(where, value, shape):
+    """The value has the shape: exactly these keys, and each value as it has to be."""
+    if isinstance(shape, dict):
+        check(type(value) is dict, f"{where} is no object")
+        for key in shape.keys() ^ value.keys(): check(False, f"{where}: the key {key} is missing, or is not known")
+        for key in shape: shaped(f"{where}: {key}", value[key], shape[key])
+    elif isinstance(shape, list):
+        check(type(value) is list, f"{where} is no list")
+        for item in value: shaped(where, item, shape[0])
+    else: check(shape(value), f"{where} is {json.dumps(value)}, which cannot be")
+
+def text(value): return type(value) is str
+def matches(pattern): return lambda value: text(value) and bool(re.fullmatch(pattern, value))
+def boolean(value): return type(value) is bool
+def number(value): return type(value) is int
+def positive(value): return number(value) and value > 0
+def or_null(shape): return lambda value: value is None or shape(value)
+def days(value): return type(value) is dict and all(day(key) and number(count) for key, count in value.items())
+def name(value):
+    """Without controls, and without what makes a text look like another one."""
+    return text(value) and 1 <= len(value) <= 64 and not re.search("[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]", value)
+def day(value):
+    try: return bool(text(value) and re.fullmatch("[12][0-9]{3}-[0-9]{2}-[0-9]{2}", value) and datetime.date.fromisoformat(value))
+    except ValueError: return False
+def time(value):
+    form = r"(.{10})T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.(?!000)[0-9]{3})?(Z|[+-](?!00:00)([01][0-9]|2[0-3]):[0-5][0-9])"
+    return text(value) and bool(match := re.fullmatch(form, value)) and day(match[1])
+def moment(value): return datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+digest, references = matches("[0-9a-f]{64}"), "[A-Za-z0-9-]{1,64}(,[A-Za-z0-9-]{1,64})*"
+
+HEADER = {"algorithm": matches("svc-draw-v1"), "campaign": name, "draw": name, "period": {"from": time, "to": time}, "rows": positive,
+          "total": positive, "days": days, "overlapping": [{"draw": name, "commitment": digest}], "prizes": [{"name": name, "number": positive}],
+          "one_prize_per_row": boolean, "chain": digest, "round": positive}
+RESULT = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest,
+          "tiers": [{"name": name, "prizes": positive, "order": [{"row": number, "ticket": number}]}]}
+LOG = {"frozen_at": time, "published_at": time, "drawn_at": time, "places": [{
+           "tier": text, "place": positive, "row": number, "reference": or_null(text), "region": or_null(text), "phone": or_null(text),
+           "opening": or_null(matches(f"svc-draw-entry-v1\n{references}\n[0-9a-f]{{32}}")), "steps": [{
+               "at": time, "is": matches("drawn|no_answer|reached|identified|handed_over|skipped"), "reason": or_null(text), "inspector": or_null(text)}]}]}
+
+# The computation.
+
 def read_rows(lines):
-    """The first ticket of each row, and the number of tickets."""
-    starts, end, last = [], 0, ""
+    """The hashes and first tickets of the rows, and the number of tickets."""
+    hashes, starts, end = [], [], 0
     for number, line in enumerate(lines, 1):
-        match = re.fullmatch(r"([0-9a-f]{64}),(0|[1-9][0-9]*),([1-9][0-9]*)\n", line)
+        match = re.fullmatch(r"([0-9a-f]{64}),(0|[1-9][0-9]{0,19}),([1-9][0-9]{0,19})\n", line)
         check(match, f"entries.csv, line {number} is not a hash, a start and a count")
-        check(int(match[2]) == end, f"entries.csv, line {number} starts at {match[2]}, but the lines above end before {end}")
-        check(match[1] > last, f"entries.csv, line {number} has a hash that is not above the one of the line before")
+        check(int(match[2]) == end, f"entries.csv, line {number} starts at {match[2]}, but the lines above it end before {end}")
+        check(not hashes or match[1] > hashes[-1], f"entries.csv, line {number} has a hash that is not above the one of the line before")
+        hashes.append(match[1])
         starts.append(end)
-        last, end = match[1], end + int(match[3])
-    return starts, end
+        end += int(match[3])
+    return hashes, starts, end
 
 def merkle_root(lines):
     """RFC 9162, section 2.1: neighbours are joined level by level; one without a neighbour goes up as it is."""
@@ -31,8 +99,9 @@ def merkle_root(lines):
         level = [sha256(b"\1", *level[at:at + 2]) if at + 1 < size else level[at] for at in range(0, size, 2)]
     return level[0]
 
-def order(seed, starts, total):
+def order(tier):
     """Rows by the first of their tickets that is drawn. Values that would favour low tickets are dropped."""
+    seed = sha256(b"svc-draw-seed-v1\n", commitment, randomness, tier.encode())
     seen, limit = set(), 2**64 - 2**64 % total
     for block in itertools.count():
         for value in struct.unpack(">4Q", hmac.digest(seed, struct.pack(">Q", block), "sha256")):
@@ -40,6 +109,7 @@ def order(seed, starts, total):
             if value < limit and row not in seen:
                 seen.add(row)
                 yield {"row": row, "ticket": value % total}
+        if len(seen) == len(starts): return
 
 def signature_holds(key, round, signature):
     """BLS12-381 with signatures in G1: e(signature, g2) = e(hash of the round, key)."""
@@ -50,31 +120,100 @@ def signature_holds(key, round, signature):
     message = hash_to_curve.hash_to_G1(sha256(struct.pack(">Q", round)), domain, hashlib.sha256)
     return g2_primitives.subgroup_check(point) and pairing(G2, point) == pairing(key, message)
 
-if len(sys.argv) < 2: sys.exit(__doc__)
-folder, copied, key = (sys.argv[1:] + ["", ""])[:3]
-entries, head, published, result = (pathlib.Path(folder, name).read_bytes() for name in ("entries.csv", "header.json", "commitment.txt", "result.json"))
-lines, header, result = entries.decode("latin-1").splitlines(True), json.loads(head), json.loads(result)
-starts, total = read_rows(lines)
-for name, found, said in (("rows", len(lines), header["rows"]), ("total", total, header["total"]), ("days", total, sum(header["days"].values()))):
-    check(found == said, f"entries.csv has {found} as {name}, but header.json says {said}")
+# The log of calls: times, winners and skips.
+
+def skip_of(place): return place["steps"][-1] if place["steps"][-1]["is"] == "skipped" else None
+def is_open(place): return skip_of(place) is None
+def held_at(place, at):
+    """True if the place had its prize at that time. What follows from the rules was skipped when it was drawn."""
+    skip = skip_of(place)
+    return moment(place["steps"][0]["at"]) <= at and (not skip or moment(skip["at"]) >= at and skip["reason"] not in RULES)
+
+def check_place(place, named, row_hash):
+    steps, opening, fails = place["steps"], place["opening"], lambda holds, why: check(holds, f"log.json: the steps of {named} {why}")
+    names = " ".join(step["is"] for step in steps)
+    fails(names.startswith("drawn"), "do not begin with drawn")
+    fails(re.fullmatch(STEPS, names), "do not follow each other")
+    calls = [moment(step["at"]) for step in steps if step["is"] in ("no_answer", "reached")]
+    fails(all(after - before >= datetime.timedelta(minutes=1) for before, after in zip(calls, calls[1:])), "have calls that are not a minute apart")
+    bare = [step for step in steps if step["is"] != "skipped"]
+    fails(all(step["reason"] is None and step["inspector"] is None for step in bare), "have a reason or an inspector without a skip")
+    if skip := skip_of(place):
+        reason = skip["reason"]
+        fails(reason in REASONS, "have a skip without a known reason")
+        fails(reason != "no_answer" or names == "drawn no_answer no_answer no_answer skipped", "have the reason no_answer without three calls")
+        fails(reason not in RULES or names == "drawn skipped" and skip["inspector"] is None, "have a reason of the rules, but something came before it")
+        fails(reason not in ("erased", "phone_deleted") or opening is None, "say that the person is not known any more, but the opening is there")
+    refs = opening.split("\n")[1].split(",") if opening else [None]
+    check(place["reference"] in refs, f"log.json: no opening proves the reference of {named}")
+    check(not opening or refs == sorted(set(refs)), f"log.json: the opening of {named} is not in order")
+    check(not opening or sha256(opening.encode()).hex() == row_hash, f"entries.csv, line {place['row'] + 1} has another hash than the opening of row {place['row']}")
+
+def check_log(log, given_at):
+    to = header["period"]["to"]
+    for key in ("frozen_at", "published_at"):
+        check(moment(to) < moment(log[key]) < given_at, f"log.json says {key} {log[key]}, which is not between the end of the period, {to}, and the round, {given_at}")
+    for place in log["places"]:
+        check(place["tier"] in [prize["name"] for prize in header["prizes"]], f"log.json has a prize {place['tier']} that header.json does not have")
+    for tier in [prize["name"] for prize in header["prizes"]]:
+        own = [place for place in log["places"] if place["tier"] == tier]
+        for at, (place, drawn) in enumerate(itertools.zip_longest(own, itertools.islice(order(tier), len(own))), 1):
+            check(place["place"] == at and drawn, f"log.json leaves out place {at} of {tier}, or has more places than there are rows")
+            check(place["row"] == drawn["row"], f"log.json has row {place['row']} as place {at} of {tier}, but the order has row {drawn['row']}")
+            check_place(place, f"place {at} of {tier}", hashes[place["row"]])
+    for prize in header["prizes"]:
+        winners = sum(place["tier"] == prize["name"] and is_open(place) for place in log["places"])
+        check(winners <= prize["number"], f"log.json has {winners} winners of {prize['name']}, but there are {prize['number']} prizes")
+    for one in log["places"]:
+        others = [place for place in log["places"] if place is not one and place["row"] == one["row"]]
+        named, skip = f"place {one['place']} of {one['tier']}", skip_of(one)
+        check(not header["one_prize_per_row"] or not is_open(one) or not any(map(is_open, others)),
+              f"log.json: {named} has a prize, but the same row has another one, and header.json gives one to each entrant")
+        check(not skip or skip["reason"] != "has_prize" or header["one_prize_per_row"] and any(held_at(other, moment(skip["at"])) for other in others),
+              f"log.json: {named} was skipped because of another prize of the same row, but it had none")
+
+if len(sys.argv) not in (2, 3, 6): sys.exit(__doc__)
+folder, copied, key, genesis, period = (sys.argv[1:] + ["", "", "", ""])[:5]
+try: entries, head, published, outcome = (pathlib.Path(folder, file).read_bytes() for file in ("entries.csv", "header.json", "commitment.txt", "result.json"))
+except OSError as error: sys.exit(f"NOT VERIFIED: {error}")
+header = read_json("header.json", head, HEADER)
+prizes = [(prize["name"], prize["number"]) for prize in header["prizes"]]
+check(moment(header["period"]["from"]) < moment(header["period"]["to"]), "header.json: the period ends before it begins")
+check(prizes, "header.json: there is no prize")
+check(len(dict(prizes)) == len(prizes), "header.json: two prizes have the same name")
+check(sum(count for _, count in prizes) < 2**53, "header.json: the prizes are above 2^53 - 1")
+check(sum(header["days"].values()) == header["total"], "header.json: the entries of the days do not add up to the total")
+check(re.fullmatch(b"[0-9a-f]{64}\n?", published), "commitment.txt is not 64 lower-case hexadecimal digits")
+lines = re.findall("[^\n]*\n|[^\n]+$", entries.decode("latin-1"))
+hashes, starts, total = read_rows(lines)
+check(len(lines) == header["rows"], f"entries.csv has {len(lines)} lines, but header.json says {header['rows']} rows")
+check(total == header["total"], f"entries.csv has {total} entries, but header.json says {header['total']}")
 commitment = sha256(b"svc-draw-v1\n", head, b"\n", merkle_root(lines))
-for said in (published.decode("latin-1"), copied or commitment.hex()):
-    check(re.sub(r"\s", "", said).lower() == commitment.hex(), f"the commitment is {said.strip()}, but header.json and entries.csv lead to {commitment.hex()}")
-check(result["round"] == header["round"], f"result.json is of round {result['round']}, not of {header['round']}")
-check(re.fullmatch("[0-9a-f]{96}", result["signature"]), "result.json: the signature is not 48 bytes in lower-case hexadecimal")
+check(published.decode().strip() == commitment.hex(), f"commitment.txt says {published.decode().strip()}, but header.json and entries.csv lead to {commitment.hex()}")
+check(re.sub(r"\s", "", copied).lower() in ("", commitment.hex()), f"the commitment is {commitment.hex()}, and not the one that you copied")
+is_public = header["chain"] == QUICKNET
+if is_public: key, genesis, period = KEY, GENESIS, PERIOD
+elif not key: sys.exit(f"NOT VERIFIED: the chain {header['chain']} is not drand's quicknet, and the holder of its key knows the winners in advance; name KEY, GENESIS and PERIOD")
+seconds = int(genesis) + int(period) * (header["round"] - 1)
+check(seconds < 32503680000, f"round {header['round']} of the chain has no time before the year 3000")
+given_at = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+check(given_at > moment(header["period"]["to"]), f"round {header['round']} was given at {given_at}, but the period ends at {header['period']['to']}: the randomness was known while entries could be added")
+result = read_json("result.json", outcome, RESULT)
+check(result["round"] == header["round"], f"result.json is of round {result['round']}, but header.json names round {header['round']}")
 randomness = sha256(signature := bytes.fromhex(result["signature"]))
-check(randomness.hex() == result["randomness"], f"result.json: the signature leads to the randomness {randomness.hex()}")
-prizes, places = [{"name": tier["name"], "number": tier["prizes"]} for tier in result["tiers"]], 20  # alternates
-check(prizes == header["prizes"], "result.json does not have the prizes of header.json")
+check(randomness.hex() == result["randomness"], f"result.json has the randomness {result['randomness']}, but its signature leads to {randomness.hex()}")
+check([(tier["name"], tier["prizes"]) for tier in result["tiers"]] == prizes, "result.json does not have the prizes of header.json")
 for tier in result["tiers"]:
-    name, found, places = tier["name"], tier["order"], places + tier["prizes"]
-    check(min(places, len(lines)) <= len(found) <= len(lines), f"result.json has {len(found)} places for {name}")
-    seed = sha256(b"svc-draw-seed-v1\n", commitment, randomness, name.encode())
-    for place, (row, computed) in enumerate(zip(found, order(seed, starts, total)), 1):
-        check(row == computed, f"result.json, place {place} of {name} is {row}, but the computation gives {computed}")
-print(f"FOLLOWS: {len(lines)} entrants with {total} entries, commitment {commitment.hex()}, round {header['round']}")
-key = key or (KEY if header["chain"] == QUICKNET else sys.exit("NOT VERIFIED: the signature; name the key of this chain"))
+    found, needed = tier["order"], min(tier["prizes"] + ALTERNATES, len(lines))
+    check(needed <= len(found) <= len(lines), f"result.json has {len(found)} places for {tier['name']}, but {needed} to {len(lines)} have to be there")
+    for place, (row, computed) in enumerate(zip(found, order(tier["name"])), 1):
+        check(row == computed, f"result.json, place {place} of {tier['name']} is row {row['row']} by ticket {row['ticket']}, but the computation gives row {computed['row']} by ticket {computed['ticket']}")
+log = pathlib.Path(folder, "log.json")
+if log.exists(): check_log(read_json("log.json", log.read_bytes(), LOG), given_at)
+print(f"FOLLOWS: {len(lines)} entrants with {total} entries, commitment {commitment.hex()}{', with its log of calls' if log.exists() else ''}")
+print(f"Round {header['round']} was given at {given_at}: your copy of the commitment has to be older.")
+if not is_public: print("This chain is not drand's quicknet: the holder of its key knows the winners in advance.")
 try: check(signature_holds(bytes.fromhex(key), header["round"], signature), "the signature is not of this chain and round")
-except ImportError: sys.exit("NOT VERIFIED: the signature; install py_ecc, or compare with the round at https://api.drand.sh")
+except ImportError: sys.exit(f"NOT VERIFIED: the signature; install py_ecc, or compare with https://api.drand.sh/{header['chain']}/public/{header['round']}")
 except ValueError: check(False, "the signature is no point of the curve")
 print("HOLDS: the signature is the beacon's")

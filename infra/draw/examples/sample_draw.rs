@@ -1,7 +1,15 @@
 //! Writes the files of a sample draw, its certificates and its sheet into a folder: what `.ci/try-page/certificate.mjs` tries.
 //! usage: sample_draw FOLDER
 
-#[expect(clippy::expect_used, reason = "the sample is always the same")]
+#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "the sample is always the same")]
+#[path = "../tests/draw/forgeries.rs"]
+mod forgeries;
+#[expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "the sample is always the same"
+)]
 #[path = "../tests/draw/sample.rs"]
 mod sample;
 
@@ -9,6 +17,7 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 use sample::Sample;
+use serde_json::json;
 
 fn main() -> io::Result<()> {
     let folder = env::args_os().nth(1).map(PathBuf::from);
@@ -21,6 +30,12 @@ fn main() -> io::Result<()> {
     let forged = Sample::forged();
     forged.write(&folder.join("forged"))?;
     fs::write(folder.join("certificate-forged.html"), forged.certificate(true))?;
+    // A page has no other line ends than its own.
+    let pages: Vec<_> = forgeries::all()
+        .filter(|forgery| !forgery.of(&sample).entries.contains('\r'))
+        .map(|forgery| json!([forgery.what, forgery.of(&sample).certificate(true), forgery.expected]))
+        .collect();
+    fs::write(folder.join("forgeries.json"), serde_json::to_string(&pages)?)?;
     let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();
     fs::write(folder.join("openings.json"), serde_json::to_string(&openings)?)
 }

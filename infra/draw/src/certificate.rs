@@ -2,79 +2,45 @@
 
 use std::io::{self, BufRead, Write};
 
-use chrono::{DateTime, FixedOffset};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Serialize;
 
-use crate::digest::Digest;
-use crate::evidence::Committed;
-use crate::opening::Opening;
-use crate::page::{content_security_digest, fill};
-use crate::result::DrawResult;
+use crate::page::{content_security_digest, escaped, fill};
 
 /// Up to here a certificate should carry the list of entries: 16 MB, which a phone still opens. Above, its reader chooses
 /// the published file.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
-/// Stands for the reference and the phone of an erased person.
-pub const ERASED: &str = "erased";
-
 const PAGE: &str = include_str!("../certificate/page.html");
 const STYLE: &str = include_str!("../certificate/page.css");
-const SCRIPT: &str = include_str!("../certificate/page.js");
+const SCRIPT: &str =
+    concat!(include_str!("../certificate/verify.js"), include_str!("../certificate/page.js"));
 
-/// What a certificate says.
-#[derive(Clone, Copy, Debug)]
+/// The published files, and what the page says around them. The page holds the files as they are, and verifies them.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Certificate<'a> {
-    pub committed: &'a Committed,
-    pub result: &'a DrawResult,
-    pub times: Times,
-    /// The contact log: for each tier, the places from 1 without a gap.
-    pub contacts: &'a [Contact],
+    /// The campaign's name for people. Not part of the proof, like the brand.
+    pub campaign: &'a str,
+    /// The brand's name for people.
+    pub brand: &'a str,
+    /// `header.json`
+    pub header: &'a str,
+    /// `commitment.txt`
+    pub commitment: &'a str,
+    /// `result.json`
+    pub result: &'a str,
+    /// `log.json`
+    pub log: &'a str,
+    /// The times of a chain other than drand's quicknet, whose times the page knows.
+    pub chain: Option<ChainTimes>,
 }
 
-/// When a draw took its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
-    /// The commitment was recorded.
-    pub frozen_at: DateTime<FixedOffset>,
-    /// The files were public. Unless this is before `round_at`, the page says that the draw does not hold.
-    pub published_at: DateTime<FixedOffset>,
-    /// The beacon gave the round.
-    pub round_at: DateTime<FixedOffset>,
-    /// The order was computed and recorded.
-    pub drawn_at: DateTime<FixedOffset>,
-}
-
-/// A winner: a place in a tier's order that was reached.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Contact {
-    pub tier: String,
-    /// Counted from 1.
-    pub place: u64,
-    pub row: u64,
-    /// The reference that is published for this row; [`ERASED`] without an opening, which proves it.
-    pub reference: String,
-    pub region: Option<String>,
-    /// Masked by the caller; printed as it is.
-    pub phone: String,
-    /// Shows that the reference belongs to the row. It tells all references of the entrant.
-    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
-    pub opening: Option<Opening>,
-    /// The state of the contact in words.
-    pub happened: String,
-    pub is_skipped: bool,
-}
-
-/// What the page's script reads.
-#[derive(Serialize)]
-struct PageData<'a> {
-    header: &'a str,
-    root: Digest,
-    commitment: Digest,
-    #[serde(flatten)]
-    times: Times,
-    result: &'a DrawResult,
-    contacts: &'a [Contact],
+/// The times of a chain's rounds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ChainTimes {
+    /// Time of the first round, in seconds since 1970.
+    pub genesis_time: i64,
+    /// Seconds between two rounds.
+    pub period: u32,
 }
 
 impl Certificate<'_> {
@@ -97,6 +63,8 @@ impl Certificate<'_> {
             "style" => out.write_all(STYLE.as_bytes()),
             "script-digest" => out.write_all(content_security_digest(SCRIPT).as_bytes()),
             "style-digest" => out.write_all(content_security_digest(STYLE).as_bytes()),
+            "campaign" => out.write_all(escaped(self.campaign).as_bytes()),
+            "brand" => out.write_all(escaped(self.brand).as_bytes()),
             "draw" => out.write_all(self.page_data()?.as_bytes()),
             "entries" => match entries {
                 Some(entries) => io::copy(entries, out).map(drop),
@@ -108,19 +76,6 @@ impl Certificate<'_> {
 
     /// JSON that does not end the script element that it is in.
     fn page_data(&self) -> io::Result<String> {
-        let Self { committed, result, times, contacts } = *self;
-        let header = committed.header_json();
-        let (root, commitment) = (committed.root(), committed.commitment());
-        let data = PageData { header, root, commitment, times, result, contacts };
-        Ok(serde_json::to_string(&data).map_err(io::Error::other)?.replace('<', "\\u003c"))
+        Ok(serde_json::to_string(self).map_err(io::Error::other)?.replace('<', "\\u003c"))
     }
-}
-
-fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {
-    opening.as_ref().map(Opening::to_string).serialize(serializer)
-}
-
-fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opening>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use chrono::{DateTime, FixedOffset};
+
 use crate::digest::Digest;
 use crate::header::InvalidHeader;
 use crate::order::Place;
@@ -56,34 +58,45 @@ pub enum Difference {
         found.row, found.ticket, computed.row, computed.ticket
     )]
     Place { tier: String, place: u64, found: Place, computed: Place },
-    #[error("the file is not a certificate of a draw: it has no {part}")]
-    NoCertificate { part: &'static str },
-    #[error("the certificate's data cannot be read: {0}")]
-    UnreadableCertificate(#[source] serde_json::Error),
-    #[error("the certificate says root {published}, but entries.csv leads to {computed}")]
-    Root { published: Digest, computed: Digest },
-    #[error("the commitment was published at {published_at}, but the round was at {round_at} already")]
-    LateCommitment { published_at: String, round_at: String },
-    #[error("the certificate's log has a prize {tier} that header.json does not have")]
+    #[error("round {round} of the chain has no time before the year 3000")]
+    RoundWithoutTime { round: u64 },
+    #[error(
+        "round {round} was given at {}, but the period ends at {}: the randomness was known while entries could be added",
+        given_at.to_rfc3339(), to.to_rfc3339()
+    )]
+    EarlyRound { round: u64, given_at: DateTime<FixedOffset>, to: DateTime<FixedOffset> },
+    #[error("log.json is not the log of a draw: {0}")]
+    UnreadableLog(#[source] serde_json::Error),
+    #[error(
+        "log.json says {name} {}, which is not between the end of the period, {}, and the round, {}",
+        at.to_rfc3339(), to.to_rfc3339(), given_at.to_rfc3339()
+    )]
+    LogTime {
+        name: &'static str,
+        at: DateTime<FixedOffset>,
+        to: DateTime<FixedOffset>,
+        given_at: DateTime<FixedOffset>,
+    },
+    #[error("log.json has a time that is not of the years 1000 to 2999, in whole milliseconds")]
+    LogTimeForm,
+    #[error("log.json has a prize {tier} that header.json does not have")]
     UnknownPrize { tier: String },
-    #[error("the certificate's log leaves out place {place} of {tier}")]
-    NoContact { tier: String, place: u64 },
+    #[error("log.json leaves out place {place} of {tier}, or has more places than there are rows")]
+    LogGap { tier: String, place: u64 },
+    #[error("log.json has row {found} as place {place} of {tier}, but the order has row {expected}")]
+    LogRow { tier: String, place: u64, found: u64, expected: u64 },
+    #[error("log.json: the steps of {place} {why}")]
+    LogSteps { place: String, why: &'static str },
+    #[error("log.json: no opening proves the reference of {0}")]
+    LogReference(String),
+    #[error("log.json has {winners} winners of {tier}, but there are {prizes} prizes")]
+    TooManyWinners { tier: String, winners: u64, prizes: u64 },
     #[error(
-        "the certificate's log has row {found} as place {place} of {tier}, but the order has row {expected}"
+        "log.json: {0} has a prize, but the same row has another one, and header.json gives one to each entrant"
     )]
-    ContactRow { tier: String, place: u64, found: u64, expected: u64 },
-    #[error(
-        "the certificate's log says {reference} for place {place} of {tier}, but no opening of the row names it"
-    )]
-    ContactReference { tier: String, place: u64, reference: String },
-    #[error("the certificate's log has {winners} winners of {tier}, but there are {prizes} prizes")]
-    TooManyWinners { tier: String, winners: usize, prizes: u64 },
-    #[error(
-        "the data of the certificate agree, but line {line} of the page is not what this release writes around them: \
-         the text or the computation of the page was changed, or another release wrote it; write it again with \
-         `ops draw certificate`, and compare"
-    )]
-    Page { line: u64 },
+    TwoPrizes(String),
+    #[error("log.json: {0} was skipped because of another prize of the same row, but it had none")]
+    NoOtherPrize(String),
     #[error("a file cannot be read: {0}; check the folder")]
     Io(#[from] io::Error),
 }

@@ -3,16 +3,20 @@
 use std::io::BufRead;
 use std::num::NonZeroU64;
 
+use chrono::{DateTime, Datelike, Utc};
+
 use crate::commitment::{commitment, randomness, seed};
 use crate::difference::Difference;
 use crate::digest::Digest;
 use crate::freeze::OPENINGS_HEADER;
 use crate::header::Header;
+use crate::log::{Log, LoggedPlace};
 use crate::merkle::MerkleTree;
 use crate::opening::Opening;
-use crate::order::{Order, TicketRanges};
+use crate::order::{Order, Place, TicketRanges};
 use crate::result::{DrawResult, RoundSignature, TierResult};
 use crate::row::Row;
+use crate::strict;
 
 /// Longest line of `entries.csv`: a hash, two numbers of 20 digits, two commas and the line feed.
 const MAX_LINE_BYTES: u64 = 64 + 20 + 20 + 3;
@@ -29,7 +33,7 @@ pub struct Evidence<'a> {
     pub openings: Option<&'a mut dyn BufRead>,
 }
 
-/// A frozen draw whose files agree. Takes 8 bytes for each row.
+/// A frozen draw whose files agree. Takes 40 bytes for each row.
 #[derive(Clone, Debug)]
 pub struct Committed {
     header: Header,
@@ -38,6 +42,8 @@ pub struct Committed {
     root: Digest,
     commitment: Digest,
     ranges: TicketRanges,
+    /// The hashes of the rows.
+    hashes: Vec<Digest>,
 }
 
 impl Committed {
@@ -45,20 +51,21 @@ impl Committed {
     /// The first difference between the files.
     pub fn read(evidence: Evidence<'_>) -> Result<Self, Difference> {
         let Evidence { entries, header: bytes, commitment: published, openings } = evidence;
-        let header: Header = serde_json::from_slice(bytes).map_err(Difference::UnreadableHeader)?;
+        let header: Header = strict::from_slice(bytes).map_err(Difference::UnreadableHeader)?;
         header.check().map_err(Difference::InvalidHeader)?;
-        // A line feed that an editor or a mail added does not matter here: this file is not hashed.
-        let published = published.trim().parse().map_err(|_| Difference::UnreadableCommitment)?;
+        let published = published.strip_suffix('\n').unwrap_or(published);
+        let published = published.parse().map_err(|_| Difference::UnreadableCommitment)?;
         let mut openings = openings.map(Openings::read).transpose()?;
         let (mut lines, mut tree) =
             (Lines { file: entries, line: 0, end: 0, hash: None }, MerkleTree::default());
-        let mut starts = Vec::new();
+        let (mut starts, mut hashes) = (Vec::new(), Vec::new());
         while let Some((row, line)) = lines.next()? {
             if let Some(openings) = &mut openings {
                 openings.check(lines.line - 1, row.hash)?;
             }
             tree.push(&line);
             starts.push(row.start);
+            hashes.push(row.hash);
         }
         lines.check_counts(&header)?;
         if let Some(openings) = openings {
@@ -71,7 +78,7 @@ impl Committed {
         }
         let header_json = String::from_utf8_lossy(bytes).into_owned();
         let ranges = TicketRanges { starts, total: header.total };
-        Ok(Self { header, header_json, root, commitment: computed, ranges })
+        Ok(Self { header, header_json, root, commitment: computed, ranges, hashes })
     }
 
     pub fn header(&self) -> &Header {
@@ -101,7 +108,7 @@ impl Committed {
         }
         let randomness = randomness(&signature);
         let tiers =
-            self.header.prizes.iter().zip(self.header.order_lengths()).map(|(prize, length)| TierResult {
+            self.header.prizes.iter().zip(self.header.published_places()).map(|(prize, length)| TierResult {
                 name: prize.name.clone(),
                 prizes: prize.number,
                 order: self.order(randomness, &prize.name).take(to_usize(length)).collect(),
@@ -131,7 +138,7 @@ impl Committed {
     /// # Errors
     /// The first difference.
     pub fn read_result(&self, result: &[u8]) -> Result<DrawResult, Difference> {
-        let result: DrawResult = serde_json::from_slice(result).map_err(Difference::UnreadableResult)?;
+        let result: DrawResult = strict::from_slice(result).map_err(Difference::UnreadableResult)?;
         if result.round != self.header.round {
             return Err(Difference::Round { found: result.round.get(), expected: self.header.round.get() });
         }
@@ -140,10 +147,78 @@ impl Committed {
             return Err(Difference::Randomness { found: result.randomness, computed });
         }
         self.check_prizes(&result)?;
-        for (tier, length) in result.tiers.iter().zip(self.header.order_lengths()) {
-            self.check_order(computed, tier, length)?;
+        for tier in &result.tiers {
+            self.check_order(computed, tier, self.header.needed_places(tier.prizes))?;
         }
         Ok(result)
+    }
+
+    /// The round came after the period. `given_at` follows from the chain's constants; no file says it.
+    ///
+    /// # Errors
+    /// When the round was known while entries could still be added.
+    pub fn check_round_time(&self, given_at: Option<DateTime<Utc>>) -> Result<DateTime<Utc>, Difference> {
+        let (round, to) = (self.header.round.get(), self.header.period.to);
+        let given_at =
+            given_at.filter(|at| at.year() < 3000).ok_or(Difference::RoundWithoutTime { round })?;
+        if given_at <= to {
+            return Err(Difference::EarlyRound { round, given_at: given_at.with_timezone(to.offset()), to });
+        }
+        Ok(given_at)
+    }
+
+    /// Reads `log.json`, and compares it with the header, the order and the rows.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn read_log(
+        &self,
+        result: &DrawResult,
+        given_at: DateTime<Utc>,
+        log: &[u8],
+    ) -> Result<Log, Difference> {
+        let log: Log = strict::from_slice(log).map_err(Difference::UnreadableLog)?;
+        log.check_times(&self.header, given_at)?;
+        if let Some(other) = log.places.iter().find(|place| !self.has_prize(&place.tier)) {
+            return Err(Difference::UnknownPrize { tier: other.tier.clone() });
+        }
+        for prize in &self.header.prizes {
+            let places: Vec<_> = log.places.iter().filter(|place| place.tier == prize.name).collect();
+            // A log of many skips reaches further than result.json.
+            let order = self.order(result.randomness, &prize.name).map(Some).chain(std::iter::repeat(None));
+            for ((number, logged), drawn) in (1..).zip(places).zip(order) {
+                self.check_logged(number, logged, drawn)?;
+            }
+        }
+        log.check_prizes(&self.header)?;
+        Ok(log)
+    }
+
+    fn has_prize(&self, tier: &str) -> bool {
+        self.header.prizes.iter().any(|prize| prize.name == tier)
+    }
+
+    fn check_logged(
+        &self,
+        number: u64,
+        logged: &LoggedPlace,
+        drawn: Option<Place>,
+    ) -> Result<(), Difference> {
+        let LoggedPlace { tier, place, row, opening, .. } = logged;
+        let Some(drawn) = drawn.filter(|_| place.get() == number) else {
+            return Err(Difference::LogGap { tier: tier.clone(), place: number });
+        };
+        if drawn.row != *row {
+            let (found, expected) = (*row, drawn.row);
+            return Err(Difference::LogRow { tier: tier.clone(), place: number, found, expected });
+        }
+        logged.check_steps()?;
+        logged.check_reference()?;
+        let hash = opening.as_ref().map(Opening::row_hash);
+        if hash.is_some_and(|hash| self.hashes.get(to_usize(*row)) != Some(&hash)) {
+            return Err(Difference::Opening { row: *row });
+        }
+        Ok(())
     }
 
     fn check_prizes(&self, result: &DrawResult) -> Result<(), Difference> {

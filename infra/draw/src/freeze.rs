@@ -7,11 +7,12 @@ use std::num::NonZeroU64;
 
 use crate::commitment::commitment;
 use crate::digest::Digest;
-use crate::header::{Header, InvalidHeader, MAX_TOTAL, Plan};
+use crate::header::{Header, InvalidHeader, Plan};
 use crate::merkle::MerkleTree;
 use crate::opening::{InvalidOpening, Opening, Salt};
 use crate::row::Row;
 use crate::sort::{Record, Sorted, Sorter, Storage};
+use crate::strict::MAX_INTEGER;
 
 pub(crate) const OPENINGS_HEADER: &str = "row,refs,salt";
 
@@ -117,7 +118,7 @@ impl<T: Storage> RowSorter<T> {
     fn push(&mut self, entrant: Entrant, salt: Salt) -> Result<(), FreezeError> {
         let opening = Opening::new(entrant.references, salt)?;
         self.rows += 1;
-        let total = self.total.checked_add(entrant.count).filter(|total| *total <= MAX_TOTAL);
+        let total = self.total.checked_add(entrant.count).filter(|total| *total <= MAX_INTEGER);
         self.total = total.ok_or(InvalidHeader::TooManyEntries)?;
         let value = [&entrant.count.to_be_bytes(), opening.csv_fields().as_bytes()].concat();
         Ok(self.by_hash.push(Record { key: opening.row_hash().as_bytes().to_vec(), value })?)

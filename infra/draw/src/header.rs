@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
 
-use chrono::{DateTime, FixedOffset, NaiveDate};
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::strict::MAX_INTEGER;
 
-/// Above this, programs that keep numbers as floating point round them: 2^53 - 1.
-pub(crate) const MAX_TOTAL: u64 = (1 << 53) - 1;
 const MAX_NAME_CHARACTERS: usize = 64;
 
 /// Computations by their published name. Another computation gets another name.
@@ -91,16 +90,17 @@ pub struct Header {
 pub enum InvalidHeader {
     #[error("the period ends before it begins; give a later end")]
     Period,
+    #[error("a time of the period is not of the years 1000 to 2999, in whole milliseconds")]
+    Time,
     #[error("there is no prize; name at least one")]
     NoPrize,
     #[error(
-        "the name of campaign, draw or prize is not 1 to {MAX_NAME_CHARACTERS} characters without control characters; \
-         choose another"
+        "the name of campaign, draw or prize is not 1 to {MAX_NAME_CHARACTERS} printable characters; choose another"
     )]
     Name,
     #[error("two prizes have the same name, so they would have the same winners; name them apart")]
     RepeatedPrize,
-    #[error("there are more than 2^53 - 1 entries or prizes, which not every reader can count")]
+    #[error("entries, prizes or the round's number are above 2^53 - 1, which not every reader can count")]
     TooManyEntries,
     #[error("the entries of the days do not add up to the total, or a day is not a date")]
     Days,
@@ -133,18 +133,22 @@ impl Header {
         if self.period.to <= self.period.from {
             return Err(InvalidHeader::Period);
         }
+        if ![self.period.from, self.period.to].into_iter().all(is_time) {
+            return Err(InvalidHeader::Time);
+        }
         if self.prizes.is_empty() {
             return Err(InvalidHeader::NoPrize);
         }
         let names = || self.prizes.iter().map(|prize| prize.name.as_str());
-        if ![self.campaign.as_str(), &self.draw].into_iter().chain(names()).all(is_name) {
+        let others = self.overlapping.iter().map(|other| other.draw.as_str());
+        if ![self.campaign.as_str(), &self.draw].into_iter().chain(names()).chain(others).all(is_name) {
             return Err(InvalidHeader::Name);
         }
         if names().collect::<HashSet<_>>().len() < self.prizes.len() {
             return Err(InvalidHeader::RepeatedPrize);
         }
         let prizes = self.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
-        if self.total.get() > MAX_TOTAL || prizes > MAX_TOTAL {
+        if self.total.get() > MAX_INTEGER || prizes > MAX_INTEGER || self.round.get() > MAX_INTEGER {
             return Err(InvalidHeader::TooManyEntries);
         }
         let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
@@ -160,13 +164,18 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// How many places of each tier's order a result has: winners of this tier, winners of earlier tiers, who may be
+    /// How many places of each tier's order are published: winners of this tier, winners of earlier tiers, who may be
     /// skipped, and [`ALTERNATES`], as far as there are rows.
-    pub(crate) fn order_lengths(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());
             Some((*places).min(self.rows.get()))
         })
+    }
+
+    /// How many places a verifier asks for: the prizes of the tier and [`ALTERNATES`], as far as there are rows.
+    pub(crate) fn needed_places(&self, prizes: NonZeroU64) -> u64 {
+        prizes.get().saturating_add(ALTERNATES).min(self.rows.get())
     }
 }
 
@@ -174,9 +183,25 @@ impl Header {
 pub const ALTERNATES: u64 = 20;
 
 fn is_day(day: &str) -> bool {
-    day.parse::<NaiveDate>().is_ok_and(|date| date.to_string() == day)
+    day.parse::<NaiveDate>().is_ok_and(|date| is_year(date.year()) && date.to_string() == day)
+}
+
+/// True for a time that every verifier reads in the same way.
+pub(crate) fn is_time(time: DateTime<FixedOffset>) -> bool {
+    let nanoseconds = time.timestamp_subsec_nanos();
+    is_year(time.year()) && nanoseconds < 1_000_000_000 && nanoseconds.is_multiple_of(1_000_000)
+}
+
+fn is_year(year: i32) -> bool {
+    (1000..3000).contains(&year)
 }
 
 fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+    (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && name.chars().all(is_printable)
+}
+
+/// False for controls, and for what makes a text look like another one.
+fn is_printable(c: char) -> bool {
+    !matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -9,12 +9,13 @@
 //! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], show the counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
 //! | before the round | [`Sheet::write_html`]: a page for the inspector to sign |
 //! | draw | [`Committed::read`] verifies the files; [`Committed::run`] takes a round's signature, verified by the `beacon` crate, and returns the [`DrawResult`] for `result.json` |
+//! | call | [`Log`]: the times of the draw, and what happened with each winner, for `log.json` |
 //! | certificate | [`Certificate::write_html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
-//! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate. [`CertificateFile`] reads the same out of a certificate |
+//! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate |
 //! | opening | an [`Opening`] gives the hash of its row |
 //!
 //! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for
-//! the operator: a row that has a prize is skipped in the orders of later tiers, with this as the reason.
+//! the log: a row that has a prize is skipped in the orders of the other tiers, with this as the reason.
 //!
 //! The computation, step by step:
 //!
@@ -64,13 +65,13 @@
 //! ```
 
 mod certificate;
-mod certificate_file;
 mod commitment;
 mod difference;
 mod digest;
 mod evidence;
 mod freeze;
 mod header;
+mod log;
 mod merkle;
 mod opening;
 mod order;
@@ -79,22 +80,23 @@ mod result;
 mod row;
 mod sheet;
 mod sort;
+mod strict;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, Contact, ERASED, MAX_EMBEDDED_ROWS, Times};
-pub use certificate_file::CertificateFile;
+pub use certificate::{Certificate, ChainTimes, MAX_EMBEDDED_ROWS};
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, NotADigest};
 pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, Rows};
 pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, OtherDraw, Period, Plan, Prize};
+pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
 pub use result::{DrawResult, NotASignature, RoundSignature, TierResult};
 pub use row::{NotARow, Row};
-pub use sheet::Sheet;
+pub use sheet::{Figures, Sheet};
 pub use sort::Storage;
 
 /// Verifies the files of a draw with Python's standard library, independently of this program.

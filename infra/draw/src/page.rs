@@ -30,3 +30,8 @@ pub(crate) fn fill<W: Write>(
 pub(crate) fn content_security_digest(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Digest::from_parts(&[text.as_bytes()]).as_bytes()))
 }
+
+/// Text that is never markup.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

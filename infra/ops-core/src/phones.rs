@@ -23,7 +23,7 @@ const MAX_CONCURRENCY: usize = 16;
 const PART: usize = 1_000;
 
 /// Shown in place of an erased phone.
-pub use draw::ERASED;
+pub const ERASED: &str = "erased";
 
 /// The most submissions shown of a phone in one scope.
 pub const MAX_SUBMISSIONS: u8 = 50;

@@ -3,5 +3,6 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 mod certificate;
+mod forgeries;
 mod sample;
 mod tampering;

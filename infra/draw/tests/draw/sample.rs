@@ -7,28 +7,38 @@ use std::{fs, io};
 
 use chrono::{DateTime, FixedOffset};
 use draw::{
-    Certificate, Committed, Contact, Difference, Digest, DrawResult, Entries, Evidence, Opening, Period,
-    Plan, Prize, Sheet, Times,
+    Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence, Figures,
+    Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
 const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+const CAMPAIGN: &str = "Chai Bora: <b>shinda</b> kila wiki";
+const BRAND: &str = "Kampuni ya Chai Bora";
 const ROUND: u64 = 657_413;
 const SIGNATURE: &str =
     "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 
 /// The files of a draw.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) entries: String,
     pub(crate) openings: String,
     pub(crate) header: String,
     pub(crate) commitment: String,
     pub(crate) result: String,
+    /// `None` before the certificate.
+    pub(crate) log: Option<String>,
 }
 
 fn number(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).expect("not zero")
+}
+
+fn signature() -> [u8; 48] {
+    let mut signature = [0; 48];
+    hex::decode_to_slice(SIGNATURE, &mut signature).expect("hexadecimal");
+    signature
 }
 
 fn time(text: &str) -> DateTime<FixedOffset> {
@@ -37,17 +47,18 @@ fn time(text: &str) -> DateTime<FixedOffset> {
 
 impl Sample {
     pub(crate) fn new() -> Self {
-        let mut signature = [0; 48];
-        hex::decode_to_slice(SIGNATURE, &mut signature).expect("hexadecimal");
-        Self::on_chain(QUICKNET.parse().expect("a digest"), |_| signature)
+        Self::on_chain(QUICKNET.parse().expect("a digest"), |_| signature())
+    }
+
+    /// Draws with the signature of the round, after the header was changed.
+    pub(crate) fn draw_again(&mut self) {
+        self.draw(signature());
     }
 
     /// A result that follows from a signature that is not the beacon's.
     pub(crate) fn forged() -> Self {
         let mut sample = Self::new();
-        let committed = sample.read().expect("whole");
-        let forged = committed.run(number(ROUND), [7; 48]).expect("the round of the header");
-        sample.result = serde_json::to_string(&forged).expect("JSON");
+        sample.draw([7; 48]);
         sample
     }
 
@@ -60,7 +71,8 @@ impl Sample {
                 entries.add(entrant.as_bytes(), &reference, number(1 + at % 5)).expect("memory");
             }
         }
-        let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt{at}").as_bytes()]));
+        // With these, the second place of the grand prize is drawn for airtime too.
+        let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt5-{at}").as_bytes()]));
         let salt = || {
             Ok(*salts
                 .next()
@@ -90,12 +102,19 @@ impl Sample {
             header: frozen.header_json,
             commitment: format!("{}\n", frozen.commitment),
             result: String::new(),
+            log: None,
         };
-        let signature = sign(number(ROUND));
-        let result =
-            sample.read().expect("whole").run(number(ROUND), signature).expect("the round of the header");
-        sample.result = serde_json::to_string(&result).expect("JSON");
+        sample.draw(sign(number(ROUND)));
         sample
+    }
+
+    /// Draws, and logs what happened since.
+    fn draw(&mut self, signature: [u8; 48]) {
+        let committed = self.read().expect("whole");
+        let round = committed.header().round;
+        let result = committed.run(round, signature).expect("the round of the header");
+        self.result = serde_json::to_string(&result).expect("JSON");
+        self.log = Some(serde_json::to_string(&self.log(&result)).expect("JSON"));
     }
 
     /// The files, read and verified.
@@ -120,24 +139,22 @@ impl Sample {
         ] {
             fs::write(folder.join(name), text)?;
         }
+        if let Some(log) = &self.log {
+            fs::write(folder.join("log.json"), log)?;
+        }
         fs::write(folder.join("verify.py"), draw::VERIFY_PY)
     }
 
     /// The certificate, with the list of entries or without it.
     pub(crate) fn certificate(&self, with_entries: bool) -> String {
-        let committed = self.read().expect("whole");
-        let result = committed.read_result(self.result.as_bytes()).expect("whole");
-        let contacts = self.contacts(&result);
         let certificate = Certificate {
-            committed: &committed,
-            result: &result,
-            times: Times {
-                frozen_at: time("2023-09-15T13:30:00+03:00"),
-                published_at: time("2023-09-15T13:30:02+03:00"),
-                round_at: time("2023-09-15T14:00:03+03:00"),
-                drawn_at: time("2023-09-15T14:00:09+03:00"),
-            },
-            contacts: &contacts,
+            campaign: CAMPAIGN,
+            brand: BRAND,
+            header: &self.header,
+            commitment: &self.commitment,
+            result: &self.result,
+            log: self.log.as_deref().expect("a log"),
+            chain: (!self.header.contains(QUICKNET)).then_some(ChainTimes { genesis_time: 0, period: 1 }),
         };
         let mut entries = self.entries.as_bytes();
         let mut page = Vec::new();
@@ -149,7 +166,10 @@ impl Sample {
     /// The sheet for the inspector.
     pub(crate) fn sheet(&self) -> String {
         let committed = self.read().expect("whole");
+        let address = format!("https://api.drand.sh/{QUICKNET}/public/{ROUND}");
         let sheet = Sheet {
+            campaign: CAMPAIGN,
+            brand: BRAND,
             header: committed.header(),
             header_json: &self.header,
             root: committed.root(),
@@ -157,6 +177,8 @@ impl Sample {
             frozen_at: time("2023-09-15T13:30:00+03:00"),
             round_at: time("2023-09-15T14:00:03+03:00"),
             beacon: QUICKNET,
+            round_address: Some(&address),
+            figures: Some(Figures { largest_rows: vec![15, 12, 12], given_by_hand: 7 }),
         };
         let mut page = Vec::new();
         sheet.write_html(&mut page).expect("memory");
@@ -172,30 +194,63 @@ impl Sample {
         text.parse().expect("an opening")
     }
 
-    fn contacts(&self, result: &DrawResult) -> Vec<Contact> {
-        let skipped = ("skipped: no answer to three calls (A. Inspector)", true);
-        let states = [vec![skipped, ("prize handed over", false)], vec![("called 1 of 3 times", false)]];
-        let tiers = result.tiers.iter().zip(states);
-        tiers
-            .flat_map(|(tier, states)| {
-                (1..).zip(tier.order.iter().zip(states)).map(|(place, (drawn, (happened, is_skipped)))| {
-                    let opening = self.opening(drawn.row);
-                    let reference = opening.references().first().expect("a reference").clone();
-                    let (tier, phone) = (tier.name.clone(), "+255 7** *** *12".into());
-                    let region = Some("Dodoma".into());
-                    Contact {
-                        tier,
-                        place,
-                        row: drawn.row,
-                        reference,
-                        region,
-                        phone,
-                        opening: Some(opening),
-                        happened: happened.into(),
-                        is_skipped,
-                    }
-                })
-            })
-            .collect()
+    /// The grand prize went to its second place, and the winner of it is passed over for airtime.
+    fn log(&self, result: &DrawResult) -> Log {
+        let [grand, airtime] = result.tiers.as_slice() else { panic!("two tiers") };
+        let at = |seconds: i64| time("2023-09-15T14:00:09+03:00") + chrono::TimeDelta::seconds(seconds);
+        let step = |seconds, is| Step { at: at(seconds), is, reason: None, inspector: None };
+        let skip = |seconds, reason: &str, inspector: Option<&str>| Step {
+            reason: Some(reason.into()),
+            inspector: inspector.map(Into::into),
+            ..step(seconds, Event::Skipped)
+        };
+        let no_answer = |seconds| step(seconds, Event::NoAnswer);
+        let mut unreached = vec![step(0, Event::Drawn), no_answer(60), no_answer(120), no_answer(300)];
+        unreached.push(skip(360, "no_answer", Some("A. Inspector")));
+        let reached = vec![
+            step(360, Event::Drawn),
+            no_answer(420),
+            step(480, Event::Reached),
+            step(3_600, Event::Identified),
+            step(3_700, Event::HandedOver),
+        ];
+        let erased = vec![step(400, Event::Drawn), skip(400, "erased", None)];
+        let mut places = vec![
+            self.logged(grand, 1, unreached),
+            self.logged(grand, 2, reached),
+            LoggedPlace { reference: None, opening: None, phone: None, ..self.logged(airtime, 1, erased) },
+        ];
+        let winner = places[1].row;
+        let mut open = 0;
+        for (number, place) in (2..).zip(airtime.order.iter().skip(1)) {
+            let mut steps = vec![step(400, Event::Drawn)];
+            if place.row == winner {
+                steps.push(skip(400, "has_prize", None));
+            } else {
+                open += 1;
+            }
+            places.push(self.logged(airtime, number, steps));
+            if open == airtime.prizes.get() {
+                break;
+            }
+        }
+        let frozen_at = time("2023-09-15T13:30:00+03:00");
+        let [published_at, drawn_at] = [time("2023-09-15T13:30:02+03:00"), time("2023-09-15T14:00:09+03:00")];
+        Log { frozen_at, published_at, drawn_at, places }
+    }
+
+    fn logged(&self, tier: &draw::TierResult, place: u64, steps: Vec<Step>) -> LoggedPlace {
+        let row = tier.order[usize::try_from(place - 1).expect("few")].row;
+        let opening = self.opening(row);
+        LoggedPlace {
+            tier: tier.name.clone(),
+            place: number(place),
+            row,
+            reference: opening.references().first().cloned(),
+            region: Some("Dodoma".into()),
+            phone: Some("+255 7** *** *12".into()),
+            opening: Some(opening),
+            steps,
+        }
     }
 }

@@ -1,216 +1,129 @@
-//! Changed files of a draw: this program and verify.py name the first difference.
+//! Forged draws: this library, `verify.py` and the certificate's script name the same difference.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chrono::{DateTime, Utc};
+
+use crate::forgeries;
 use crate::sample::Sample;
 
-/// Replaces a text that is there.
-fn replace(text: &mut String, from: &str, to: &str) {
-    assert!(text.contains(from), "{from} is not there");
-    *text = text.replacen(from, to, 1);
+/// The time of the sample's round.
+const GIVEN_AT: DateTime<Utc> = DateTime::from_timestamp_secs(1_694_775_603).expect("a time");
+
+/// The first difference that a program names, or nothing.
+type Said = Option<String>;
+
+/// Verifies all but the signature.
+fn library(sample: &Sample) -> Said {
+    let read = || {
+        let committed = sample.read()?;
+        let after = u64::from(committed.header().round) - 657_413;
+        let given_at = GIVEN_AT.timestamp().checked_add_unsigned(after.saturating_mul(3));
+        let given_at = committed.check_round_time(given_at.and_then(DateTime::from_timestamp_secs))?;
+        let result = committed.read_result(sample.result.as_bytes())?;
+        sample.log.as_ref().map(|log| committed.read_log(&result, given_at, log.as_bytes())).transpose()
+    };
+    read().err().map(|difference: draw::Difference| difference.to_string())
 }
 
-fn lines(text: &str) -> Vec<String> {
-    text.split_inclusive('\n').map(str::to_owned).collect()
+fn written(sample: &Sample, folder: &Path, name: &str) -> PathBuf {
+    let folder = folder.join(name);
+    sample.write(&folder).expect("a folder to write to");
+    folder
 }
 
-/// Flips a hexadecimal digit.
-fn flipped(digit: char) -> char {
-    if digit == '0' { '1' } else { '0' }
+/// The output of `verify.py`, its errors included.
+fn verify_py(folder: &Path, arguments: &[&str]) -> String {
+    let ran = Command::new("python3").arg(folder.join("verify.py")).arg(folder).args(arguments).output();
+    let ran = ran.expect("python3 is not installed: install it, or verify.py is not tested");
+    [ran.stdout, ran.stderr].concat().into_iter().map(char::from).collect()
 }
 
-/// Changes the last digit of a line's hash, so that lines stay in order.
-fn change_hash(line: &mut String) {
-    let digit = line.as_bytes()[63];
-    line.replace_range(63..64, &flipped(char::from(digit)).to_string());
+/// The verdicts of `verify.py` on these folders, in one process.
+fn python(folders: &[PathBuf]) -> Vec<Said> {
+    const RUN_EACH: &str = "
+import json, runpy, sys
+for folder in sys.argv[1:]:
+    sys.argv = ['verify.py', folder]
+    try: runpy.run_path(folder + '/verify.py', run_name='__main__')
+    except SystemExit as ended: print('said', json.dumps(str(ended.code)))
+    else: print('said', json.dumps('HOLDS'))
+";
+    let ran = Command::new("python3").args(["-c", RUN_EACH]).args(folders).output();
+    let ran = ran.expect("python3 is not installed: install it, or verify.py is not tested");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let printed = String::from_utf8(ran.stdout).expect("text");
+    let said = printed.lines().filter_map(|line| line.strip_prefix("said "));
+    said.map(|said| {
+        let said: String = serde_json::from_str(said).expect("JSON");
+        // Without py_ecc, all but the signature was verified.
+        let is_good = said == "HOLDS" || said.starts_with("NOT VERIFIED: the signature");
+        assert!(is_good || said.starts_with("DIFFERENT: "), "{said}");
+        said.strip_prefix("DIFFERENT: ").map(str::to_owned)
+    })
+    .collect()
 }
 
-/// What was changed, and what both programs say about it.
-type Tampering = (&'static str, fn(&mut Sample), &'static str);
-
-const TAMPERINGS: &[Tampering] = &[
-    (
-        "a changed byte of a hash",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            change_hash(&mut entries[7]);
-            sample.entries = entries.concat();
-        },
-        "but header.json and entries.csv lead to",
-    ),
-    (
-        "a changed count",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            let (rest, count) = entries[7].trim_end().rsplit_once(',').expect("a count");
-            entries[7] = format!("{rest},{}\n", count.parse::<u64>().expect("a number") + 1);
-            sample.entries = entries.concat();
-        },
-        "entries.csv, line 9 starts at",
-    ),
-    (
-        "swapped lines",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            entries.swap(7, 8);
-            sample.entries = entries.concat();
-        },
-        "entries.csv, line 8 starts at",
-    ),
-    (
-        "swapped hashes",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            let (one, next) = (entries[7][..64].to_owned(), entries[8][..64].to_owned());
-            entries[7].replace_range(..64, &next);
-            entries[8].replace_range(..64, &one);
-            sample.entries = entries.concat();
-        },
-        "entries.csv, line 9 has a hash that is not above the one of the line before",
-    ),
-    (
-        "a missing line",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            entries.remove(7);
-            sample.entries = entries.concat();
-        },
-        "entries.csv, line 8 starts at",
-    ),
-    (
-        "a missing last line",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            entries.pop();
-            sample.entries = entries.concat();
-        },
-        "header.json says 60",
-    ),
-    (
-        "a missing line feed",
-        |sample| {
-            sample.entries.pop();
-        },
-        "entries.csv, line 60 is not a hash, a start and a count",
-    ),
-    (
-        "a line of something else",
-        |sample| {
-            let mut entries = lines(&sample.entries);
-            entries[0] = format!("\u{e9}{}", entries[0]);
-            sample.entries = entries.concat();
-        },
-        "entries.csv, line 1 is not a hash, a start and a count",
-    ),
-    (
-        "a changed prize",
-        |sample| {
-            replace(&mut sample.header, r#""name":"grand-prize""#, r#""name":"Grand-prize""#);
-        },
-        "but header.json and entries.csv lead to",
-    ),
-    (
-        "a header that was only formatted",
-        |sample| {
-            replace(&mut sample.header, ",", ", ");
-        },
-        "but header.json and entries.csv lead to",
-    ),
-    (
-        "another number of entries of a day",
-        |sample| {
-            replace(&mut sample.header, r#""2023-09-04":100"#, r#""2023-09-04":101"#);
-        },
-        "header.json",
-    ),
-    (
-        "another round",
-        |sample| {
-            replace(&mut sample.result, r#""round":657413"#, r#""round":657414"#);
-        },
-        "result.json is of round 657414",
-    ),
-    (
-        "another commitment",
-        |sample| {
-            let first = sample.commitment.chars().next().expect("a digit");
-            sample.commitment.replace_range(..1, &flipped(first).to_string());
-        },
-        "but header.json and entries.csv lead to",
-    ),
-    (
-        "another seed",
-        |sample| {
-            replace(&mut sample.result, r#""randomness":"f"#, r#""randomness":"e"#);
-        },
-        "randomness",
-    ),
-    (
-        "another signature",
-        |sample| {
-            replace(&mut sample.result, r#""signature":"b"#, r#""signature":"a"#);
-        },
-        "randomness",
-    ),
-    (
-        "a byte before the signature",
-        |sample| {
-            replace(&mut sample.result, r#""signature":"b"#, r#""signature":"00b"#);
-        },
-        "48 bytes",
-    ),
-    (
-        "a signature in capitals",
-        |sample| {
-            replace(&mut sample.result, r#""signature":"b"#, r#""signature":"B"#);
-        },
-        "48 bytes",
-    ),
-    (
-        "another winner",
-        |sample| {
-            let row = sample.result.find(r#""row":"#).expect("a row") + 6;
-            let digit = sample.result.as_bytes()[row];
-            sample.result.replace_range(row..=row, if digit == b'1' { "2" } else { "1" });
-        },
-        "result.json, place 1 of grand-prize is",
-    ),
-    (
-        "another number of prizes",
-        |sample| {
-            replace(&mut sample.result, r#""prizes":5"#, r#""prizes":6"#);
-        },
-        "result.json does not have the prizes of header.json",
-    ),
-    (
-        "an order that was cut",
-        |sample| {
-            let end = sample.result.rfind(r#",{"row""#).expect("a place");
-            sample.result.replace_range(end.., "]}]}");
-        },
-        "result.json has 25 places for",
-    ),
-];
-
-fn difference(sample: &Sample) -> Option<String> {
-    let read = sample.read().and_then(|committed| committed.read_result(sample.result.as_bytes()));
-    read.err().map(|difference| difference.to_string())
+/// The certificate's script, for all of these folders. `None` where there is no Node; a browser does it in `.ci/run certificate`.
+fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut node = Command::new("node");
+    node.arg(here.join("tests/draw/run_page.mjs")).arg(here.join("certificate/verify.js")).args(folders);
+    let Ok(ran) = node.output() else {
+        eprintln!("node is not installed: the certificate's script was not run");
+        return None;
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let printed = String::from_utf8(ran.stdout).expect("text");
+    Some(printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
 
 #[test]
-fn what_nobody_changed_holds() {
-    assert_eq!(difference(&Sample::new()), None);
-}
-
-#[test]
-fn the_first_difference_is_named() {
-    let sample = Sample::new();
-    for (what, tamper, expected) in TAMPERINGS {
-        let mut changed = sample.clone();
-        tamper(&mut changed);
-        let difference = difference(&changed).unwrap_or_else(|| panic!("{what} is not noticed"));
-        assert!(difference.contains(expected), "{what}: {difference}");
+fn good_draw_holds_in_three_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (sample, undecided) = (Sample::new(), Sample { log: None, ..Sample::new() });
+    let folders = [&sample, &undecided].map(|sample| {
+        assert_eq!(library(sample), None);
+        let folder = written(sample, folder.path(), if sample.log.is_some() { "log" } else { "no-log" });
+        let printed = verify_py(&folder, &[]);
+        assert!(printed.starts_with("FOLLOWS: 60 entrants") && !printed.contains("DIFFERENT"), "{printed}");
+        assert!(
+            printed.contains("Round 657413 was given at 2023-09-15 11:00:03+00:00: your copy"),
+            "{printed}"
+        );
+        folder
+    });
+    if let Some(said) = script(&folders) {
+        assert_eq!(said, [None, None]);
     }
+}
+
+#[test]
+fn forged_draws_are_refused_by_three_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = Sample::new();
+    let forgeries: Vec<_> = forgeries::all().collect();
+    assert!(forgeries.len() > 100, "{}", forgeries.len());
+    let forged: Vec<_> = forgeries.iter().map(|forgery| forgery.of(&good)).collect();
+    let folders: Vec<_> =
+        (0..).zip(&forged).map(|(at, forged)| written(forged, folder.path(), &format!("{at}"))).collect();
+    let mut programs = vec![
+        ("the library", forged.iter().map(library).collect::<Vec<_>>()),
+        ("verify.py", python(&folders)),
+    ];
+    programs.extend(script(&folders).map(|said| ("the certificate's script", said)));
+    let mut wrong = Vec::new();
+    for (program, said) in programs {
+        assert_eq!(said.len(), forgeries.len(), "{program}");
+        for (forgery, said) in forgeries.iter().zip(said) {
+            let is_named = |said: &String| forgery.expected.iter().all(|expected| said.contains(expected));
+            if !said.as_ref().is_some_and(is_named) {
+                wrong.push(format!("{program}, {}: {said:?}, not {:?}", forgery.what, forgery.expected));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -228,7 +141,7 @@ fn an_opening_that_was_changed_is_named_by_its_row() {
         .map_err(|difference| difference.to_string())
     };
     assert_eq!(read(&sample.openings), Ok(()));
-    let mut openings = lines(&sample.openings);
+    let mut openings: Vec<_> = sample.openings.split_inclusive('\n').collect();
     openings.remove(9);
     assert_eq!(read(&openings.concat()), Ok(()), "of an erased person");
     let changed = sample.openings.replacen("\n5,AAAA", "\n5,AAAB", 1);
@@ -241,45 +154,56 @@ fn an_opening_that_was_changed_is_named_by_its_row() {
     }
 }
 
-/// What `verify.py` prints, its errors included. `None` without Python.
-fn verify_py(sample: &Sample, arguments: &[&str]) -> Option<String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    sample.write(folder.path()).expect("a folder to write to");
-    let mut python = Command::new("python3");
-    let ran = python.arg(folder.path().join("verify.py")).arg(folder.path()).args(arguments).output();
-    let Ok(ran) = ran else {
-        println!("python3 is not installed: verify.py was not run");
-        return None;
-    };
-    Some([ran.stdout, ran.stderr].concat().into_iter().map(char::from).collect())
-}
-
 #[test]
-fn verify_py_says_the_same() {
-    let sample = Sample::new();
-    let Some(printed) = verify_py(&sample, &[]) else { return };
-    assert!(printed.starts_with("FOLLOWS: 60 entrants") && !printed.contains("DIFFERENT"), "{printed}");
-    for (what, tamper, expected) in TAMPERINGS {
-        let mut changed = sample.clone();
-        tamper(&mut changed);
-        let printed = verify_py(&changed, &[]).expect("it ran before");
-        assert!(printed.starts_with("DIFFERENT: ") && printed.contains(expected), "{what}: {printed}");
-    }
+fn prize_that_is_lost_later_passed_others_over_rightly() {
+    let mut sample = Sample::new();
+    let (from, to) = (
+        r#""is":"handed_over","reason":null,"inspector":null"#,
+        r#""is":"skipped","reason":"declined","inspector":"A. I.""#,
+    );
+    let log = sample.log.as_mut().expect("a log");
+    assert!(log.contains(from));
+    *log = log.replacen(from, to, 1);
+    assert_eq!(library(&sample), None);
+    let folder = tempfile::tempdir().expect("a folder");
+    let folders = [written(&sample, folder.path(), "lost")];
+    assert_eq!(python(&folders), [None]);
+    assert!(script(&folders).is_none_or(|said| said == [None]));
 }
 
 #[test]
 fn verify_py_compares_with_what_was_copied_before_the_draw() {
+    let folder = tempfile::tempdir().expect("a folder");
     let sample = Sample::new();
+    sample.write(folder.path()).expect("a folder to write to");
     let groups = sample.read().expect("whole").commitment().in_groups();
-    let Some(printed) = verify_py(&sample, &[&groups.to_uppercase()]) else { return };
+    let printed = verify_py(folder.path(), &[&groups.to_uppercase()]);
     assert!(printed.starts_with("FOLLOWS"), "{printed}");
-    let printed = verify_py(&sample, &[&groups[5..]]).expect("it ran before");
+    let printed = verify_py(folder.path(), &[&groups[5..]]);
     assert!(printed.starts_with("DIFFERENT: the commitment is"), "{printed}");
 }
 
 #[test]
+fn verify_py_takes_the_constants_of_another_chain() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chain = draw::Digest::from_parts(&[b"a chain"]);
+    Sample::on_chain(chain, |_| [7; 48]).write(folder.path()).expect("a folder to write to");
+    let printed = verify_py(folder.path(), &[]);
+    assert!(
+        printed.starts_with("NOT VERIFIED: the chain") && printed.contains("knows the winners in advance"),
+        "{printed}"
+    );
+    let printed = verify_py(folder.path(), &["", "00", "1692803367", "3"]);
+    assert!(printed.starts_with("FOLLOWS") && printed.contains("knows the winners in advance"), "{printed}");
+    let printed = verify_py(folder.path(), &["", "00", "1500000000", "3"]);
+    assert!(printed.starts_with("DIFFERENT: round 657413 was given at 2017-"), "{printed}");
+}
+
+#[test]
 fn verify_py_does_not_hold_for_a_forged_signature() {
-    let Some(printed) = verify_py(&Sample::forged(), &[]) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    Sample::forged().write(folder.path()).expect("a folder to write to");
+    let printed = verify_py(folder.path(), &[]);
     // Without py_ecc, it says that it did not verify the signature.
     let is_told =
         ["DIFFERENT: the signature", "NOT VERIFIED: the signature"].iter().any(|said| printed.contains(said));

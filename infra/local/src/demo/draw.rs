@@ -39,8 +39,9 @@ pub const COMMANDS: &str = "\
 The draw `demo` of chai-bora-2026 is finished. With the ready file's name in place of ready.json:
 
   cargo ops --env-file ready.json draw show --campaign chai-bora-2026 --draw demo
-  cargo ops --env-file ready.json draw certificate --campaign chai-bora-2026 --draw demo --output certificate.html
-  cargo ops --env-file ready.json draw verify certificate.html
+  mkdir demo-draw
+  cargo ops --env-file ready.json draw certificate --campaign chai-bora-2026 --draw demo --output demo-draw/certificate.html
+  cargo ops --env-file ready.json draw verify demo-draw
 ";
 
 /// Makes the draw, unless it exists.

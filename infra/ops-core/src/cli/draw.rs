@@ -1,6 +1,6 @@
 //! The arguments of `ops draw`.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
@@ -74,7 +74,7 @@ pub(crate) enum DrawCommand {
         #[arg(long, value_name = "FILE.html")]
         output: PathBuf,
     },
-    /// Verify a draw from its published files or its certificate; needs no stack and no credentials
+    /// Verify a draw from its published files; needs no stack and no credentials
     Verify(VerifyArgs),
 }
 
@@ -135,15 +135,21 @@ fn skip_reason(text: &str) -> Result<SkipReason, String> {
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
-    /// Folder with entries.csv, header.json, commitment.txt and result.json, or a certificate
-    #[arg(value_name = "FOLDER-OR-FILE")]
+    /// Folder with entries.csv, header.json, commitment.txt, result.json and, with the certificate, log.json
+    #[arg(value_name = "FOLDER")]
     pub(crate) path: PathBuf,
     /// The commitment that you copied before the round; spaces do not matter
     #[arg(long, value_name = "DIGITS", value_parser = copied)]
     pub(crate) commitment: Option<Digest>,
     /// Public key of the beacon's chain, if it is not drand's quicknet, as the chain's /info has it
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", requires_all = ["chain_genesis", "chain_period"])]
     pub(crate) chain_key: Option<String>,
+    /// Time of that chain's first round, in seconds since 1970
+    #[arg(long, value_name = "SECONDS", requires = "chain_key")]
+    pub(crate) chain_genesis: Option<i64>,
+    /// Seconds between two rounds of that chain
+    #[arg(long, value_name = "SECONDS", requires = "chain_key")]
+    pub(crate) chain_period: Option<NonZeroU32>,
 }
 
 #[derive(Args)]

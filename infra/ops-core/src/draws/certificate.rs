@@ -1,21 +1,27 @@
 //! The certificate of a draw with the files to publish beside it, and the sheet that an inspector signs before the draw.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufWriter, Read, Seek};
+use std::num::NonZeroU64;
 use std::path::Path;
 
+use beacon::Chain;
 use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 use common::config::Env;
-use common::domain::draw::contact::{Contact, ContactEvent};
-use common::domain::draw::{Draw, DrawOutcome};
+use common::domain::campaign::Campaign;
+use common::domain::draw::Draw;
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::{Certificate, Committed, Evidence, MAX_EMBEDDED_ROWS, Sheet, Times, VERIFY_PY};
+use draw::{
+    Certificate, ChainTimes, Committed, Event, Evidence, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step,
+    VERIFY_PY,
+};
 
 use super::contacts::read_result;
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, RESULT, holds};
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds};
 use super::run::unreadable;
 use super::{chain, openings};
 use crate::failure::Failure;
@@ -28,8 +34,8 @@ pub(crate) async fn write(
     tables: &Tables,
     env: &Env,
     scope: &Scope,
+    campaign: &Campaign,
     draw: &Draw,
-    zone: Tz,
     output: &Path,
 ) -> Result<Vec<&'static str>, Failure> {
     let (Some(outcome), Some(published_at)) = (&draw.outcome, draw.published_at) else {
@@ -37,6 +43,7 @@ pub(crate) async fn write(
             format!("the draw {} has no winners yet; draw them first with `ops draw run`", draw.name);
         return Err(Failure::new("draw_not_run", message));
     };
+    let chain = chain::of_draw(env, draw)?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     let (mut entries, mut opened) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
@@ -48,28 +55,33 @@ pub(crate) async fn write(
     };
     let differs = |difference| unreadable(draw, &difference);
     let committed = Committed::read(evidence).map_err(differs)?;
-    let (result, _) = read_result(&committed, &files, draw).await?;
-    // The log of many skips reaches further than `result.json`, which never changes.
-    let more = contacts.iter().filter_map(|contact| {
-        let tier = result.tiers.iter().find(|tier| tier.name == contact.prize)?;
-        contact.place.checked_sub(u64::try_from(tier.order.len()).ok()?)
-    });
-    let result = committed.with_more_places(&result, more.max().unwrap_or(0));
+    let given_at = committed.check_round_time(chain.time_of(draw.round)).map_err(differs)?;
+    let (result, result_json) = read_result(&committed, &files, draw).await?;
     let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
-    opened.rewind().map_err(|error| super::files::temporary(&error))?;
+    rewind(&mut opened)?;
     let openings = openings::of_rows(opened, &rows)?;
-    let contacts: Vec<_> = contacts
-        .iter()
-        .map(|contact| {
-            let opening = openings.get(&contact.row).cloned().filter(|_| contact.reference.is_some());
-            published(contact, opening)
-        })
-        .collect();
-    let times = times(draw, outcome, published_at, zone);
-    let certificate = Certificate { committed: &committed, result: &result, times, contacts: &contacts };
+    let zone = campaign.timezone;
+    let places = contacts.iter().map(|contact| {
+        let opening = openings.get(&contact.row).cloned().filter(|_| contact.reference.is_some());
+        published(contact, opening, zone)
+    });
+    let [frozen_at, published_at, drawn_at] =
+        [draw.frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
+    let log = Log { frozen_at, published_at, drawn_at, places: places.collect() };
+    let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
+    committed.read_log(&result, given_at, log.as_bytes()).map_err(|error| log_differs(draw, &error))?;
+    let certificate = Certificate {
+        campaign: &campaign.name,
+        brand: &campaign.brand,
+        header: &draw.header,
+        commitment: &draw.commitment,
+        result: &result_json,
+        log: &log,
+        chain: times_of(&chain),
+    };
     let mut out = create(output)?;
     let is_embedded = committed.header().rows.get() <= MAX_EMBEDDED_ROWS;
-    entries.rewind().map_err(|error| super::files::temporary(&error))?;
+    rewind(&mut entries)?;
     let embedded: Option<&mut dyn BufRead> = if is_embedded { Some(&mut entries) } else { None };
     let written = certificate.write_html(embedded, &mut out).and_then(|()| out.get_ref().sync_all());
     written.map_err(|error| Failure::from_io(output, "writing", &error))?;
@@ -77,61 +89,89 @@ pub(crate) async fn write(
         put(&output.with_file_name(name), files.read(name).await?)?;
     }
     put(&output.with_file_name(VERIFY), VERIFY_PY.as_bytes())?;
-    Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, VERIFY])
+    replace(&output.with_file_name(LOG), &log)?;
+    Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, LOG, VERIFY])
 }
 
 /// Writes the sheet of a frozen draw.
-pub(crate) fn write_sheet(draw: &Draw, zone: Tz, output: &Path) -> Result<(), Failure> {
+pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Result<(), Failure> {
     let header = super::header(draw)?;
     let digest = |text: &str| text.parse().map_err(|error: draw::NotADigest| unreadable(draw, &error));
+    let round_address = chain::public_address(&header);
     let sheet = Sheet {
+        campaign: &campaign.name,
+        brand: &campaign.brand,
         header: &header,
         header_json: &draw.header,
         root: digest(&draw.root)?,
         commitment: digest(&draw.commitment)?,
-        frozen_at: local(draw.frozen_at, zone),
-        round_at: local(draw.round_at, zone),
+        frozen_at: local(draw.frozen_at, campaign.timezone),
+        round_at: local(draw.round_at, campaign.timezone),
         beacon: &chain::described(&draw.chain),
+        round_address: round_address.as_deref(),
+        figures: None,
     };
     let mut out = create(output)?;
     let written = sheet.write_html(&mut out).and_then(|()| out.get_ref().sync_all());
     written.map_err(|error| Failure::from_io(output, "writing", &error))
 }
 
-fn times(draw: &Draw, outcome: &DrawOutcome, published_at: Timestamp, zone: Tz) -> Times {
-    let [frozen_at, published_at, round_at, drawn_at] =
-        [draw.frozen_at, published_at, draw.round_at, outcome.drawn_at].map(|at| local(at, zone));
-    Times { frozen_at, published_at, round_at, drawn_at }
+/// A page cannot know the times of another chain than quicknet.
+fn times_of(chain: &Chain) -> Option<ChainTimes> {
+    let times =
+        ChainTimes { genesis_time: chain.genesis().timestamp(), period: chain.period_seconds().get() };
+    (!chain.is_quicknet()).then_some(times)
 }
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
     DateTime::from(at).with_timezone(&zone).fixed_offset()
 }
 
-/// A contact as it is published.
-fn published(contact: &Contact, opening: Option<draw::Opening>) -> draw::Contact {
-    let state = contact.state();
-    let skipped_by = contact.steps.last().and_then(|step| match &step.event {
-        ContactEvent::Skipped { inspector, .. } => {
-            Some(inspector.as_deref().unwrap_or("the rules of the draw"))
-        }
-        _ => None,
-    });
-    let happened = skipped_by.map_or_else(|| state.to_string(), |by| format!("{state} ({by})"));
-    let erased = || draw::ERASED.to_owned();
-    // Without its opening, nothing proves a reference.
+fn rewind(file: &mut impl Seek) -> Result<(), Failure> {
+    file.rewind().map_err(|error| super::files::temporary(&error))
+}
+
+/// A contact as it is published. Without its opening, nothing proves a reference.
+fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> LoggedPlace {
     let reference = contact.reference.as_ref().filter(|_| opening.is_some());
-    draw::Contact {
+    LoggedPlace {
         tier: contact.prize.clone(),
-        place: contact.place,
+        place: NonZeroU64::new(contact.place).unwrap_or(NonZeroU64::MAX),
         row: contact.row,
-        reference: reference.map_or_else(erased, ToString::to_string),
+        reference: reference.map(ToString::to_string),
         region: contact.region.clone(),
-        phone: contact.masked_phone.clone().unwrap_or_else(erased),
+        phone: contact.masked_phone.clone(),
         opening,
-        happened,
-        is_skipped: skipped_by.is_some(),
+        steps: contact.steps.iter().map(|step| published_step(step, zone)).collect(),
     }
+}
+
+fn published_step(step: &ContactStep, zone: Tz) -> Step {
+    let (is, reason, inspector) = match &step.event {
+        ContactEvent::Drawn => (Event::Drawn, None, None),
+        ContactEvent::NoAnswer => (Event::NoAnswer, None, None),
+        ContactEvent::Reached => (Event::Reached, None, None),
+        ContactEvent::Identified => (Event::Identified, None, None),
+        ContactEvent::HandedOver => (Event::HandedOver, None, None),
+        ContactEvent::Skipped { reason, inspector } => {
+            (Event::Skipped, Some(reason.as_str().to_owned()), inspector.clone())
+        }
+    };
+    Step { at: local(step.at, zone), is, reason, inspector }
+}
+
+fn log_differs(draw: &Draw, difference: &draw::Difference) -> Failure {
+    let message = format!(
+        "the log of the draw {} is not one that its verifiers accept: {difference}; nothing was written. The table of draws \
+         was changed without `ops`: keep it, and ask the administrator of the stack who changed it",
+        draw.name
+    );
+    Failure::new("draw_log_differs", message)
+}
+
+/// Writes the log over that of an earlier certificate.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::from_io(path, "writing", &error))
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {

@@ -37,6 +37,7 @@ pub(crate) const OPENINGS: &str = "openings.csv";
 pub(crate) const HEADER: &str = "header.json";
 pub(crate) const COMMITMENT: &str = "commitment.txt";
 pub(crate) const RESULT: &str = "result.json";
+pub(crate) const LOG: &str = "log.json";
 
 /// Of one upload or download: a million entrants make 80 MB.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);

@@ -1,26 +1,28 @@
-//! Verifies a draw from what was published of it: a folder of files, or a certificate. Needs no stack.
+//! Verifies a draw from the folder that was published of it. Needs no stack. The list of checks is in `infra/draws.md`.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::num::NonZeroU32;
 use std::path::Path;
 
 use beacon::{Chain, InvalidRound};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use common::config::Env;
-use draw::{CertificateFile, Committed, Difference, Digest, DrawResult, Evidence, Header, Times};
+use draw::{Committed, Difference, Digest, DrawResult, Evidence, Header, Log};
 
 use super::chain;
-use super::files::{COMMITMENT, ENTRIES, HEADER, OPENINGS, RESULT};
+use super::files::{COMMITMENT, ENTRIES, HEADER, LOG, OPENINGS, RESULT};
 use crate::failure::Failure;
 
 /// A draw that holds.
 pub(crate) struct Verified {
     pub(crate) committed: Committed,
     pub(crate) result: DrawResult,
-    /// Of a certificate.
-    pub(crate) times: Option<Times>,
+    /// `None` before the certificate.
+    pub(crate) log: Option<Log>,
     pub(crate) chain: Chain,
+    /// The time of the round: a copy of the commitment has to be older.
+    pub(crate) given_at: DateTime<Utc>,
 }
 
 /// What the verifier trusts apart from the files.
@@ -29,17 +31,27 @@ pub(crate) struct Trusted<'a> {
     pub(crate) env: &'a Env,
     /// The commitment, copied before the round.
     pub(crate) commitment: Option<Digest>,
-    /// Of a chain other than drand's quicknet.
-    pub(crate) chain_key: Option<&'a str>,
+    /// A chain other than drand's quicknet.
+    pub(crate) chain: Option<TrustedChain<'a>>,
+}
+
+/// The constants of a chain, as its `/info` has them.
+#[derive(Clone, Copy)]
+pub(crate) struct TrustedChain<'a> {
+    pub(crate) key: &'a str,
+    /// Time of the first round, in seconds since 1970.
+    pub(crate) genesis: i64,
+    /// Seconds between two rounds.
+    pub(crate) period: NonZeroU32,
 }
 
 /// Computes a draw again, and compares.
 ///
 /// # Errors
 /// The first difference, by file and line; or a file that cannot be read.
-pub(crate) fn verify(path: &Path, trusted: &Trusted<'_>) -> Result<Verified, Failure> {
-    let is_folder = fs::metadata(path).map_err(|error| Failure::from_io(path, "reading", &error))?.is_dir();
-    let (committed, result, times) = if is_folder { of_folder(path) } else { of_certificate(path) }?;
+pub(crate) fn verify(folder: &Path, trusted: &Trusted<'_>) -> Result<Verified, Failure> {
+    check_folder(folder)?;
+    let committed = read_committed(folder)?;
     if let Some(copied) = trusted.commitment.filter(|copied| *copied != committed.commitment()) {
         let message = format!(
             "the files agree with each other, but their commitment is {} and you copied {copied}: this is not the list that \
@@ -49,21 +61,23 @@ pub(crate) fn verify(path: &Path, trusted: &Trusted<'_>) -> Result<Verified, Fai
         return Err(Failure::new("commitment_differs", message));
     }
     let chain = chain_of(committed.header(), trusted)?;
+    let given_at = committed.check_round_time(chain.time_of(committed.header().round)).map_err(differs)?;
+    let result = committed.read_result(&read(folder, RESULT)?).map_err(differs)?;
+    let log = read_if_there(folder, LOG)?;
+    let log = log.map(|log| committed.read_log(&result, given_at, &log)).transpose().map_err(differs)?;
     let round = chain.verify(result.round, result.signature.as_bytes());
     round.map_err(|error| signature_differs(&committed, error))?;
-    if let Some(times) = times.filter(|_| trusted.chain_key.is_none()) {
-        check_round_time(&chain, &result, times)?;
-    }
-    Ok(Verified { committed, result, times, chain })
+    Ok(Verified { committed, result, log, chain, given_at })
 }
 
-type Computed = (Committed, DrawResult, Option<Times>);
-
-fn of_folder(folder: &Path) -> Result<Computed, Failure> {
-    let read = |name: &str| {
-        let path = folder.join(name);
-        fs::read(&path).map_err(|error| Failure::from_io(&path, "reading", &error))
-    };
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    if !fs::metadata(folder).map_err(|error| Failure::from_io(folder, "reading", &error))?.is_dir() {
+        let message = format!(
+            "{} is no folder; give the one with the published files. A certificate verifies itself in a browser",
+            folder.display()
+        );
+        return Err(Failure::new("folder_needed", message));
+    }
     if folder.join(HEADER).exists() && !folder.join(RESULT).exists() {
         let message = format!(
             "{} has no {RESULT}: the draw was frozen into it and not drawn; `ops draw run --output` with this folder writes it",
@@ -71,7 +85,11 @@ fn of_folder(folder: &Path) -> Result<Computed, Failure> {
         );
         return Err(Failure::new("draw_without_result", message));
     }
-    let (header, commitment, result) = (read(HEADER)?, read(COMMITMENT)?, read(RESULT)?);
+    Ok(())
+}
+
+fn read_committed(folder: &Path) -> Result<Committed, Failure> {
+    let (header, commitment) = (read(folder, HEADER)?, read(folder, COMMITMENT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
     let openings = folder.join(OPENINGS);
     let mut openings = if openings.exists() { Some(open(&openings)?) } else { None };
@@ -81,20 +99,21 @@ fn of_folder(folder: &Path) -> Result<Computed, Failure> {
         commitment: &String::from_utf8_lossy(&commitment),
         openings: openings.as_mut().map(|openings| -> &mut dyn BufRead { openings }),
     };
-    let committed = Committed::read(evidence).map_err(differs)?;
-    let result = committed.read_result(&result).map_err(differs)?;
-    Ok((committed, result, None))
+    Committed::read(evidence).map_err(differs)
 }
 
-fn of_certificate(path: &Path) -> Result<Computed, Failure> {
-    let page = fs::read_to_string(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
-    let file = CertificateFile::parse(page).map_err(differs)?;
-    let checked = match file.entries() {
-        Some(entries) => file.check(&mut entries.as_bytes()),
-        None => file.check(&mut open(&path.with_file_name(ENTRIES))?),
-    };
-    let (committed, result) = checked.map_err(differs)?;
-    Ok((committed, result, Some(file.times())))
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+    let path = folder.join(name);
+    fs::read(&path).map_err(|error| Failure::from_io(&path, "reading", &error))
+}
+
+fn read_if_there(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let path = folder.join(name);
+    match fs::read(&path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::from_io(&path, "reading", &error)),
+    }
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {
@@ -104,39 +123,31 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
 /// The chain that a header names.
 fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
     let (quicknet, hash) = (Chain::quicknet(), header.chain.to_string());
-    match trusted.chain_key {
+    match trusted.chain {
         Some(_) if hash == quicknet.hash() => {
             let message =
                 "the header names drand's quicknet, whose key this program has; leave --chain-key out";
             Err(Failure::new("chain_known", message))
         }
-        // Rounds are verified without their times.
-        Some(key) => Chain::new(&hash, key, DateTime::UNIX_EPOCH, NonZeroU32::MIN)
-            .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}"))),
+        Some(TrustedChain { key, genesis, period }) => {
+            let genesis = DateTime::from_timestamp_secs(genesis).ok_or_else(|| {
+                Failure::new("chain_key_invalid", "--chain-genesis is no time in seconds since 1970")
+            })?;
+            Chain::new(&hash, key, genesis, period)
+                .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}")))
+        }
         None => {
             let mut chains = [quicknet, chain::configured(trusted.env)?].into_iter();
             chains.find(|chain| chain.hash() == hash).ok_or_else(|| {
                 let message = format!(
-                    "the order follows from the files, but the header names the chain {hash}, which is not drand's quicknet; \
-                     give that chain's public key with --chain-key, and trust it only if you know who has the secret one"
+                    "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
+                     winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \
+                     --chain-key, --chain-genesis and --chain-period"
                 );
                 Failure::new("chain_unknown", message)
             })
         }
     }
-}
-
-fn check_round_time(chain: &Chain, result: &DrawResult, times: Times) -> Result<(), Failure> {
-    let Some(round_at) = chain.time_of(result.round).filter(|round_at| *round_at != times.round_at) else {
-        return Ok(());
-    };
-    let message = format!(
-        "the certificate says that round {} was at {}, but the beacon gave it at {}",
-        result.round,
-        times.round_at.to_rfc3339(),
-        round_at.to_rfc3339()
-    );
-    Err(Failure::new("draw_differs", message))
 }
 
 fn differs(difference: Difference) -> Failure {

@@ -8,7 +8,8 @@ use draw::Digest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::sample_draw::Sample;
+use crate::forgeries;
+use crate::sample::Sample;
 use crate::support::{Ended, NOW, run};
 
 fn written(sample: &Sample) -> TempDir {
@@ -33,26 +34,55 @@ async fn refused(path: &Path, options: &[&str]) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_draw_holds_from_its_files_and_from_its_certificate() {
+async fn draw_holds_from_its_folder() {
     let sample = Sample::new();
     let folder = written(&sample);
-    let page = folder.path().join("certificate.html");
-    std::fs::write(&page, sample.certificate(false)).expect("a disk");
-    for path in [folder.path(), &page] {
-        let ended = verify(path, &[]).await;
-        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-        assert!(ended.out.starts_with("HOLDS: chai-bora-2026, week-37: "), "{}", ended.out);
-        assert!(ended.out.contains("compare it with the one that was published"), "{}", ended.out);
+    let ended = verify(folder.path(), &[]).await;
+    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
+    assert!(ended.out.starts_with("HOLDS: chai-bora-2026, week-37: "), "{}", ended.out);
+    let first = sample.opening(57).references().first().expect("a reference").clone();
+    for said in [
+        "compare it with the one that was published",
+        "657413 was given at 2023-09-15T14:00:03+03:00: your copy of the commitment has to be older",
+        "passed over: did not answer three calls",
+        &format!("2      {first}  has the prize"),
+    ] {
+        assert!(ended.out.contains(said), "{said}: {}", ended.out);
     }
-    // Alone, with the list of entries in it.
-    let page = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(page.path(), sample.certificate(true)).expect("a disk");
-    let ended = verify(page.path(), &["--json"]).await;
+    assert!(!ended.out.contains("knows the winners"), "{}", ended.out);
+    let ended = verify(folder.path(), &["--json"]).await;
     let json: Value = serde_json::from_str(&ended.out).expect("JSON");
     assert_eq!(
         (&json["holds"], &json["rows"], &json["tiers"][1]["prizes"]),
         (&true.into(), &60.into(), &5.into())
     );
+    assert_eq!(json["round_at"], "2023-09-15T14:00:03+03:00");
+}
+
+#[tokio::test]
+async fn draw_without_a_log_names_lines_of_the_list() {
+    let folder = written(&Sample { log: None, ..Sample::new() });
+    let ended = verify(folder.path(), &[]).await;
+    assert!(
+        ended.out.contains("in the order of these lines of entries.csv: 46, 58, "),
+        "{}{}",
+        ended.out,
+        ended.err
+    );
+}
+
+#[tokio::test]
+async fn forged_draws_are_refused_by_the_command() {
+    let good = Sample::new();
+    for forgery in forgeries::all() {
+        let folder = written(&forgery.of(&good));
+        // Secret, and so not in a published folder.
+        std::fs::remove_file(folder.path().join("openings.csv")).expect("a disk");
+        let (code, message) = refused(folder.path(), &[]).await;
+        assert_eq!(code, "draw_differs", "{}: {message}", forgery.what);
+        let is_named = forgery.expected.iter().all(|expected| message.contains(expected));
+        assert!(message.contains("does NOT hold") && is_named, "{}: {message}", forgery.what);
+    }
 }
 
 #[tokio::test]
@@ -70,66 +100,12 @@ async fn the_commitment_that_was_copied_decides_whether_it_is_this_draw() {
     assert!(ended.code == ops_core::EXIT_USAGE && ended.err.contains("has 60 characters"), "{}", ended.err);
 }
 
-/// Changes the files of a draw.
-type Tampering = fn(&mut Sample);
-
-fn lines(text: &str) -> Vec<String> {
-    text.split_inclusive('\n').map(str::to_owned).collect()
-}
-
 #[tokio::test]
-async fn the_first_difference_is_named_by_file_and_line() {
-    let tamperings: [(Tampering, &str); 8] = [
-        (
-            // A changed byte: the last digit of a hash.
-            |sample| {
-                let other = if sample.entries.as_bytes()[63] == b'0' { "1" } else { "0" };
-                sample.entries.replace_range(63..64, other);
-            },
-            "entries.csv, line 1 has another hash than the opening of row 0",
-        ),
-        (
-            |sample| {
-                let mut entries = lines(&sample.entries);
-                entries.swap(7, 8);
-                sample.entries = entries.concat();
-            },
-            "entries.csv, line 8 starts at",
-        ),
-        (
-            |sample| {
-                let mut entries = lines(&sample.entries);
-                entries.remove(7);
-                sample.entries = entries.concat();
-            },
-            "entries.csv, line 8 starts at",
-        ),
-        (
-            |sample| sample.header = sample.header.replace("week-37", "week-38"),
-            "header.json and entries.csv lead to",
-        ),
-        (|sample| sample.commitment.replace_range(..4, "0000"), "commitment.txt says 0000"),
-        (
-            |sample| sample.result = sample.result.replace(r#""round":657413"#, r#""round":657414"#),
-            "result.json is of round 657414, but header.json names round 657413",
-        ),
-        (
-            |sample| sample.result = sample.result.replacen(r#"[{"row":"#, r#"[{"row":1"#, 1),
-            "result.json, place 1 of grand-prize is row 1",
-        ),
-        (
-            |sample| sample.openings = sample.openings.replacen("\n5,AAAA", "\n5,AAAB", 1),
-            "entries.csv, line 6 has another hash than the opening of row 5",
-        ),
-    ];
-    let sample = Sample::new();
-    for (tamper, expected) in tamperings {
-        let mut changed = sample.clone();
-        tamper(&mut changed);
-        let (code, message) = refused(written(&changed).path(), &[]).await;
-        assert_eq!(code, "draw_differs", "{message}");
-        assert!(message.contains("does NOT hold") && message.contains(expected), "{expected}: {message}");
-    }
+async fn changed_opening_is_named_by_its_row() {
+    let mut sample = Sample::new();
+    sample.openings = sample.openings.replacen("\n5,AAAA", "\n5,AAAB", 1);
+    let (_, message) = refused(written(&sample).path(), &[]).await;
+    assert!(message.contains("entries.csv, line 6 has another hash than the opening of row 5"), "{message}");
 }
 
 #[tokio::test]
@@ -138,44 +114,51 @@ async fn a_forged_signature_is_named_even_if_everything_follows_from_it() {
     let (code, message) = refused(written(&sample).path(), &[]).await;
     assert_eq!(code, "signature_differs");
     assert!(message.contains("has a signature that is not of this chain and round"), "{message}");
-    let page = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(page.path(), sample.certificate(true)).expect("a disk");
-    assert_eq!(refused(page.path(), &[]).await.0, "signature_differs");
 }
 
 #[tokio::test]
-async fn an_edited_certificate_is_named() {
+async fn certificate_alone_is_not_verified() {
     let page = tempfile::NamedTempFile::new().expect("a file");
-    let whole = Sample::new().certificate(true);
-    for (from, to, expected) in [
-        ("2023-09-15T14:00:03", "2023-09-15T14:00:04", "but the beacon gave it at 2023-09-15T11:00:03"),
-        ("<title>", "<title>We all win", "line 7 of the page"),
-    ] {
-        std::fs::write(page.path(), whole.replacen(from, to, 1)).expect("a disk");
-        let ended = verify(page.path(), &["--json"]).await;
-        let said = format!("{}{}", ended.out, ended.err);
-        assert!(said.contains(expected), "{to}: {said}");
+    for html in [Sample::new().certificate(true), Sample::new().sheet()] {
+        std::fs::write(page.path(), html).expect("a disk");
+        let (code, message) = refused(page.path(), &[]).await;
+        assert!(code == "folder_needed" && message.contains("verifies itself in a browser"), "{message}");
     }
-    std::fs::write(page.path(), Sample::new().sheet()).expect("a disk");
-    assert!(refused(page.path(), &[]).await.1.contains("not a certificate of a draw"));
+}
+
+fn options(own: &[String; 6]) -> Vec<&str> {
+    own.iter().map(String::as_str).collect()
 }
 
 #[tokio::test]
-async fn another_chain_needs_its_key_and_quicknet_takes_none() {
+async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
+    let own = |key: &str, genesis: &str| {
+        ["--chain-key", key, "--chain-genesis", genesis, "--chain-period", "1"].map(str::to_owned)
+    };
     let sample = Sample::new();
-    let key = beacon::Chain::quicknet().public_key();
-    assert_eq!(refused(written(&sample).path(), &["--chain-key", &key]).await.0, "chain_known");
+    let quicknet = own(&beacon::Chain::quicknet().public_key(), "1692803367");
+    assert_eq!(refused(written(&sample).path(), &options(&quicknet)).await.0, "chain_known");
 
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let chain = beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
-    let own = Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| chain.sign(round));
-    let folder = written(&own);
+    let mut simulated =
+        Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| chain.sign(round));
+    // Its log has the times of quicknet's round.
+    simulated.log = None;
+    let folder = written(&simulated);
     let (code, message) = refused(folder.path(), &[]).await;
-    assert!(code == "chain_unknown" && message.contains("--chain-key"), "{message}");
-    let ended = verify(folder.path(), &["--chain-key", &chain.chain().public_key()]).await;
+    assert!(code == "chain_unknown" && message.contains("knows the winners in advance"), "{message}");
+    let key = chain.chain().public_key();
+    let ended = verify(folder.path(), &options(&own(&key, "1767225600"))).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    assert_eq!(refused(folder.path(), &["--chain-key", &key]).await.0, "signature_differs");
-    assert_eq!(refused(folder.path(), &["--chain-key", "52db"]).await.0, "chain_key_invalid");
+    assert!(ended.out.contains("the holder of its key knows the winners in advance"), "{}", ended.out);
+    let (code, message) = refused(folder.path(), &options(&own(&key, "1600000000"))).await;
+    assert!(code == "draw_differs" && message.contains("was given at 2020-"), "{message}");
+    let quicknets = own(&beacon::Chain::quicknet().public_key(), "1767225600");
+    assert_eq!(refused(folder.path(), &options(&quicknets)).await.0, "signature_differs");
+    assert_eq!(refused(folder.path(), &options(&own("52db", "1767225600"))).await.0, "chain_key_invalid");
+    let alone = verify(folder.path(), &["--chain-key", &key]).await;
+    assert_eq!(alone.code, ops_core::EXIT_USAGE, "{}", alone.err);
 }
 
 #[tokio::test]

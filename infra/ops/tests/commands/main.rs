@@ -17,6 +17,8 @@ mod draw;
 mod draw_verify;
 mod draw_walk;
 mod export;
+#[path = "../../../draw/tests/draw/forgeries.rs"]
+mod forgeries;
 mod key;
 mod numbers;
 mod person;
@@ -26,7 +28,7 @@ mod review;
 mod reviewing;
 mod roles;
 #[path = "../../../draw/tests/draw/sample.rs"]
-mod sample_draw;
+mod sample;
 mod secret;
 mod smoke;
 mod submission;

@@ -20,13 +20,13 @@ pub(super) async fn run(
     env: &Env,
 ) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;
-    let files = Box::pin(draws::certificate::write(tables, env, &scope, &draw, zone, output)).await?;
+    let files = Box::pin(draws::certificate::write(tables, env, &scope, &campaign, &draw, output)).await?;
     let beside = files.join(", ");
     let mut text = format!(
-        "the certificate is {}; publish it with what is beside it: {beside}. Anybody can check it: in a browser, by \
-         `ops draw verify`, or by verify.py\n",
+        "the certificate is {}; publish it with what is beside it: {beside}. Anybody can check it: the page in a \
+         browser, the folder by `ops draw verify` or by verify.py\n",
         output.display()
     );
     if output.with_file_name(OPENINGS).exists() {
@@ -37,9 +37,9 @@ pub(super) async fn run(
 
 pub(super) async fn sheet(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;
-    draws::certificate::write_sheet(&draw, zone, output)?;
+    draws::certificate::write_sheet(&draw, &campaign, output)?;
     let text = format!(
         "the sheet is {}; print it, and let the inspector compare the commitment before the round's time",
         output.display()

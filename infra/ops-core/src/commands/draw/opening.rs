@@ -33,7 +33,8 @@ pub(super) async fn run(
             tables.audit.append(action, now).await?;
             let (name, scope_words, hash) = (&draw.name, scope_in_words(scope), opening.row_hash());
             text.push(format!(
-                "draw {name} of {scope_words}, row {row}, whose line begins with {hash}\n\n{opening}\n"
+                "draw {name} of {scope_words}, line {} of entries.csv, which begins with {hash}\n\n{opening}\n",
+                row.saturating_add(1)
             ));
             json.push(json!({
                 "campaign": scope.campaign,

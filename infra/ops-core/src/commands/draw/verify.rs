@@ -1,25 +1,36 @@
 //! `ops draw verify`.
 
 use common::config::Env;
+use common::domain::draw::contact::SkipReason;
+use draw::{Event, LoggedPlace, TierResult};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
 use crate::draws::chain;
-use crate::draws::verify::{Trusted, Verified, verify};
+use crate::draws::verify::{Trusted, TrustedChain, Verified, verify};
 use crate::failure::Failure;
-use crate::format::{grouped, lines};
+use crate::format::{grouped, lines, or_dash, table};
 use crate::terminal::Report;
 
+/// Lines of the list that are named where there is no log.
+const MAX_NAMED: usize = 10;
+
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
-    let VerifyArgs { path, commitment, chain_key } = args;
-    let trusted = Trusted { env, commitment: *commitment, chain_key: chain_key.as_deref() };
+    let VerifyArgs { path, commitment, chain_key, chain_genesis, chain_period } = args;
+    let chain = chain_key.as_deref().zip(*chain_genesis).zip(*chain_period);
+    let chain = chain.map(|((key, genesis), period)| TrustedChain { key, genesis, period });
+    let trusted = Trusted { env, commitment: *commitment, chain };
     let verified = verify(path, &trusted)?;
     Ok(report(&verified, commitment.is_some()))
 }
 
 fn report(verified: &Verified, is_compared: bool) -> Report {
-    let Verified { committed, result, times, chain } = verified;
+    let Verified { committed, result, log, chain, given_at } = verified;
     let header = committed.header();
+    let given_at = given_at.with_timezone(header.period.to.offset()).to_rfc3339();
     let compared = if is_compared {
         "it is the one that you copied"
     } else {
@@ -32,8 +43,11 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         ("period", format!("{} to {}", header.period.from.to_rfc3339(), header.period.to.to_rfc3339())),
         ("commitment", format!("{}: {compared}", commitment.in_groups())),
     ];
-    pairs.extend(times.map(|times| ("published at", times.published_at.to_rfc3339())));
-    pairs.push(("round", format!("{}, with the signature of the chain", result.round)));
+    pairs.extend(log.as_ref().map(|log| ("published at", log.published_at.to_rfc3339())));
+    pairs.push((
+        "round",
+        format!("{} was given at {given_at}: your copy of the commitment has to be older", result.round),
+    ));
     pairs.push(("chain", chain::described(&chain.hash())));
     let mut text = format!(
         "HOLDS: {}, {}: the order follows from the entries, the header and the round\n{}",
@@ -42,9 +56,8 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         lines(&pairs)
     );
     for tier in &result.tiers {
-        let rows: Vec<_> = tier.order.iter().take(10).map(|place| place.row.to_string()).collect();
-        let (name, prizes, more) = (&tier.name, tier.prizes, if tier.order.len() > 10 { ", …" } else { "" });
-        text.push_str(&format!("{name}: {prizes} of them, to the rows {}{more}\n", rows.join(", ")));
+        let places = log.iter().flat_map(|log| &log.places).filter(|place| place.tier == tier.name);
+        text.push_str(&format!("\n{}", tier_text(tier, &places.collect::<Vec<_>>())));
     }
     let tiers = result.tiers.iter();
     let tiers =
@@ -59,7 +72,41 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         "commitment_compared": is_compared,
         "chain": chain.hash(),
         "round": result.round,
+        "round_at": given_at,
         "tiers": tiers.collect::<Vec<_>>(),
     });
     Report::new(json, text)
+}
+
+/// The winners by their references; without a log, by their lines of the list.
+fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
+    let title = format!("{}: {} to win", tier.name, tier.prizes);
+    if places.is_empty() {
+        let lines = tier.order.iter().take(MAX_NAMED);
+        let lines: Vec<_> = lines.map(|place| place.row.saturating_add(1).to_string()).collect();
+        let more = if tier.order.len() > MAX_NAMED { ", …" } else { "" };
+        return format!("{title}, in the order of these lines of entries.csv: {}{more}\n", lines.join(", "));
+    }
+    let row = |place: &&LoggedPlace| {
+        vec![place.place.to_string(), or_dash(place.reference.as_ref()), happened(place)]
+    };
+    let rows: Vec<_> = places.iter().map(row).collect();
+    format!("{title}\n{}", table(&["PLACE", "REF", "STATE"], &rows))
+}
+
+fn happened(place: &LoggedPlace) -> String {
+    if let Some(skip) = place.skip() {
+        let reason: StrDeserializer<'_, Error> =
+            skip.reason.as_deref().unwrap_or_default().into_deserializer();
+        let reason = SkipReason::deserialize(reason).map_or("", SkipReason::in_words);
+        return format!("passed over: {reason}");
+    }
+    let words = match place.steps.last().map(|step| step.is) {
+        Some(Event::HandedOver) => "has the prize",
+        Some(Event::Identified) => "showed an identity card",
+        Some(Event::Reached) => "answered the call",
+        Some(Event::NoAnswer) => "called without an answer",
+        Some(Event::Drawn | Event::Skipped) | None => "drawn",
+    };
+    words.to_owned()
 }

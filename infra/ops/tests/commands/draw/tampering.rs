@@ -4,8 +4,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use beacon::SimulatedChain;
 use common::aws::Aws;
+use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
 
 use super::*;
+use crate::draw_walk::DRAW;
 use crate::support::{Ended, run as run_with};
 
 /// Runs with a relay that does not answer, and little patience.
@@ -138,4 +140,42 @@ async fn evidence_that_was_changed_is_not_drawn_from() {
     assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "evidence_differs");
     let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
     assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+}
+
+#[tokio::test]
+async fn quicknet_cannot_be_configured_otherwise() {
+    let stack = with_entries().await;
+    let quicknet = beacon::Chain::quicknet();
+    // A genesis that makes a round of 2023 come in a quarter of an hour.
+    let genesis = stack.clock.now().as_millis() / 1000 + 900 - 3 * 657_412;
+    let info = json!({
+        "hash": quicknet.hash(), "public_key": quicknet.public_key(), "period": 3, "genesis_time": genesis,
+    });
+    let env = [("BEACON_CHAIN".to_owned(), info.to_string())].into_iter().collect();
+    let command = freeze(&stack, "past", &["--prize", "Kettle=1", "--json"]);
+    let ended = run_with(&args(&command), stack.env.clone().overridden_by(env), &stack.clock).await;
+    assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.out);
+    assert!(
+        ended.err.contains("\"not_configured\"") && ended.err.contains("hash of drand's quicknet"),
+        "{}",
+        ended.err
+    );
+    assert!(!stack.path("past").exists());
+}
+
+#[tokio::test]
+async fn certificate_refuses_a_log_that_was_changed() {
+    let stack = crate::draw_walk::drawn().await;
+    let (draws, scope) = (stack.tables().await.draws, chai(Environment::Live));
+    let contacts = draws.contacts(&scope, &"week-03".parse().expect("a name")).await.expect("it answers");
+    let tea = contacts.iter().find(|contact| contact.prize == "Tea" && contact.is_open()).expect("a winner");
+    let event = ContactEvent::Skipped { reason: SkipReason::HasPrize, inspector: None };
+    let skip = ContactStep { at: tea.changed_at().expect("it was drawn"), by: None, event };
+    let skipped = tea.after(skip).expect("it can be skipped");
+    assert!(draws.change_contact(&scope, tea, &skipped).await.expect("it answers"));
+    let page = stack.arg("page.html");
+    let error = stack.refused(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
+    assert_eq!(error["code"], "draw_log_differs");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("but it had none")), "{error}");
+    assert!(!stack.path("page.html").exists());
 }

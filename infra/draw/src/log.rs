@@ -1,0 +1,234 @@
+//! `log.json`: when a draw took its steps, and what happened with each place that was reached.
+
+use std::num::NonZeroU64;
+
+use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::difference::Difference;
+use crate::header::{Header, is_time};
+use crate::opening::Opening;
+
+/// Shortest time between two calls to a winner.
+const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
+/// Calls before a winner counts as one who does not answer.
+const MAX_CALLS: usize = 3;
+
+/// Reasons of a skip. The first three follow from the rules of the draw; operators give the others before an inspector.
+pub const SKIP_REASONS: [&str; 11] = [
+    HAS_PRIZE,
+    "erased",
+    "phone_deleted",
+    NO_ANSWER,
+    "wrong_number",
+    "under_age",
+    "not_identified",
+    "declined",
+    "excluded",
+    "not_collected",
+    "revoked",
+];
+const RULES: [&str; 3] = [HAS_PRIZE, "erased", "phone_deleted"];
+const HAS_PRIZE: &str = "has_prize";
+const NO_ANSWER: &str = "no_answer";
+
+/// The times and winners of a draw, as they are published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// The commitment was recorded.
+    pub frozen_at: DateTime<FixedOffset>,
+    /// The files were public.
+    pub published_at: DateTime<FixedOffset>,
+    /// The order was computed and recorded.
+    pub drawn_at: DateTime<FixedOffset>,
+    /// The places that were reached: of each tier from 1 on, without a gap.
+    pub places: Vec<LoggedPlace>,
+}
+
+/// A place of a tier's order, and what happened with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedPlace {
+    pub tier: String,
+    /// Counted from 1.
+    pub place: NonZeroU64,
+    /// Counted from 0.
+    pub row: u64,
+    /// The reference that is published for this row. Without an opening, which proves it, there is none.
+    pub reference: Option<String>,
+    pub region: Option<String>,
+    /// Masked. `None` once the person is erased.
+    pub phone: Option<String>,
+    /// Shows that the reference belongs to the row. It tells all references of the entrant.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub opening: Option<Opening>,
+    /// Oldest first. The first one is [`Event::Drawn`].
+    pub steps: Vec<Step>,
+}
+
+/// A line of the log of calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub at: DateTime<FixedOffset>,
+    pub is: Event,
+    /// One of [`SKIP_REASONS`], for a skip alone.
+    pub reason: Option<String>,
+    /// Who saw the skip; `None` where the rules of the draw decide.
+    pub inspector: Option<String>,
+}
+
+/// A step that a winner takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    Drawn,
+    /// Called without an answer.
+    NoAnswer,
+    /// Answered a call.
+    Reached,
+    /// Showed an identity card.
+    Identified,
+    /// Has the prize.
+    HandedOver,
+    /// Does not get the prize; the next place is drawn.
+    Skipped,
+}
+
+fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {
+    opening.as_ref().map(Opening::to_string).serialize(serializer)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opening>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
+}
+
+impl Log {
+    /// The list was frozen and public after the period and before the round, whose time follows from the chain's constants.
+    pub(crate) fn check_times(&self, header: &Header, given_at: DateTime<Utc>) -> Result<(), Difference> {
+        for (name, at) in [("frozen_at", self.frozen_at), ("published_at", self.published_at)] {
+            if at <= header.period.to || at >= given_at {
+                let [to, given_at] = [header.period.to, given_at.with_timezone(header.period.to.offset())];
+                return Err(Difference::LogTime { name, at, to, given_at });
+            }
+        }
+        let all_steps = self.places.iter().flat_map(|place| &place.steps).map(|step| step.at);
+        if ![self.frozen_at, self.published_at, self.drawn_at].into_iter().chain(all_steps).all(is_time) {
+            return Err(Difference::LogTimeForm);
+        }
+        Ok(())
+    }
+
+    /// Prizes go to as many places as there are, and, where the header says so, one to each entrant.
+    pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
+        for prize in &header.prizes {
+            let own = self.places.iter().filter(|place| place.tier == prize.name && place.is_open());
+            let winners = u64::try_from(own.count()).unwrap_or(u64::MAX);
+            if winners > prize.number.get() {
+                let (tier, prizes) = (prize.name.clone(), prize.number.get());
+                return Err(Difference::TooManyWinners { tier, winners, prizes });
+            }
+        }
+        for (at, one) in self.places.iter().enumerate() {
+            let others = || {
+                let others = self.places.iter().enumerate().filter(move |(other, _)| *other != at);
+                others.map(|(_, other)| other).filter(|other| other.row == one.row)
+            };
+            if header.one_prize_per_row && one.is_open() && others().any(LoggedPlace::is_open) {
+                return Err(Difference::TwoPrizes(one.name()));
+            }
+            let Some(skip) = one.skip().filter(|skip| skip.reason.as_deref() == Some(HAS_PRIZE)) else {
+                continue;
+            };
+            if !header.one_prize_per_row || !others().any(|other| other.held_at(skip.at)) {
+                return Err(Difference::NoOtherPrize(one.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LoggedPlace {
+    /// The step by which the place lost its prize.
+    pub fn skip(&self) -> Option<&Step> {
+        self.steps.last().filter(|step| step.is == Event::Skipped)
+    }
+
+    /// True if the place has a prize, or can still get it.
+    pub fn is_open(&self) -> bool {
+        self.skip().is_none()
+    }
+
+    /// Such as `place 2 of Kettle`.
+    fn name(&self) -> String {
+        format!("place {} of {}", self.place, self.tier)
+    }
+
+    /// True if the place had its prize then. What follows from the rules was skipped when it was drawn.
+    fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
+        let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
+        is_drawn && self.skip().is_none_or(|skip| skip.at >= at && !skip.is_by_rule())
+    }
+
+    /// Steps follow each other as calls do, and a skip has its reason.
+    pub(crate) fn check_steps(&self) -> Result<(), Difference> {
+        let fails = |why: &'static str| Err(Difference::LogSteps { place: self.name(), why });
+        let names: Vec<_> = self.steps.iter().map(|step| step.is).collect();
+        let [Event::Drawn, after @ ..] = names.as_slice() else { return fails("do not begin with drawn") };
+        let unanswered = after.iter().take_while(|event| **event == Event::NoAnswer).count();
+        let is_in_order = match after.get(unanswered..).unwrap_or_default() {
+            [] | [Event::Skipped] => unanswered <= MAX_CALLS,
+            [Event::Reached]
+            | [Event::Reached, Event::Identified]
+            | [Event::Reached, Event::Identified, Event::HandedOver]
+            | [Event::Reached, Event::Skipped]
+            | [Event::Reached, Event::Identified, Event::Skipped] => unanswered < MAX_CALLS,
+            _ => false,
+        };
+        if !is_in_order {
+            return fails("do not follow each other");
+        }
+        let calls = self.steps.iter().filter(|step| matches!(step.is, Event::NoAnswer | Event::Reached));
+        if !calls.map(|step| step.at).is_sorted_by(|one, next| *next - *one >= MIN_PAUSE) {
+            return fails("have calls that are not a minute apart");
+        }
+        for step in &self.steps {
+            if step.is != Event::Skipped && (step.reason.is_some() || step.inspector.is_some()) {
+                return fails("have a reason or an inspector without a skip");
+            }
+        }
+        let Some(skip) = self.skip() else { return Ok(()) };
+        let reason = skip.reason.as_deref().unwrap_or_default();
+        match reason {
+            reason if !SKIP_REASONS.contains(&reason) => fails("have a skip without a known reason"),
+            NO_ANSWER if names.len() != MAX_CALLS + 2 || unanswered != MAX_CALLS => {
+                fails("have the reason no_answer without three calls")
+            }
+            _ if skip.is_by_rule() && (names.len() != 2 || skip.inspector.is_some()) => {
+                fails("have a reason of the rules, but something came before it")
+            }
+            "erased" | "phone_deleted" if self.opening.is_some() => {
+                fails("say that the person is not known any more, but the opening is there")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The reference is one that the opening names, which the caller compares with the row.
+    pub(crate) fn check_reference(&self) -> Result<(), Difference> {
+        let is_proven = match (&self.opening, &self.reference) {
+            (Some(opening), Some(reference)) => opening.references().contains(reference),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if is_proven { Ok(()) } else { Err(Difference::LogReference(self.name())) }
+    }
+}
+
+impl Step {
+    fn is_by_rule(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| RULES.contains(&reason))
+    }
+}
