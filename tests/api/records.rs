@@ -237,7 +237,7 @@ async fn every_record_carries_its_version() {
     Counter::new(&service.env, &service.clock).count_all().await;
     sweeper(&service).handle(Tick::default()).await.expect("it sweeps");
 
-    for table in TABLES {
+    for table in TABLES.iter() {
         let items = items(&service, table.name, table.key).await;
         // Only commands write to the audit log.
         assert!(!items.is_empty() || table.name == "audit", "{} has records", table.name);

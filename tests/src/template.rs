@@ -1,10 +1,8 @@
-//! The deployment's templates as JSON, for tests that compare them with the code. As in CloudFormation, `!Ref X`
-//! becomes `{"Ref": "X"}`, and any other `!Name value` becomes `{"Fn::Name": value}`.
+//! The deployment's templates as JSON, for tests that compare them with the code.
 
 use std::path::PathBuf;
 
-use granit_parser::{Event, Parser, ScalarStyle};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// Reads a file of the repository.
 pub fn text_of(path: &str) -> String {
@@ -35,64 +33,7 @@ pub fn resources<'a>(template: &'a Value, kind: &'a str) -> impl Iterator<Item =
     wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
 }
 
-/// A collection whose end has not been parsed yet.
-enum Open {
-    List(Option<String>, Vec<Value>),
-    Block(Option<String>, Map<String, Value>, Option<String>),
-}
-
-/// Panics on invalid YAML and on aliases.
+/// Panics on what is not a template.
 pub fn parse(text: &str) -> Value {
-    let mut open: Vec<Open> = Vec::new();
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.expect("YAML");
-        let tag = event.tag().map(|tag| tag.suffix().to_owned());
-        let value = match event {
-            Event::Scalar(text, style, ..) => tagged(tag, scalar(&text, style)),
-            Event::SequenceStart(..) => {
-                open.push(Open::List(tag, Vec::new()));
-                continue;
-            }
-            Event::MappingStart(..) => {
-                open.push(Open::Block(tag, Map::new(), None));
-                continue;
-            }
-            Event::SequenceEnd | Event::MappingEnd => match open.pop().expect("something open") {
-                Open::List(tag, items) => tagged(tag, Value::Array(items)),
-                Open::Block(tag, fields, _) => tagged(tag, Value::Object(fields)),
-            },
-            Event::Alias(_) => panic!("line {}: no aliases", span.start.line()),
-            _ => continue,
-        };
-        match open.last_mut() {
-            None => return value,
-            Some(Open::List(_, items)) => items.push(value),
-            Some(Open::Block(_, fields, name)) => match name.take() {
-                None => *name = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
-                Some(name) => {
-                    let earlier = fields.insert(name, value);
-                    assert!(earlier.is_none(), "line {}: a name twice in one block", span.start.line());
-                }
-            },
-        }
-    }
-    panic!("the template is empty");
-}
-
-fn tagged(tag: Option<String>, value: Value) -> Value {
-    match tag.as_deref() {
-        None => value,
-        Some("Ref") => json!({ "Ref": value }),
-        Some("Condition") => json!({ "Condition": value }),
-        Some(name) => json!({ format!("Fn::{name}"): value }),
-    }
-}
-
-fn scalar(text: &str, style: ScalarStyle) -> Value {
-    match text {
-        _ if style != ScalarStyle::Plain => json!(text),
-        "true" => json!(true),
-        "false" => json!(false),
-        _ => text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number)),
-    }
+    local::template::parse(text).expect("a template")
 }

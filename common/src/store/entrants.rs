@@ -22,9 +22,7 @@ use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 
-pub use self::blocklist::{
-    BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BLOCKLIST_CARRIES, BlockChange, BlockedPhone, KnownEntrant,
-};
+pub use self::blocklist::{BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant};
 
 /// The partition key: scope and [`EntrantId`].
 pub const KEY: &str = "entrant";

@@ -25,7 +25,7 @@ use crate::random;
 pub use self::retention::RetentionPage;
 pub use self::selected::Selection;
 use self::unsettled::listed;
-pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED, UNSETTLED_CARRIES};
+pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 
 /// The partition key: scope and reference, so that a reference exists once in a scope.
 pub const KEY: &str = "id";
@@ -33,8 +33,6 @@ pub const KEY: &str = "id";
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 /// The index by entrant, newest first: partition `entrant`, sort `created_at`.
 pub const BY_ENTRANT: &str = "by-entrant";
-/// The attributes in the index by entrant, besides its keys.
-pub const BY_ENTRANT_CARRIES: [&str; 3] = ["submission_id", "standing", "day"];
 
 const READING: &str = "reading a submission";
 

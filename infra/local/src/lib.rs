@@ -29,5 +29,6 @@ pub mod streams;
 pub mod sts;
 pub mod tables;
 pub mod tax_portal;
+pub mod template;
 pub mod try_page;
 pub mod workers;

@@ -21,8 +21,6 @@ pub const BLOCKED_SCOPE: &str = "blocked_scope";
 pub const BLOCKED: &str = "blocked";
 /// The masked number of a blocked phone. The key has only its digest, and operators have to recognise it.
 pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
-/// The attributes that the index carries besides its keys.
-pub const BLOCKLIST_CARRIES: [&str; 3] = [BLOCKED_PHONE, "blocked_by", "blocked_why"];
 
 /// The blocking or unblocking of a phone.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,6 @@ use crate::store::{Item, StoreError, condition_held, number, read_number, read_t
 /// campaign, so that a busy campaign cannot hide the others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
 const SUBMISSION_ID: &str = "submission_id";
-/// The attribute in that index, besides its keys.
-pub const UNSETTLED_CARRIES: [&str; 1] = [SUBMISSION_ID];
 /// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
 /// The attribute with the number of failed reads of a submission.

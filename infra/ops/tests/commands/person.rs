@@ -66,7 +66,7 @@ fn is_kept_limits(item: &HashMap<String, AttributeValue>) -> bool {
 /// The text of every record of every table, except for what is kept of an erased person's limits.
 async fn records(service: &Service) -> String {
     let mut text = String::new();
-    for table in TABLES {
+    for table in TABLES.iter() {
         let pages = service.dynamodb().scan().table_name(table.name).into_paginator().items().send();
         let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
         let items = items.iter().filter(|item| !is_kept_limits(item));
