@@ -24,14 +24,15 @@ pub enum Language {
 #[serde(deny_unknown_fields, default)]
 pub struct MessageOverrides {
     /// English texts by key.
-    pub en: BTreeMap<MessageKey, String>,
+    pub en: BTreeMap<TextKey, String>,
     /// Swahili texts by key.
-    pub sw: BTreeMap<MessageKey, String>,
+    pub sw: BTreeMap<TextKey, String>,
 }
 
 impl MessageOverrides {
     /// The text for a key: the campaign's own if there is one, otherwise the service's.
-    pub fn text(&self, key: MessageKey, language: Language) -> &str {
+    pub fn text(&self, key: impl Into<TextKey>, language: Language) -> &str {
+        let key = key.into();
         let own = match language {
             Language::En => &self.en,
             Language::Sw => &self.sw,
@@ -41,13 +42,13 @@ impl MessageOverrides {
 }
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
-        /// Message to show. New keys may be added: show `message` for an unknown message key.
+    ($(#[$about:meta])* $keys:ident $($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
+        $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum MessageKey { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+        pub enum $keys { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
 
-        impl MessageKey {
+        impl $keys {
             /// Every key.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
@@ -64,7 +65,7 @@ macro_rules! messages {
             }
         }
 
-        impl FromStr for MessageKey {
+        impl FromStr for $keys {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -78,6 +79,8 @@ macro_rules! messages {
 }
 
 messages! {
+    /// Message to show. New keys may be added: show `message` for an unknown message key.
+    MessageKey
     /// Accepted.
     Entered "entered"
         "You are in! Keep your code or receipt until the campaign ends."
@@ -184,6 +187,73 @@ messages! {
         "Faili hili si picha tunayoweza kusoma. Tuma picha ya JPEG, PNG au WebP."
 }
 
+messages! {
+    /// Text for what only a form can get wrong. No submission has such a key.
+    FormKey
+    /// The phone is not a Tanzanian mobile number.
+    PhoneInvalid "phone_invalid"
+        "This phone number is not right. Enter a Tanzanian mobile number, for example 0712 345 678."
+        "Namba ya simu si sahihi. Weka namba ya Tanzania, kwa mfano 0712 345 678."
+    /// The consumer did not agree.
+    ConsentRequired "consent_required"
+        "Please tick the box to agree, then send again."
+        "Tafadhali weka alama kwenye kisanduku ili kukubali, kisha utume tena."
+}
+
+/// The key of a text that a campaign shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+pub enum TextKey {
+    /// A submission can have it.
+    Outcome(MessageKey),
+    /// Only forms show it.
+    Form(FormKey),
+}
+
+impl TextKey {
+    /// Every key.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let outcomes = MessageKey::ALL.iter().map(|key| Self::Outcome(*key));
+        outcomes.chain(FormKey::ALL.iter().map(|key| Self::Form(*key)))
+    }
+
+    /// The key as callers see it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outcome(key) => key.as_str(),
+            Self::Form(key) => key.as_str(),
+        }
+    }
+
+    /// The service's own text.
+    pub fn text(self, language: Language) -> &'static str {
+        match self {
+            Self::Outcome(key) => key.text(language),
+            Self::Form(key) => key.text(language),
+        }
+    }
+}
+
+impl From<MessageKey> for TextKey {
+    fn from(key: MessageKey) -> Self {
+        Self::Outcome(key)
+    }
+}
+
+impl From<TextKey> for &'static str {
+    fn from(key: TextKey) -> Self {
+        key.as_str()
+    }
+}
+
+impl TryFrom<String> for TextKey {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse().map(Self::Outcome).or_else(|_| text.parse().map(Self::Form))
+    }
+}
+
 impl MessageKey {
     /// Whether the key rejects a submission permanently.
     pub fn rejects(self) -> bool {
@@ -225,13 +295,24 @@ mod tests {
 
     #[test]
     fn every_message_fits_one_sms_in_both_languages() {
-        assert_eq!(MessageKey::ALL.len(), 26);
-        for key in MessageKey::ALL {
+        assert_eq!((MessageKey::ALL.len(), TextKey::all().count()), (26, 28));
+        for key in TextKey::all() {
             for language in [Language::En, Language::Sw] {
                 let text = key.text(language);
-                assert!(!text.is_empty() && text.len() <= 160 && text.chars().all(is_gsm7), "{key}: {text}");
+                assert!(
+                    !text.is_empty() && text.len() <= 160 && text.chars().all(is_gsm7),
+                    "{key:?}: {text}"
+                );
             }
-            assert_ne!(key.text(Language::En), key.text(Language::Sw), "{key} is not translated");
+            assert_ne!(key.text(Language::En), key.text(Language::Sw), "{key:?} is not translated");
+        }
+    }
+
+    #[test]
+    fn no_submission_has_a_key_of_a_form() {
+        for key in FormKey::ALL {
+            assert!(key.as_str().parse::<MessageKey>().is_err(), "{key:?}");
+            assert_eq!(TextKey::try_from(key.as_str().to_owned()), Ok(TextKey::Form(*key)));
         }
     }
 
@@ -247,7 +328,7 @@ mod tests {
     #[test]
     fn a_campaigns_copy_wins_in_its_language_alone() {
         let overrides = MessageOverrides {
-            en: BTreeMap::from([(MessageKey::Entered, "Chai for you!".to_owned())]),
+            en: BTreeMap::from([(MessageKey::Entered.into(), "Chai for you!".to_owned())]),
             sw: BTreeMap::new(),
         };
         assert_eq!(overrides.text(MessageKey::Entered, Language::En), "Chai for you!");

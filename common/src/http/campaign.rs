@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
-use crate::domain::message::{Language, MessageKey};
+use crate::domain::message::{Language, TextKey};
 use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
 use crate::domain::timestamp::Timestamp;
@@ -42,13 +42,14 @@ pub struct CampaignObject<'a> {
     receipt: Option<ReceiptBlock<'a>>,
     /// Text that the consumer agrees to, or null if the campaign has none of its own.
     consent: Option<ConsentTextObject<'a>>,
-    /// Text for every message key in the request's language, including the campaign's own wording.
+    /// Text for every message key in the request's language, including the campaign's own wording. Two more are for your
+    /// form: `phone_invalid` and `consent_required`.
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>", extend(
         "maxProperties" = 100,
         "propertyNames" = { "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 64 },
         "additionalProperties" = { "type": "string", "maxLength": 320 },
     )))]
-    messages: BTreeMap<MessageKey, &'a str>,
+    messages: BTreeMap<TextKey, &'a str>,
 }
 
 #[derive(Serialize)]
@@ -183,7 +184,7 @@ impl<'a> ReceiptBlock<'a> {
 impl<'a> CampaignObject<'a> {
     /// Renders a campaign in a language.
     pub fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Timestamp) -> Self {
-        let copy = |key: &MessageKey| (*key, campaign.messages.text(*key, language));
+        let copy = |key| (key, campaign.messages.text(key, language));
         Self {
             slug: campaign.slug.as_str(),
             name: &campaign.name,
@@ -213,7 +214,7 @@ impl<'a> CampaignObject<'a> {
                     Language::Sw => &consent.sw,
                 },
             }),
-            messages: MessageKey::ALL.iter().map(copy).collect(),
+            messages: TextKey::all().map(copy).collect(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Examples of replies and requests. Their messages are the service's default texts.
 
-use common::domain::message::{Language, MessageKey};
+use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use serde_json::{Map, Value, json};
 
@@ -57,7 +57,7 @@ fn copy(key: MessageKey) -> &'static str {
 /// A campaign with codes, or one with receipts.
 pub(crate) fn campaign(with_receipts: bool) -> Value {
     let messages: Map<String, Value> =
-        MessageKey::ALL.iter().map(|key| (key.as_str().to_owned(), json!(copy(*key)))).collect();
+        TextKey::all().map(|key| (key.as_str().to_owned(), json!(key.text(Language::En)))).collect();
     let types = PhotoType::ALL.map(PhotoType::media_type);
     let receipt = json!({
         "max_bytes": MAX_BYTES,

@@ -17,7 +17,7 @@ async fn a_campaign_says_what_its_callers_need() {
     let campaign = TestCampaign::with(|config| {
         config.limits = PhoneLimits { phone_daily: Some(3), phone_total: Some(20) };
         config.window.start = Some(Timestamp::from_millis(1_767_214_800_000));
-        config.messages.en.insert(MessageKey::Entered, "Chai for you!".to_owned());
+        config.messages.en.insert(MessageKey::Entered.into(), "Chai for you!".to_owned());
     })
     .await;
     let reply = campaign.test("GET", PATH).send().await;
@@ -36,7 +36,7 @@ async fn a_campaign_says_what_its_callers_need() {
             "receipt": null, "consent": null, "messages": null,
         }])
     );
-    assert_eq!(messages.as_object().expect("a map").len(), 26);
+    assert_eq!(messages.as_object().expect("a map").len(), 28);
     assert_eq!(messages["entered"], "Chai for you!");
     assert_eq!(messages["invalid"], MessageKey::Invalid.text(Language::En));
 }
@@ -147,15 +147,15 @@ async fn the_locale_parameter_wins_over_the_header_when_it_names_a_language() {
 #[tokio::test]
 async fn a_campaigns_own_copy_wins_in_its_language_alone() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.en.insert(MessageKey::CampaignEnded, "That was \"Chai\" & fun.".to_owned());
-        config.messages.sw.insert(MessageKey::Entered, "Karibu chai!".to_owned());
+        config.messages.en.insert(MessageKey::CampaignEnded.into(), "That was \"Chai\" & fun.".to_owned());
+        config.messages.sw.insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
     })
     .await;
     assert_eq!(copy(&campaign, "", None).await, "That was \"Chai\" & fun.");
     assert_eq!(copy(&campaign, "?locale=sw", None).await, MessageKey::CampaignEnded.text(Language::Sw));
     let swahili = campaign.test("GET", &format!("{PATH}?locale=sw")).send().await.field("messages");
     assert_eq!(swahili["entered"], "Karibu chai!");
-    assert_eq!(swahili.as_object().expect("a map").len(), 26);
+    assert_eq!(swahili.as_object().expect("a map").len(), 28);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The tables of the reference: message keys, test codes and receipts, limits, states, reasons.
 
 use common::domain::code::{Code, SentinelOutcome};
-use common::domain::message::{Language, MessageKey};
+use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::receipt::sentinel::ReceiptSentinel;
 use common::domain::submission::{ReviewStatus, State, SubmissionStatus};
 use serde::Serialize;
@@ -24,10 +24,16 @@ pub struct Table {
 /// The message keys with their meanings, from their schema, and the service's default texts.
 pub fn message_keys(schema: &Value) -> Table {
     let meanings = at(schema, &["x-enumDescriptions"]);
-    let row = |key: &MessageKey| {
+    let row = |key: TextKey| {
+        let when = match key {
+            TextKey::Outcome(_) => text_of(meanings, key.as_str()),
+            TextKey::Form(_) => {
+                "For your form, beside the error of the same name. No submission has this key."
+            }
+        };
         vec![
             code(key.as_str()),
-            text_of(meanings, key.as_str()).to_owned(),
+            when.to_owned(),
             key.text(Language::En).to_owned(),
             key.text(Language::Sw).to_owned(),
         ]
@@ -37,7 +43,7 @@ pub fn message_keys(schema: &Value) -> Table {
         title: "Message keys",
         text: "Branch on the key. A campaign can replace the text. New keys may be added: show `message` for an unknown key.",
         head: vec!["Key", "When", "English", "Swahili"],
-        rows: MessageKey::ALL.iter().map(row).collect(),
+        rows: TextKey::all().map(row).collect(),
     }
 }
 

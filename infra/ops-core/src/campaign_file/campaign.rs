@@ -4,7 +4,7 @@ use chrono_tz::Tz;
 use common::domain::campaign::{
     Campaign, CodePolicy, ConsentText, PhoneLimits, Retention, Window, WrongCodeLimit,
 };
-use common::domain::message::{MessageKey, MessageOverrides};
+use common::domain::message::{MessageOverrides, TextKey};
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
@@ -149,7 +149,7 @@ fn messages(field: &Field<'_>) -> Option<MessageOverrides> {
     let languages = field.block()?;
     let copy = |language| {
         let fields = languages.get(language)?.block()?;
-        Some(MessageKey::ALL.iter().filter_map(|key| Some((*key, fields.text(key.as_str())?))).collect())
+        Some(TextKey::all().filter_map(|key| Some((key, fields.text(key.as_str())?))).collect())
     };
     Some(MessageOverrides { en: copy("en").unwrap_or_default(), sw: copy("sw").unwrap_or_default() })
 }

@@ -1,6 +1,6 @@
 //! The page about the fields of campaign files, `infra/campaign-file.md`, and the template that `ops campaign init` writes.
 
-use common::domain::message::MessageKey;
+use common::domain::message::{MessageKey, TextKey};
 use common::domain::partner::PartnerRules;
 
 use super::spec::{FILE, Kind, Spec};
@@ -66,7 +66,7 @@ fn in_words(kind: &Kind, example: &str) -> String {
         Kind::Messages => {
             format!(
                 "message keys, {} of them, each with {}",
-                MessageKey::ALL.len(),
+                TextKey::all().count(),
                 chars(&kind.item_chars())
             )
         }

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use common::domain::message::MessageKey;
+use common::domain::message::TextKey;
 use common::domain::partner::PartnerRules;
 
 use self::Kind::{Block, Choice, Count, Form, Json, List, Map, Messages, Outcome, Switch, Text};
@@ -52,8 +52,8 @@ impl Kind {
     pub(super) fn fields(&self) -> &'static [Spec] {
         /// One for each message key.
         static COPY: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-            let copy = |key: &MessageKey| optional(key.as_str(), COPY_KIND, "the service's words", "", "");
-            MessageKey::ALL.iter().map(copy).collect()
+            let copy = |key: TextKey| optional(key.as_str(), COPY_KIND, "the service's words", "", "");
+            TextKey::all().map(copy).collect()
         });
         match self {
             Block(fields) => fields,

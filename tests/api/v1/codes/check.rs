@@ -99,7 +99,7 @@ async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
 #[tokio::test]
 async fn the_message_is_in_the_requests_language_and_the_campaigns_words() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.sw.insert(MessageKey::Invalid, "Hapana.".to_owned());
+        config.messages.sw.insert(MessageKey::Invalid.into(), "Hapana.".to_owned());
     })
     .await;
     let english = campaign.check("x").send().await;

@@ -138,7 +138,7 @@ async fn a_phone_may_be_typed_in_any_way() {
 #[tokio::test]
 async fn messages_are_in_the_language_of_the_request_and_the_campaigns_words() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.sw.insert(MessageKey::Entered, "Karibu chai!".to_owned());
+        config.messages.sw.insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
     })
     .await;
     campaign.submit(&phone(1), &campaign.code(1)).await;

@@ -63,7 +63,8 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
              protects you from using the wrong key: check which key the code chose."
         }
         ErrorCode::ConsentRequired => {
-            "`consent` must be the boolean `true`. The string `\"true\"`, `1` and `\"on\"` (what an HTML form sends) do not \
+            "Show the consumer `messages.consent_required` of the [campaign](/docs/endpoints/campaign) beside the box. If the \
+             box was ticked: `consent` must be the boolean `true`. The string `\"true\"`, `1` and `\"on\"` (what an HTML form sends) do not \
              count."
         }
         ErrorCode::IdempotencyKeyInvalid => {
@@ -83,8 +84,9 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
         }
         ErrorCode::PhoneInvalid => {
             "After spaces, dots, dashes and brackets are removed, the number must be `+255`, `255` or `0` and nine digits \
-             that start with 61 to 69 or 70 to 79. Landlines and foreign numbers are refused. Ask the consumer to correct \
-             it, and use a new Idempotency-Key for the corrected body."
+             that start with 61 to 69 or 70 to 79. Landlines and foreign numbers are refused. Show the consumer \
+             `messages.phone_invalid` of the [campaign](/docs/endpoints/campaign) beside the phone, also when \
+             `validation_failed` names `phone` because it is too short or too long, and use a new Idempotency-Key for the corrected body."
         }
         ErrorCode::ReceiptAlreadyAttached => {
             "Each receipt belongs to one submission. You get this when you send a receipt again under a new \

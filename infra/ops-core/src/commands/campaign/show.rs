@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use common::domain::campaign::{Campaign, CodePolicy};
-use common::domain::message::MessageKey;
+use common::domain::message::TextKey;
 use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
@@ -89,7 +89,7 @@ fn code_policy_word(policy: CodePolicy) -> &'static str {
 }
 
 /// The messages for which the campaign has its own text.
-fn messages_line(own: &BTreeMap<MessageKey, String>) -> String {
+fn messages_line(own: &BTreeMap<TextKey, String>) -> String {
     if own.is_empty() {
         return "the service's words".to_owned();
     }
