@@ -1,6 +1,8 @@
-"""Makes requests realistic: a fresh Idempotency-Key for each attempt, consumers' different addresses, and no
-SVC-Campaign header, which would name another campaign than the key's."""
+"""Makes requests realistic: a fresh Idempotency-Key for each attempt, consumers' different addresses, no control
+characters, which the description forbids in words, and no SVC-Campaign header, which would name another campaign than
+the key's."""
 import random
+import unicodedata
 import uuid
 
 import schemathesis
@@ -13,12 +15,24 @@ REFUSALS = {
 }
 
 
+def printable(value):
+    """The value without control characters, and without white space other than the ASCII space."""
+    if isinstance(value, dict):
+        return {name: printable(field) for name, field in value.items()}
+    if isinstance(value, list):
+        return [printable(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    return "".join(" " if c == " " else "0" if unicodedata.category(c)[0] in "CZ" else c for c in value)
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     generation = getattr(case.meta, "generation", None)
     if generation is not None and generation.mode == GenerationMode.NEGATIVE:
         # Leave invalid requests invalid.
         return
+    case.body = printable(case.body)
     for name in list(case.headers or {}):
         if name.lower() == "svc-campaign":
             del case.headers[name]

@@ -4,6 +4,7 @@ use common::http::schema::RequestId;
 use serde_json::{Map, Value, json};
 
 use crate::examples;
+use crate::replies::{Replies, open};
 use crate::schema::{integer, set, text, with_example};
 use crate::schemas;
 
@@ -14,7 +15,7 @@ const LIMITS_CHARS: usize = 200;
 /// The maximum wait of any limit, in seconds.
 const MAX_WAIT: u64 = 86_400;
 
-pub(crate) fn all() -> Map<String, Value> {
+pub(crate) fn all(replies: Replies) -> Map<String, Value> {
     let headers = [
         (
             "X-Request-Id",
@@ -54,7 +55,10 @@ pub(crate) fn all() -> Map<String, Value> {
         ("WWW-Authenticate", "Authentication scheme.", json!({ "type": "string", "const": "Bearer" })),
     ];
     let mut all = Map::new();
-    for (name, description, schema) in headers {
+    for (name, description, mut schema) in headers {
+        if replies == Replies::Open {
+            open(&mut schema);
+        }
         let header = json!({ "description": description, "schema": schema });
         if SOMETIMES.contains(&name) {
             all.insert(format!("{name}{WHEN_COUNTED}"), header.clone());

@@ -4,14 +4,14 @@
 //! - `schemas` generates objects from types; `requests` has the request objects, which the service has no types for;
 //! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
 //! - `info` has the introduction, `examples` the examples, `schema` the building blocks of hand-written schemas;
-//! - `bruno` makes a collection of requests.
+//! - `replies` leaves out of replies what would break generated clients later.
 
-mod bruno;
 mod endpoints;
 mod examples;
 mod headers;
 mod info;
 mod parameters;
+mod replies;
 mod requests;
 mod schema;
 mod schemas;
@@ -20,9 +20,11 @@ use reference::EXAMPLE_BASE_URL;
 use reference::ordered::description_text;
 use serde_json::{Value, json};
 
+pub use self::replies::Replies;
+
 /// The description with a placeholder base URL, which the reference replaces.
-pub fn describe() -> Value {
-    let schemas = schemas::all();
+pub fn describe(replies: Replies) -> Value {
+    let schemas = schemas::all(replies);
     let docs = format!("{EXAMPLE_BASE_URL}/docs");
     json!({
         "openapi": "3.1.0",
@@ -38,7 +40,7 @@ pub fn describe() -> Value {
         "paths": endpoints::paths(&docs),
         "components": {
             "schemas": schemas,
-            "headers": headers::all(),
+            "headers": headers::all(replies),
             "parameters": parameters::all(),
             "securitySchemes": {
                 "ApiKey": {
@@ -52,11 +54,10 @@ pub fn describe() -> Value {
     })
 }
 
-/// The repository files generated from the description: path relative to this crate's folder, and text.
-pub fn files() -> Vec<(String, String)> {
-    let description = describe();
-    let openapi = "../../functions/fallback/reference/openapi.json";
-    let mut files = vec![(openapi.to_owned(), description_text(&description))];
-    files.extend(bruno::files(&description));
-    files
+/// The repository file with the description, relative to this crate's folder.
+pub const FILE: &str = "../../functions/fallback/reference/openapi.json";
+
+/// The text of that file.
+pub fn published() -> String {
+    description_text(&describe(Replies::Open))
 }

@@ -1,7 +1,7 @@
-//! `cargo run -p description`: writes the generated files of the repository.
+//! `cargo run -p description`: writes the generated file of the repository.
 //!
 //! With the base URL of a deployment and a folder as arguments, it instead writes that deployment's description to the
-//! folder, as OpenAPI 3.1 and 3.0.
+//! folder.
 
 use std::io;
 use std::path::Path;
@@ -13,15 +13,12 @@ fn main() -> io::Result<()> {
     match arguments.as_slice() {
         [] => {
             let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-            description::files().iter().try_for_each(|(path, text)| std::fs::write(here.join(path), text))
+            std::fs::write(here.join(description::FILE), description::published())
         }
         [base_url, folder] => {
             let reference = Reference::new(&format!("{base_url}/docs"));
-            let files = ["openapi.json", "openapi-3.0.json"];
-            files.iter().try_for_each(|name| {
-                let file = reference.file(&format!("/{name}")).ok_or(io::ErrorKind::NotFound)?;
-                std::fs::write(Path::new(folder).join(name), file.body)
-            })
+            let file = reference.file("/openapi.json").ok_or(io::ErrorKind::NotFound)?;
+            std::fs::write(Path::new(folder).join("openapi.json"), file.body)
         }
         _ => Err(io::Error::other("usage: description [BASE_URL FOLDER]")),
     }

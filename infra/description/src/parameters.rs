@@ -103,7 +103,7 @@ fn anything() -> Value {
 }
 
 fn idempotency_key() -> Value {
-    with_example("0b6f3c1e-8d0a-4c56-9f3e-2a7d51c4e980", text(16, 128, "^[\\u0020-\\u007E]+$"))
+    with_example("0b6f3c1e-8d0a-4c56-9f3e-2a7d51c4e980", text(16, 128, "^[ -~]+$"))
 }
 
 fn parameter(place: &str, name: &str, description: &str, schema: Value) -> Value {

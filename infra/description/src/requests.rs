@@ -1,5 +1,6 @@
 //! The request objects. The service has no types of this shape: it reads a body field by field, to report every problem
-//! at once. A field that may be omitted may also be null; unknown fields are ignored.
+//! at once. A field that may be omitted may also be null; unknown fields are ignored. Patterns are such that every
+//! language's engine reads them alike; that a text has no control characters stands in words.
 
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
@@ -11,20 +12,12 @@ use schemars::JsonSchema;
 /// to 79, with spaces, dots, dashes and brackets anywhere.
 const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
                      [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
-/// Anything but control characters, which are allowed only as white space at both ends: that is stripped, line breaks
-/// included.
-const PRINTABLE: &str =
-    "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
 /// Text with something besides white space.
-const NOT_BLANK: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
-     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
-     [^\\u0000-\\u001F\\u007F-\\u009F]*$";
-/// Text of at least six characters after white space at both ends is stripped.
-const SIX_AT_LEAST: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
-     [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
-     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$";
-/// A code: white space is ignored everywhere, and something besides spaces and dashes is required.
-const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
+const NOT_BLANK: &str = "\\S";
+/// Text of at least six characters that neither begins nor ends with white space.
+const SIX_AT_LEAST: &str = "^\\S.{4,}\\S$";
+/// A code has something besides spaces and dashes.
+const CODE: &str = "[A-Za-z0-9]";
 /// With or without seconds.
 const TIME_OF_DAY: &str = "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$";
 
@@ -63,7 +56,7 @@ pub(crate) struct SubmissionRequest {
     #[schemars(length(min = 1, max = 40), regex(pattern = NOT_BLANK))]
     consent_version: Option<String>,
     /// Consumer's region. Stored, never judged.
-    #[schemars(length(max = 80), regex(pattern = PRINTABLE))]
+    #[schemars(length(max = 80))]
     region: Option<String>,
     /// Id of a receipt. Required if the campaign's `capabilities.receipt_required` is true.
     receipt_id: Option<Uuid>,
@@ -78,14 +71,14 @@ struct Claimed {
     #[schemars(length(max = 40))]
     items: Option<Vec<ClaimedItem>>,
     /// Name of the shop.
-    #[schemars(length(max = 120), regex(pattern = PRINTABLE))]
+    #[schemars(length(max = 120))]
     branch: Option<String>,
 }
 
 /// One product of a claimed purchase.
 #[derive(JsonSchema)]
 struct ClaimedItem {
-    /// Key of a product of the campaign.
+    /// Key of a product of the campaign. Any other text is taken too, and marked for your operator.
     #[schemars(length(min = 1, max = 64), regex(pattern = NOT_BLANK))]
     key: String,
     /// Quantity.
@@ -112,7 +105,7 @@ pub(crate) struct PhotoReceiptRequest {
     #[schemars(range(min = 1, max = MAX_BYTES))]
     size_bytes: u64,
     /// Text of the receipt's QR code, if your page read it. Used only to look the receipt up with the tax authority.
-    #[schemars(length(max = 400), regex(pattern = PRINTABLE))]
+    #[schemars(length(max = 400))]
     qr_payload: Option<String>,
 }
 

@@ -11,6 +11,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
+use crate::replies::{Replies, open_schemas};
 use crate::requests::{
     CodeCheckRequest, LookupRequest, PhotoReceiptRequest, SubmissionRequest, TypedReceiptRequest,
 };
@@ -22,9 +23,13 @@ const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 /// Describes types either as they are deserialized or as they are serialized.
 type Contract = fn(SchemaSettings) -> SchemaSettings;
 
-pub(crate) fn all() -> Map<String, Value> {
+pub(crate) fn all(detail: Replies) -> Map<String, Value> {
     let mut schemas = requests();
-    schemas.extend(replies());
+    let mut answered = replies();
+    if detail == Replies::Open {
+        open_schemas(&mut answered, &schemas);
+    }
+    schemas.extend(answered);
     // The names of their values need no explanation.
     for name in ["ErrorCode", "PhotoType"] {
         schemas
@@ -42,7 +47,8 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
 }
 
 fn replies() -> Map<String, Value> {
-    let mut generator = generator(SchemaSettings::for_serialize);
+    let settings = settings(SchemaSettings::for_serialize);
+    let mut generator = settings.with_transform(RecursiveTransform(printable)).into_generator();
     generator.subschema_for::<CampaignObject<'_>>();
     generator.subschema_for::<PrecheckObject<'_>>();
     generator.subschema_for::<SubmissionObject<'_>>();
@@ -54,7 +60,7 @@ fn replies() -> Map<String, Value> {
 
 fn requests() -> Map<String, Value> {
     let definitions = |contract: Contract| {
-        let mut generator = generator(contract);
+        let mut generator = settings(contract).into_generator();
         generator.subschema_for::<CodeCheckRequest>();
         generator.subschema_for::<SubmissionRequest>();
         generator.subschema_for::<LookupRequest>();
@@ -89,11 +95,11 @@ fn receipt_request() -> Value {
     })
 }
 
-fn generator(contract: Contract) -> SchemaGenerator {
+fn settings(contract: Contract) -> SchemaSettings {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
     });
-    contract(settings).with_transform(RecursiveTransform(complete)).into_generator()
+    contract(settings).with_transform(RecursiveTransform(complete))
 }
 
 /// Adds what Rust types imply: limits, and the order of fields.
@@ -116,16 +122,25 @@ fn complete(schema: &mut Schema) {
         // OpenAPI has no other integer formats.
         schema.insert("format".to_owned(), json!("int64"));
     }
-    let is_free = ["const", "enum", "format"].iter().all(|word| schema.get(*word).is_none());
-    if is_free && has_type(schema, "string") {
+    if is_free_text(schema) {
         default(schema, "minLength", 0);
-        default(schema, "pattern", WORDS);
     }
     // JSON objects have no order; for requests, it is the order in which fields are checked.
     if let (Some(_), Some(required)) = (schema.get("properties"), schema.get("required")) {
         let order = required.clone();
         default(schema, "x-order", order);
     }
+}
+
+/// Replies have no control characters.
+fn printable(schema: &mut Schema) {
+    if is_free_text(schema) {
+        default(schema, "pattern", WORDS);
+    }
+}
+
+fn is_free_text(schema: &Schema) -> bool {
+    has_type(schema, "string") && ["const", "enum", "format"].iter().all(|word| schema.get(*word).is_none())
 }
 
 fn has_type(schema: &Schema, name: &str) -> bool {

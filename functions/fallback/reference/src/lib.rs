@@ -1,12 +1,10 @@
 //! The published contract of the API: one OpenAPI description, and the pages made from it.
 //!
 //! - [`openapi`] is the description, `openapi.json`, which `infra/description` generates from the service's types;
-//! - [`openapi_3_0()`] converts it for older generators;
 //! - [`ordered`] writes JSON with its members in reading order;
 //! - `pages` makes the reference pages from it and from [`tables`];
 //! - [`Reference`] has all files that a deployment serves, each rendered on first use.
 
-mod openapi_3_0;
 pub mod ordered;
 mod pages;
 pub mod tables;
@@ -16,9 +14,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-
-pub use openapi_3_0::openapi_3_0;
-pub use pages::{at, text_of};
 
 /// Placeholder for the base URL of a deployment.
 pub const EXAMPLE_BASE_URL: &str = "https://api.example.com";
@@ -60,7 +55,6 @@ pub struct File {
 #[derive(Clone, Copy)]
 enum FileKind {
     Openapi,
-    Openapi3_0,
     Page(&'static pages::Page),
     Markdown(&'static pages::Page),
     Style,
@@ -72,9 +66,8 @@ enum FileKind {
 }
 
 /// Files other than pages.
-const FILES: [(&str, FileKind); 8] = [
+const FILES: [(&str, FileKind); 7] = [
     ("/openapi.json", FileKind::Openapi),
-    ("/openapi-3.0.json", FileKind::Openapi3_0),
     ("/docs/style.css", FileKind::Style),
     ("/docs/script.js", FileKind::Script),
     ("/docs/search.json", FileKind::SearchIndex),
@@ -120,9 +113,6 @@ impl Reference {
         let source = self.source();
         match known {
             FileKind::Openapi => File::new(JSON, ordered::description_text(source.description)),
-            FileKind::Openapi3_0 => {
-                File::new(JSON, ordered::description_text(&openapi_3_0(source.description)))
-            }
             FileKind::Page(page) => File::page(page.html(&source)),
             FileKind::Markdown(page) => File::new(MARKDOWN, page.markdown(&source)),
             FileKind::Style => File::new("text/css; charset=utf-8", pages::STYLE.to_owned()),

@@ -17,7 +17,8 @@ pub(super) fn all(source: &Source<'_>) -> Document {
     };
     Document {
         title: "Endpoints".to_owned(),
-        lead: "Every call carries `Authorization: Bearer <API_KEY>` from your server, never from a browser.".to_owned(),
+        lead: "Every call carries `Authorization: Bearer <API_KEY>` from your server, never from a browser."
+            .to_owned(),
         blocks: vec![
             Block::Table(Grid {
                 id: None,
@@ -25,11 +26,7 @@ pub(super) fn all(source: &Source<'_>) -> Document {
                 head: vec!["Endpoint".to_owned(), "Call".to_owned()],
                 rows: endpoints(source).map(row).collect(),
             }),
-            Block::Paragraph(
-                "Import them: [OpenAPI 3.1](/openapi.json), [OpenAPI 3.0](/openapi-3.0.json) for older tools, or the \
-                 Bruno collection that comes with the service's source."
-                    .to_owned(),
-            ),
+            Block::Paragraph("Import them into your tools: [OpenAPI 3.1](/openapi.json).".to_owned()),
             Block::section("common", "Common headers and parameters"),
             Block::Paragraph("Every endpoint accepts these.".to_owned()),
             common_parameters(source),

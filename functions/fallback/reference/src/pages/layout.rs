@@ -77,7 +77,7 @@ pub(super) fn around(path: &str, document: &Document) -> Markup {
                     footer {
                         @if !path.is_empty() { a href={ (path) ".md" } { "This page as Markdown" } " · " }
                         a href="/llms.txt" { "llms.txt" } " · " a href="/openapi.json" { "OpenAPI 3.1" } " · "
-                        a href="/openapi-3.0.json" { "OpenAPI 3.0" } " · " a href="#content" { "Back to top" }
+                        a href="#content" { "Back to top" }
                     }
                 }
             }

@@ -60,13 +60,18 @@ fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
             id: Some(name.to_owned()),
             label: format!("Values of {name}"),
             head: vec!["Value".to_owned(), "Meaning".to_owned()],
-            rows: texts(at(schema, &["enum"])).map(row).collect(),
+            rows: values(schema).map(row).collect(),
         }));
     } else {
-        let values: Vec<String> = texts(at(schema, &["enum"])).map(|value| format!("`{value}`")).collect();
+        let values: Vec<String> = values(schema).map(|value| format!("`{value}`")).collect();
         blocks.push(Block::Paragraph(values.join(", ")));
     }
     blocks
+}
+
+/// The values of an enum: all that a request may have, or those that a reply has so far.
+fn values(schema: &Value) -> impl Iterator<Item = &str> {
+    texts(at(schema, &["enum"])).chain(texts(at(schema, &["x-known-values"])))
 }
 
 /// The writer of an object: caller or service. Replies do not mark fields as required, since they always have them.
@@ -108,6 +113,10 @@ pub(super) fn kind(schema: &Value) -> String {
     }
     if let Some(value) = schema.get("const") {
         return format!("`{value}`");
+    }
+    let known: Vec<String> = values(schema).map(|value| format!("`{value}`")).collect();
+    if !known.is_empty() {
+        return known.join(", ");
     }
     let types: Vec<&str> = texts(at(schema, &["type"]))
         .chain([text_of(schema, "type")])
