@@ -2,16 +2,20 @@
 
 usage: samples.py BASE FOLDER    (KEY_OF_CODES and KEY_OF_RECEIPTS are test keys of campaigns with codes and with receipts)
 """
+import http.cookiejar
 import http.server
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 
 base, folder = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -39,7 +43,7 @@ def run(name, language, text, key, **env):
     file.write_text(text + "\n")
     shell = [] if language != "sh" else ["-e"]
     done = subprocess.run([interpreter, *shell, file.name], cwd=folder, text=True, capture_output=True, timeout=120,
-                          env={**os.environ, "BASE": base, "KEY": key, **env})
+                          env={**os.environ, "CURL_HOME": str(folder), "BASE": base, "KEY": key, **env})
     if done.returncode != 0 or done.stderr:
         sys.exit(f"{name} failed ({done.returncode}):\n{text}\n{done.stdout}\n{done.stderr}")
     assert not done.stdout or done.stdout.endswith("\n"), f"{name} ends without a newline: {done.stdout}"
@@ -48,6 +52,8 @@ def run(name, language, text, key, **env):
 
 codes, receipts = os.environ["KEY_OF_CODES"], os.environ["KEY_OF_RECEIPTS"]
 folder.mkdir(parents=True, exist_ok=True)
+# A reader's terminal shows no progress of curl, and a prompt after the reply.
+(folder / ".curlrc").write_text('silent\nshow-error\nwrite-out = "\\n"\n')
 ran = 0
 
 for caption, language, text in blocks("/docs/idempotency"):
@@ -107,6 +113,77 @@ for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.
     assert done.returncode == 1 and "key_unknown" in told and "svc_test" not in told, told
     assert len(told.splitlines()) == 1, told
     ran += 1
+
+
+def walk_through_form(command, name):
+    """Runs the page with the entry form, and fills it in as a consumer would."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}/"
+    log = (folder / f"{name}.log").open("w+")
+    server = subprocess.Popen([part.replace("8000", str(port)) for part in command], cwd=folder, stdout=log, stderr=log,
+                              env={**os.environ, "BASE": base, "KEY": codes, "PORT": str(port)})
+
+    def consumer():
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+        browser.addheaders = [("Accept-Language", "sw-TZ,sw;q=0.9")]
+        return lambda path="", **form: browser.open(address + path, urllib.parse.urlencode(form).encode() if form else None).read().decode()
+
+    def reference(page):
+        found = re.search(r"<p>Namba ya kumbukumbu: (\S+)", page)
+        assert found, page
+        return found[1]
+
+    try:
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                assert server.poll() is None
+                time.sleep(0.1)
+        open_page = consumer()
+        assert "Namba ya simu" in open_page() and "-error" not in open_page()
+        typed = {"phone": "0712", "code": "TEST-0-VALID.form", "consent": "on"}
+        for phone in ("0712", "+254 712 345 678", "\"><b>"):
+            page = open_page(**{**typed, "phone": phone})
+            assert re.findall(r'id="(\w+)-error">([^<]+)', page) == [("phone", "Namba ya simu si sahihi. Weka namba ya Tanzania, kwa mfano 0712 345 678.")], page
+            assert "TEST-0-VALID.form" in page and "<b>" not in page, page
+        typed["phone"] = "0757 345 678"
+        assert re.findall(r'id="(\w+)-error"', open_page(phone="", code="", consent="on")) == ["phone", "code"]
+        assert re.findall(r'id="(\w+)-error"', open_page(phone=typed["phone"], code=typed["code"])) == ["consent"]
+        entered = open_page(**typed)
+        assert "Umeingia" in entered, entered
+        assert {reference(open_page(**typed)), reference(open_page())} == {reference(entered)}, "a second click enters again"
+        assert "Namba ya simu" in open_page("?again=")
+        # Others' codes are decided late, or never.
+        open_page = consumer()
+        assert 'http-equiv="refresh"' in open_page(phone="0758 345 678", code="TEST-0-CHECKING.form", consent="on")
+        open_page = consumer()
+        page = open_page(phone="0759 345 678", code="TEST-0-SLOW.form", consent="on")
+        late = reference(page)
+        for _ in range(60):
+            if 'http-equiv="refresh"' not in page:
+                break
+            time.sleep(0.5)
+            page = open_page()
+        assert "Umeingia" in page and reference(page) == late, page
+    except Exception:
+        log.seek(0)
+        print(f"{name}:\n{log.read()}", file=sys.stderr)
+        raise
+    finally:
+        server.terminate()
+        server.wait()
+        log.close()
+
+
+for caption, language, text in blocks("/docs/entry-form"):
+    name, command = re.match(r"`(\S+)`: run `(.+)`", caption).groups()
+    if shutil.which(interpreters[language]) is not None:
+        (folder / name).write_text(text + "\n")
+        walk_through_form(command.split(), name)
+        ran += 1
 
 
 class Flaky(http.server.BaseHTTPRequestHandler):

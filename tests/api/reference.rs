@@ -7,8 +7,9 @@ use service_tests::campaign::TestCampaign;
 use service_tests::http::{Reply, request};
 use service_tests::service::Service;
 
-const PAGES: [&str; 19] = [
+const PAGES: [&str; 20] = [
     "/docs",
+    "/docs/entry-form",
     "/docs/conventions",
     "/docs/idempotency",
     "/docs/polling",
@@ -36,18 +37,13 @@ async fn get(path: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn the_description_is_served_in_both_forms_and_names_this_deployment() {
-    for (path, version) in [("/openapi.json", "3.1.0"), ("/openapi-3.0.json", "3.0.3")] {
-        let description = get(path).await.json();
-        assert_eq!(description["openapi"], version);
-        assert_eq!(description["servers"][0]["url"], *Service::shared().base_url);
-        for route in ROUTES {
-            assert!(
-                description["paths"][route.path][route.method.to_lowercase()].is_object(),
-                "{}",
-                route.path
-            );
-        }
+async fn description_names_this_deployment() {
+    let description = get("/openapi.json").await.json();
+    assert_eq!(description["openapi"], "3.1.0");
+    assert_eq!(description["servers"][0]["url"], *Service::shared().base_url);
+    for route in ROUTES {
+        let endpoint = &description["paths"][route.path][route.method.to_lowercase()];
+        assert!(endpoint.is_object(), "{}", route.path);
     }
 }
 
@@ -123,6 +119,19 @@ async fn every_place_that_the_search_knows_is_there() {
     ] {
         assert!(places.iter().any(|place| place[0] == word), "{word}");
     }
+}
+
+#[tokio::test]
+async fn curl_begins_with_the_call() {
+    let mut looked_at = 0;
+    for path in PAGES {
+        let page = get(&format!("{path}.md")).await.text;
+        for line in page.lines().filter(|line| line.starts_with("curl ")) {
+            assert!(line.len() <= 90 && !line.contains("--"), "{path}: {line}");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 12, "{looked_at}");
 }
 
 #[tokio::test]
@@ -276,7 +285,7 @@ async fn what_a_page_tells_of_headers_its_commands_show() {
     let entering: Vec<_> =
         samples(&page).into_iter().filter(|sample| sample.contains("Idempotency-Key: first")).collect();
     assert!(page.contains("Idempotent-Replayed: true") && entering.len() == 1);
-    assert!(entering.iter().all(|command| command.starts_with("curl -sS -i ")), "{entering:?}");
+    assert!(entering.iter().all(|command| command.starts_with("curl -i ")), "{entering:?}");
     let keys = ["first-of-the-overview", "second-of-the-overview"];
     let readme = include_str!("../../README.md");
     assert!(

@@ -52,6 +52,7 @@ const GROUPS: [(&str, &[Page]); 4] = [
         "Guides",
         &[
             prose("/docs", "Get started", include_str!("prose/overview.md")),
+            prose("/docs/entry-form", "A whole entry form", include_str!("prose/entry-form.md")),
             prose("/docs/conventions", "Conventions", include_str!("prose/conventions.md")),
             prose("/docs/idempotency", "Idempotency and retries", include_str!("prose/idempotency.md")),
             prose("/docs/polling", "Polling", include_str!("prose/polling.md")),
@@ -153,9 +154,7 @@ pub(crate) fn llms_txt(source: &Source<'_>) -> String {
             text.push_str(&format!("- [{}]({base}{}.md): {lead}\n", page.name, page.path));
         }
     }
-    text.push_str(&format!(
-        "\n## API description\n\n- [OpenAPI 3.1]({base}/openapi.json)\n- [OpenAPI 3.0]({base}/openapi-3.0.json)\n"
-    ));
+    text.push_str(&format!("\n## API description\n\n- [OpenAPI 3.1]({base}/openapi.json)\n"));
     text
 }
 
@@ -166,6 +165,7 @@ fn include(source: &Source<'_>, name: &str) -> Vec<Block> {
     match name {
         "clients" => vec![samples::clients()],
         "enter" => vec![samples::enter()],
+        "forms" => vec![samples::forms()],
         "common-parameters" => vec![endpoints::common_parameters(source)],
         "rate-limit-headers" => endpoints::headers(source, &["RateLimit-Policy", "RateLimit", "Retry-After"]),
         "entered" => vec![samples_of_entered(source)],
@@ -217,12 +217,12 @@ impl Source<'_> {
 }
 
 /// A nested member; null if it is missing.
-pub fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
+pub(crate) fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     names.iter().try_fold(value, |value, name| value.get(name)).unwrap_or(&Value::Null)
 }
 
 /// A string member; empty if it is missing.
-pub fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -64,6 +64,21 @@ const ENTER: [SampleFile; 4] = [
     },
 ];
 
+const FORMS: [SampleFile; 2] = [
+    SampleFile {
+        name: "form.mjs",
+        language: Language::JavaScript,
+        text: include_str!("samples/form.mjs"),
+        run: "node form.mjs",
+    },
+    SampleFile {
+        name: "form.php",
+        language: Language::Php,
+        text: include_str!("samples/form.php"),
+        run: "php -S 127.0.0.1:8000 form.php",
+    },
+];
+
 /// The client in each language.
 pub(super) fn clients() -> Block {
     choice(&CLIENTS)
@@ -72,6 +87,11 @@ pub(super) fn clients() -> Block {
 /// A complete entry in each language.
 pub(super) fn enter() -> Block {
     choice(&ENTER)
+}
+
+/// A page with an entry form, in languages of servers.
+pub(super) fn forms() -> Block {
+    choice(&FORMS)
 }
 
 fn choice(files: &[SampleFile]) -> Block {
@@ -88,8 +108,7 @@ fn choice(files: &[SampleFile]) -> Block {
 /// A call with its body, in each language.
 pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, schema: &Value) -> Block {
     let body = body.map(|body| ordered::value(source.description, body, schema));
-    let call =
-        SampleCall { source, route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
+    let call = SampleCall { route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
     let sample = |language, text| Sample { caption: String::new(), language, text };
     Block::Choice(vec![
         sample(Language::Shell, call.curl()),
@@ -100,7 +119,6 @@ pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, sch
 }
 
 struct SampleCall<'a> {
-    source: &'a Source<'a>,
     route: &'a Route,
     body: Option<&'a str>,
     /// True if the call needs an Idempotency-Key.
@@ -109,11 +127,9 @@ struct SampleCall<'a> {
 
 impl SampleCall<'_> {
     fn curl(&self) -> String {
-        let url = format!("{}{}", self.source.base_url, self.route.path.replace("{id}", "$ID"));
+        let path = self.route.path.replace("{id}", "$ID");
         let method = if self.route.method == "POST" && self.body.is_none() { " -X POST" } else { "" };
-        let mut command = format!(
-            "curl -sS{method} --max-time 25 --retry 4 --retry-max-time 60 -w '\\n' \"{url}\" \\\n  -H \"Authorization: Bearer $KEY\""
-        );
+        let mut command = format!("curl{method} \"$BASE{path}\" \\\n  -H \"Authorization: Bearer $KEY\"");
         if self.keyed {
             command.push_str(" \\\n  -H \"Idempotency-Key: attempt-$(date +%s)-$RANDOM\"");
         }

@@ -1,7 +1,30 @@
-<?php
+<?php // PHP 8 with the curl extension
 const MAX_ATTEMPTS = 5;
 const TIMEOUT_S = 25; // longer than the service takes at most
 const MAX_WAIT_S = 30;
+
+/** An error of the API. `status` is 0 if there was no reply, and `code` is empty unless the service itself replied. */
+class ApiError extends RuntimeException
+{
+    public $code = '';
+    public int $status;
+    public array $errors; // every field at fault
+    public ?string $field;
+    public ?string $requestId;
+
+    public function __construct(int $status, string $text)
+    {
+        $error = json_decode($text, true)['error'] ?? [];
+        $told = isset($error['code']) ? "{$error['code']}: {$error['message']}" : $text;
+        parent::__construct(($status ?: 'No reply') . ": $told");
+        $this->status = $status;
+        $this->code = $error['code'] ?? '';
+        $own = isset($error['field']) ? [['field' => $error['field'], 'message' => $error['message']]] : [];
+        $this->errors = $error['errors'] ?? $own;
+        $this->field = $error['field'] ?? $this->errors[0]['field'] ?? null;
+        $this->requestId = $error['request_id'] ?? null;
+    }
+}
 
 /** Calls the API. Sends the same request again after a failed connection, 409, 429 and 5xx. */
 function call(string $method, string $path, ?array $body = null, array $headers = []): array
@@ -19,7 +42,7 @@ function call(string $method, string $path, ?array $body = null, array $headers 
         $backoff = 0.5 * 2 ** $attempt * random_int(50, 100) / 100;
         $wait = max($retryAfter, $backoff);
         if (!$canRetry || $attempt === MAX_ATTEMPTS || $wait > MAX_WAIT_S) {
-            throw new RuntimeException("$method $path: " . ($status ?: 'no reply') . ": $text");
+            throw new ApiError($status, $text);
         }
         usleep((int) ($wait * 1_000_000));
     }

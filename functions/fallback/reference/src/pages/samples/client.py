@@ -11,6 +11,24 @@ TIMEOUT_S = 25  # longer than the service takes at most
 MAX_WAIT_S = 30
 
 
+class ApiError(Exception):
+    """An error of the API. `status` is 0 if there was no reply, and `code` is empty unless the service itself replied."""
+
+    def __init__(self, status, text):
+        try:
+            error = json.loads(text)["error"]
+        except (ValueError, LookupError, TypeError):
+            error = {}
+        told = f"{error['code']}: {error['message']}" if error else text
+        super().__init__(f"{status or 'No reply'}: {told}")
+        self.status = status
+        self.code = error.get("code", "")
+        own = [{"field": error["field"], "message": error["message"]}] if "field" in error else []
+        self.errors = error.get("errors", own)  # every field at fault
+        self.field = error.get("field", self.errors[0]["field"] if self.errors else None)
+        self.request_id = error.get("request_id")
+
+
 def call(method, path, body=None, headers={}):
     """Calls the API. Sends the same request again after a failed connection, 409, 429 and 5xx."""
     data = None if body is None else json.dumps(body).encode()
@@ -25,7 +43,7 @@ def call(method, path, body=None, headers={}):
         backoff = 0.5 * 2**attempt * random.uniform(0.5, 1)
         wait = max(retry_after, backoff)
         if not can_retry or attempt == MAX_ATTEMPTS or wait > MAX_WAIT_S:
-            raise RuntimeError(f"{method} {path}: {status or 'no reply'}: {text}")
+            raise ApiError(status, text)
         time.sleep(wait)
         attempt += 1
 

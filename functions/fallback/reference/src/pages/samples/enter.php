@@ -11,7 +11,7 @@ try {
         $submission = call('GET', "/api/v1/submissions/{$submission['id']}");
     }
     echo $submission['message_key'], ' - ', $submission['message'], "\n";
-} catch (RuntimeException $error) {
+} catch (ApiError $error) {
     fwrite(STDERR, $error->getMessage() . "\n");
     exit(1);
 }

@@ -2,7 +2,7 @@ import sys
 import time
 import uuid
 
-from client import call
+from client import ApiError, call
 
 # One key for each attempt. Store it with the attempt, so that you can send it again after a crash.
 attempt = str(uuid.uuid4())
@@ -15,5 +15,5 @@ try:
         time.sleep(submission["poll_after_seconds"])
         submission = call("GET", f"/api/v1/submissions/{submission['id']}")
     print(submission["message_key"], "-", submission["message"])
-except RuntimeError as error:
+except ApiError as error:
     sys.exit(str(error))

@@ -1,4 +1,4 @@
-curl -sS --max-time 25 --retry 4 --retry-max-time 60 -w '\n' "$BASE/api/v1/submissions" \
+curl "$BASE/api/v1/submissions" \
   -H "Authorization: Bearer $KEY" \
   -H 'Content-Type: application/json' \
   -H 'Idempotency-Key: third-of-the-overview' \
