@@ -378,11 +378,34 @@ fn every_alarm_has_its_section_in_the_runbook() {
         .flat_map(|file| text_of(&format!("infra/{file}")).lines().map(str::to_owned).collect::<Vec<_>>())
         .filter(|line| line.contains("AlarmDescription:") || line.contains("# See "))
         .map(|line| {
-            line.split_once("infra/runbook.md#").expect("an alarm names its section").1.trim().to_owned()
+            let link = line.split_once("See ${RunbookUrl}#").or(line.split_once("# See infra/runbook.md#"));
+            link.expect("an alarm links to its section").1.trim_end_matches('"').to_owned()
         })
         .collect();
     let runbook = text_of("infra/runbook.md");
     let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
     let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
     assert_eq!(named, sections);
+}
+
+#[test]
+fn runbook_says_which_alarms_wake_people_up() {
+    let files =
+        ["template", "function", "campaign"].map(|file| text_of(&format!("infra/monitoring/{file}.yaml")));
+    let names =
+        files.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once("AlarmName: !Sub "));
+    let names: BTreeSet<_> = names
+        .map(|(_, name)| {
+            let name = name.replace("${Service}-", "").replace("${Function}", "FUNCTION");
+            format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
+        })
+        .collect();
+    let runbook = text_of("infra/runbook.md");
+    assert!(runbook.starts_with("# Runbook\n\nYou have time"));
+    let rows: Vec<&str> = runbook.lines().filter(|line| line.starts_with("| `")).collect();
+    for name in &names {
+        let row: Vec<_> = rows.iter().filter(|row| row.contains(name.as_str())).collect();
+        assert_eq!(row.len(), 1, "{name}");
+        assert!(["| wake up |", "| tomorrow |"].iter().any(|when| row[0].contains(when)), "{}", row[0]);
+    }
 }
