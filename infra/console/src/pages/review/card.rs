@@ -233,10 +233,10 @@ fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
     let claimed =
         item.submission.claimed.as_ref().filter(|claimed| !claimed.items.is_empty()).map(|claimed| {
             let name = |key: &str| {
-                products
-                    .iter()
-                    .find(|product| product.key == key)
-                    .map_or_else(|| key.to_owned(), |product| product.name.clone())
+                products.iter().find(|product| product.key == key).map_or_else(
+                    || format!("{key} (no product of the campaign)"),
+                    |product| product.name.clone(),
+                )
             };
             let mut words: Vec<_> =
                 claimed.items.iter().map(|item| format!("{} x {}", item.qty, name(&item.key))).collect();
