@@ -58,3 +58,17 @@ for (const colorScheme of ['light', 'dark']) {
     });
   }
 }
+
+test('the search shows the words that it found', { timeout: 120_000 }, async () => {
+  const visit = await Visit.begin({ ...stage, stack, path: '/docs#enter', colorScheme: 'light' });
+  const { page } = visit;
+  const behaviour = await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior);
+  assert.equal(behaviour, 'auto', 'a page that is opened at a place stands still at once');
+  for (const word of ['webhook', 'already']) {
+    await page.fill('#search', word);
+    await page.waitForSelector('#results li[data-url]');
+    const shown = (typed) => [...document.querySelectorAll('#results li')].every((item) => item.textContent.toLowerCase().includes(typed));
+    await page.waitForFunction(shown, word);
+  }
+  await visit.end();
+});

@@ -135,6 +135,23 @@ async fn curl_begins_with_the_call() {
 }
 
 #[tokio::test]
+async fn reserved_errors_stand_last() {
+    let page = get("/docs/errors.md").await.text;
+    let codes = page.lines().filter_map(|line| line.strip_prefix("## `")?.split('`').next());
+    let codes: Vec<&str> = codes.collect();
+    assert!(codes.ends_with(&["session_expired", "campaign_not_assigned"]), "{codes:?}");
+    assert!(codes.len() > 20, "{codes:?}");
+}
+
+#[tokio::test]
+async fn changes_have_dates() {
+    let page = get("/docs/changes.md").await.text;
+    let titles: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+    let undated: Vec<_> = titles.iter().filter(|title| !title.contains(" 2026")).collect();
+    assert_eq!(undated.len(), 1, "only the rules have none: {undated:?}");
+}
+
+#[tokio::test]
 async fn no_id_stands_on_a_page_twice() {
     for path in PAGES {
         let page = get(path).await.text;

@@ -19,7 +19,7 @@ pub struct SubmissionObject<'a> {
     /// Submission id, a random UUID.
     #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
     id: String,
-    /// Short reference that the consumer can quote.
+    /// Short reference that the consumer can quote: four characters, a dash, four characters; digits and capitals.
     #[cfg_attr(feature = "schema", schemars(with = "Reference"))]
     #[serde(rename = "ref")]
     reference: String,
@@ -91,7 +91,7 @@ struct ReceiptRecordObject<'a> {
     /// Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Day>"))]
     date: Option<&'a str>,
-    /// Key of the participating shop, or null.
+    /// Key of the participating shop, or null. Its name is in `receipt.branches` of the campaign.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Key>"))]
     branch: Option<&'a str>,
     /// Qualifying items as text, or null.

@@ -12,7 +12,10 @@ use super::{Source, at, members, text_of, texts};
 use crate::EXAMPLE_BASE_URL;
 
 pub(super) fn page(source: &Source<'_>) -> Document {
-    let mut blocks: Vec<Block> = ErrorCode::ALL.iter().flat_map(|code| section(source, *code)).collect();
+    let mut codes = ErrorCode::ALL.to_vec();
+    // Reserved ones last.
+    codes.sort_by_key(|code| !is_returned(source, *code));
+    let mut blocks: Vec<Block> = codes.into_iter().flat_map(|code| section(source, code)).collect();
     blocks.extend(of_page(source, "/docs/errors"));
     Document {
         title: "Errors".to_owned(),
@@ -22,6 +25,12 @@ pub(super) fn page(source: &Source<'_>) -> Document {
             .to_owned(),
         blocks,
     }
+}
+
+fn is_returned(source: &Source<'_>, code: ErrorCode) -> bool {
+    let endpoints = members(source.part("/paths")).flat_map(|(_, methods)| members(methods));
+    let mut replies = endpoints.flat_map(|(_, endpoint)| members(at(endpoint, &["responses"])));
+    replies.any(|(_, reply)| texts(at(reply, &["x-error-codes"])).any(|listed| listed == code.as_str()))
 }
 
 fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {

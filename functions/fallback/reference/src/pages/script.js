@@ -12,6 +12,13 @@ for (const caption of document.querySelectorAll("figure.sample > figcaption")) {
   caption.append(button);
 }
 
+// Smooth inside a page only: a page that is opened at a place stands still at once.
+addEventListener("click", ({ target }) => {
+  if (!target.closest?.('a[href^="#"]')) return;
+  document.documentElement.classList.add("smooth");
+  addEventListener("scrollend", () => document.documentElement.classList.remove("smooth"), { once: true });
+});
+
 const choose = (language) => {
   for (const radio of document.querySelectorAll(`.choice > input[value="${language}"]`)) radio.checked = true;
 };
@@ -47,6 +54,16 @@ const find = (all, words) => {
   return found.sort((a, b) => b.score - a.score).slice(0, 8);
 };
 
+/** At most 90 characters: whole words, the first that was found among them. */
+const snippet = (text, words) => {
+  const lower = text.toLowerCase();
+  const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const at = found.length ? Math.min(...found) : 0;
+  const start = at < 60 ? 0 : text.lastIndexOf(" ", at - 30) + 1;
+  if (text.length - start <= 90) return (start ? "… " : "") + text.slice(start);
+  return `${start ? "… " : ""}${text.slice(start, text.lastIndexOf(" ", start + 90))} …`;
+};
+
 const select = (index) => {
   selected = index;
   [...list.children].forEach((item, at) => item.setAttribute("aria-selected", at === index));
@@ -78,7 +95,7 @@ const show = async () => {
     const name = document.createElement("b");
     name.textContent = title;
     const rest = document.createElement("span");
-    rest.textContent = `${page} · ${text.slice(0, 90)}`;
+    rest.textContent = `${page} · ${snippet(text, words)}`;
     item.append(name, rest);
     return item;
   }));

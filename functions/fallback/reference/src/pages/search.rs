@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::document::{Block, Document, Field, Grid};
 use super::inline::plain;
 
-/// Maximum text of a place that is searched and shown.
+/// Maximum text of a place that is searched and shown in parts.
 const MAX_TEXT_CHARS: usize = 240;
 
 struct Place {
@@ -21,10 +21,16 @@ pub(super) fn entries(path: &str, document: &Document) -> Vec<Value> {
     collect(&document.blocks, &mut places);
     let entry = |place: Place| {
         let url = if place.anchor.is_empty() { path.to_owned() } else { format!("{path}#{}", place.anchor) };
-        let text: String = place.text.trim().chars().take(MAX_TEXT_CHARS).collect();
-        json!([place.title, document.title, url, text])
+        json!([place.title, document.title, url, shortened(place.text.trim())])
     };
     places.into_iter().map(entry).collect()
+}
+
+/// The text up to the last whole word that fits.
+fn shortened(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) else { return text.to_owned() };
+    let start = text.get(..end).unwrap_or_default();
+    format!("{} …", start.rsplit_once(' ').map_or(start, |(words, _)| words))
 }
 
 fn collect(blocks: &[Block], places: &mut Vec<Place>) {
@@ -78,5 +84,18 @@ fn add(places: &mut [Place], text: &str) {
     if let Some(place) = places.last_mut() {
         place.text.push_str(&plain(text));
         place.text.push(' ');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_end_at_a_word() {
+        assert_eq!(shortened("one two"), "one two");
+        let text = "seven77 ".repeat(40);
+        let short = shortened(&text);
+        assert!(short.ends_with("seven77 …") && short.chars().count() <= MAX_TEXT_CHARS + 2, "{short}");
     }
 }
