@@ -4,12 +4,7 @@
 #[expect(clippy::expect_used, clippy::indexing_slicing, reason = "the sample is always the same")]
 #[path = "../tests/draw/forgeries.rs"]
 mod forgeries;
-#[expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "the sample is always the same"
-)]
+#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "the sample is always the same")]
 #[path = "../tests/draw/sample.rs"]
 mod sample;
 
