@@ -162,6 +162,16 @@ async fn page_comes_with_the_campaign_that_it_shows_first() {
     let campaign = &page["first"]["campaign"];
     assert_eq!((&campaign["slug"], &campaign["livemode"]), (&json!("duka-kuu-2026"), &json!(true)));
     assert_eq!(campaign["messages"]["invalid"], "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena.");
+    for name in [
+        "phone_invalid",
+        "consent_required",
+        "code_required",
+        "file_too_large",
+        "file_wrong_type",
+        "rate_limited",
+    ] {
+        assert!(campaign["messages"][name].is_string(), "the page has no words of its own for {name}");
+    }
     let page = loaded(&tried.send("GET", "/try?campaign=none&language=en", &swahili, "").await);
     assert_eq!((&page["language"], &page["first"]["slug"]), (&json!("en"), &json!(CODES)));
 }

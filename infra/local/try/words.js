@@ -72,8 +72,6 @@ const en = {
   no_entries: 'No entries for this number yet.',
   total: 'Entries in all: {n}',
 
-  phone_invalid: 'Enter a Tanzanian mobile number, such as 0712 345 678.',
-  consent_required: 'Please agree, or we cannot take your entry.',
   photo_missing: 'Choose a photo of the receipt.',
   photo_again: 'Choose the photo again: it was not sent before this page was loaded anew.',
   receipt_code_wrong: 'Enter the code below the QR code: 6 to 40 characters.',
@@ -159,8 +157,6 @@ const sw = {
   no_entries: 'Namba hii ya simu bado haijashiriki.',
   total: 'Nafasi kwa jumla: {n}',
 
-  phone_invalid: 'Weka namba ya simu ya mkononi ya Tanzania, kama 0712 345 678.',
-  consent_required: 'Tafadhali kubali, la sivyo hatuwezi kupokea ushiriki wako.',
   photo_missing: 'Chagua picha ya risiti.',
   photo_again: 'Chagua picha tena: haikutumwa kabla ya ukurasa huu kufunguliwa upya.',
   receipt_code_wrong: 'Weka namba iliyo chini ya msimbo wa QR: herufi 6 hadi 40.',
