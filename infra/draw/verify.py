@@ -68,7 +68,7 @@ def moment(value): return datetime.datetime.fromisoformat(value.replace("Z", "+0
 digest, references = matches("[0-9a-f]{64}"), "[A-Za-z0-9-]{1,64}(,[A-Za-z0-9-]{1,64})*"
 
 HEADER = {"algorithm": matches("svc-draw-v1"), "campaign": name, "draw": name, "period": {"from": time, "to": time}, "rows": positive,
-          "total": positive, "days": days, "overlapping": [{"draw": name, "commitment": digest}], "prizes": [{"name": name, "number": positive}],
+          "total": positive, "days": days, "left_out": {"blocked": days, "without_phone": days}, "overlapping": [{"draw": name, "commitment": digest}], "prizes": [{"name": name, "number": positive}],
           "one_prize_per_row": boolean, "chain": digest, "round": positive}
 RESULT = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest,
           "tiers": [{"name": name, "prizes": positive, "order": [{"row": number, "ticket": number}]}]}

@@ -145,6 +145,8 @@ async fn draws(service: &Service) {
         round: NonZeroU64::MIN.saturating_add(6),
         round_at: NOON.after(Duration::from_secs(600)),
         unsettled: 1,
+        largest_rows: Vec::new(),
+        given_by_hand: 0,
         frozen_at: NOON,
         frozen_by: operator.clone(),
         published_at: None,

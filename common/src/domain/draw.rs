@@ -102,6 +102,12 @@ pub struct Draw {
     pub round_at: Timestamp,
     /// Submissions that were made before the period's end and not settled yet. Once accepted, they are in a later draw.
     pub unsettled: u64,
+    /// The entries of the largest rows, largest first, to print for the inspector.
+    #[serde(default)]
+    pub largest_rows: Vec<u64>,
+    /// Entries that people gave by accepting a submission, not the service.
+    #[serde(default)]
+    pub given_by_hand: u64,
     /// When the commitment was recorded.
     pub frozen_at: Timestamp,
     /// The operator who recorded the commitment.
@@ -158,6 +164,11 @@ impl Draw {
         self.published_at.is_some_and(|published_at| published_at < self.round_at)
     }
 
+    /// True if the round is there, so that who has the openings can compute the winners, and they are not drawn yet.
+    pub fn awaits_run(&self, now: Timestamp) -> bool {
+        self.outcome.is_none() && self.is_published_in_time() && self.round_at <= now
+    }
+
     /// Whether winners can still be drawn. A draw that was not published before its round never has any.
     pub fn can_be_drawn(&self, now: Timestamp) -> bool {
         self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
@@ -190,6 +201,8 @@ mod tests {
             round: NonZeroU64::MIN,
             round_at,
             unsettled: 0,
+            largest_rows: Vec::new(),
+            given_by_hand: 0,
             frozen_at: Timestamp::from_millis(0),
             frozen_by: Operator { who: String::new(), by: None },
             published_at: millis.map(Timestamp::from_millis),

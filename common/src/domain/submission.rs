@@ -330,6 +330,16 @@ impl Submission {
         is_accepted(&self.status).then(|| past.last().map_or(self.updated_at, |first| first.at))
     }
 
+    /// The times when it was accepted, also those that were revoked since.
+    pub fn times_accepted(&self) -> impl Iterator<Item = Timestamp> {
+        let past = self.history.iter().map(|past| (past.status.state(), past.at));
+        let mut before = None;
+        past.chain([(self.status.state(), self.updated_at)]).filter_map(move |(state, at)| {
+            let was = before.replace(state);
+            (state == State::Accepted && was != Some(State::Accepted)).then_some(at)
+        })
+    }
+
     /// The submission without its personal data: its reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
-use super::record_version::FIRST;
+use super::record_version::{self, FIRST};
 use super::table::Table;
 use super::transaction;
 use super::{Item, StoreError, condition_held, number, text};
@@ -37,8 +37,17 @@ const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
 /// are for each contact.
 pub const MAX_ADDED: usize = 49;
 
+/// The sort key of the number of freezes that began.
+const FREEZES: &str = "freezes";
+
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
+
+/// The number of freezes that began.
+#[derive(Deserialize)]
+struct FreezeCount {
+    begun: u64,
+}
 
 /// The draws.
 #[derive(Clone, Debug)]
@@ -73,15 +82,19 @@ impl Draws {
         self.read(scope.to_string(), "contact#").await
     }
 
-    /// Whether a draw of the scope still needs phones: a winner is to be drawn, or a prize is being claimed. Then the phones of
-    /// all entrants stay, since the next entrant in the order wins once a winner is skipped.
-    pub async fn need_phones(&self, scope: &Scope, now: Timestamp) -> Result<bool, StoreError> {
-        if self.list(scope).await?.iter().any(|draw| draw.can_be_drawn(now)) {
-            return Ok(true);
-        }
+    /// The draws of a scope whose entries still decide who gets a prize: a winner is to be drawn, or a prize is being claimed.
+    /// The phones of all entrants stay so long, since the next entrant in the order wins once a winner is skipped.
+    pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, StoreError> {
+        // Before the contacts: a draw has all of its winners before it has an outcome.
+        let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
         let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);
-        Ok(contacts.iter().any(|contact| contact.is_open() || contact.changed_at().is_some_and(is_recent)))
+        let is_claimed = |contact: &Contact| contact.is_open() || contact.changed_at().is_some_and(is_recent);
+        draws.retain(|draw| {
+            let mut own = contacts.iter().filter(|contact| contact.draw == draw.name);
+            draw.can_be_drawn(now) || own.any(is_claimed)
+        });
+        Ok(draws)
     }
 
     /// The freezes of a scope that are not recorded.
@@ -89,10 +102,42 @@ impl Draws {
         self.read(attempts_key(scope), "attempt#").await
     }
 
-    /// Notes that a freeze begins. Call it before entries are read, so that an erasure at the same time sees it.
+    /// The number of freezes of a scope that ever began.
+    pub async fn freezes_begun(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let counts: Vec<FreezeCount> = self.read(attempts_key(scope), FREEZES).await?;
+        Ok(counts.first().map_or(0, |count| count.begun))
+    }
+
+    /// The condition of a transaction that no freeze has begun since this number of them was read.
+    ///
+    /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no draw with the entry; the
+    /// freeze begins, and reads the entry as accepted; the operator's write fails, because the number has grown.
+    pub fn no_freeze_check(&self, scope: &Scope, begun: u64) -> Result<TransactWriteItem, StoreError> {
+        let check = self.table.check(attempts_key(scope)).key(SORT, text(FREEZES));
+        let check = match begun {
+            0 => check.condition_expression("attribute_not_exists(begun)"),
+            begun => check
+                .condition_expression("begun = :begun")
+                .expression_attribute_values(":begun", number(begun)),
+        };
+        check.build().map(transaction::check).map_err(StoreError::during(READING))
+    }
+
+    /// Notes that a freeze begins. Call it before entries are read, so that erasures and corrections at the same time see it.
     pub async fn begin_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
-        let put = self.table.put_item(item(attempts_key(scope), attempt_key(attempt), attempt)?);
-        put.send().await.map(drop).map_err(StoreError::during(WRITING))
+        let put = self.table.put(item(attempts_key(scope), attempt_key(attempt), attempt)?);
+        let count = self
+            .table
+            .update(attempts_key(scope))
+            .key(SORT, text(FREEZES))
+            .update_expression(format!("SET {} ADD begun :one", record_version::SET))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_values(":one", number(1));
+        let items = vec![
+            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
+            transaction::update(count.build().map_err(StoreError::during(WRITING))?),
+        ];
+        self.write(items).await.map(drop)
     }
 
     /// Notes where a freeze uploads its openings. False when it is abandoned.

@@ -23,7 +23,7 @@ use crate::domain::submission::{State, Submission, SubmissionStatus};
 use crate::random;
 
 pub use self::retention::RetentionPage;
-pub use self::selected::Selection;
+pub use self::selected::{Selection, UnreadableRecord};
 use self::unsettled::listed;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 

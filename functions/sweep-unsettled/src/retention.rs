@@ -149,7 +149,7 @@ impl RetentionSweep {
         }
         let reason = if self.submissions.count_unsettled(scope).await? > 0 {
             PostponeReason::Unsettled
-        } else if data == PersonalData::Phones && self.draws.need_phones(scope, now).await? {
+        } else if data == PersonalData::Phones && !self.draws.unfinished(scope, now).await?.is_empty() {
             PostponeReason::PrizesClaimed
         } else {
             return Ok(None);

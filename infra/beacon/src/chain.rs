@@ -41,10 +41,10 @@ pub enum InvalidChain {
     NotQuicknet,
 }
 
-/// Why a text or a signature is not the round.
+/// Why a reply or a signature is not the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRound {
-    #[error("is neither a signature of 96 hexadecimal digits nor a relay's reply")]
+    #[error("is not a relay's reply")]
     Unreadable,
     #[error("is of round {found}")]
     OtherRound { found: u64 },
@@ -175,32 +175,16 @@ impl Chain {
         }
     }
 
-    /// Verifies copied text: a signature in hexadecimal, or a relay's whole reply.
+    /// Verifies the reply of a relay, or of anybody.
     ///
     /// # Errors
-    /// When the text is neither, or not of this chain and round.
-    pub fn verify_pasted(&self, round: NonZeroU64, text: &str) -> Result<VerifiedRound, InvalidRound> {
-        let text = text.trim();
-        if text.starts_with('{') {
-            return self.verify_reply(round, text.as_bytes());
-        }
-        self.verify_hexadecimal(round, text)
-    }
-
-    pub(crate) fn verify_reply(
-        &self,
-        round: NonZeroU64,
-        reply: &[u8],
-    ) -> Result<VerifiedRound, InvalidRound> {
+    /// When it is no reply, or not of this chain and round.
+    pub fn verify_reply(&self, round: NonZeroU64, reply: &[u8]) -> Result<VerifiedRound, InvalidRound> {
         let reply: RelayReply = serde_json::from_slice(reply).map_err(|_| InvalidRound::Unreadable)?;
         if reply.round != round.get() {
             return Err(InvalidRound::OtherRound { found: reply.round });
         }
-        self.verify_hexadecimal(round, &reply.signature)
-    }
-
-    fn verify_hexadecimal(&self, round: NonZeroU64, text: &str) -> Result<VerifiedRound, InvalidRound> {
-        self.verify(round, &hex::decode(text).map_err(|_| InvalidRound::Unreadable)?)
+        self.verify(round, &hex::decode(reply.signature).map_err(|_| InvalidRound::Unreadable)?)
     }
 }
 
@@ -243,16 +227,19 @@ mod tests {
         text.parse().expect(text)
     }
 
+    fn verified(chain: &Chain, number: u64, reply: &str) -> Result<VerifiedRound, InvalidRound> {
+        chain.verify_reply(round(number), reply.as_bytes())
+    }
+
     #[test]
     fn rounds_of_the_public_chain_are_verified() {
         let chain = Chain::quicknet();
         for (number, signature, randomness) in ROUNDS {
-            let verified = chain.verify_pasted(round(number), signature).expect("the chain's own");
-            assert_eq!(verified.number(), round(number));
-            assert_eq!(hex::encode(Sha256::digest(verified.signature())), randomness);
             let reply =
                 format!(r#" {{"round":{number},"randomness":"{randomness}","signature":"{signature}"}} "#);
-            assert_eq!(chain.verify_pasted(round(number), &reply), Ok(verified));
+            let verified = verified(&chain, number, &reply).expect("the chain's own");
+            assert_eq!(verified.number(), round(number));
+            assert_eq!(hex::encode(Sha256::digest(verified.signature())), randomness);
         }
     }
 
@@ -260,11 +247,9 @@ mod tests {
     fn the_signature_of_another_round_is_refused() {
         let chain = Chain::quicknet();
         let [_, (_, signature, _), _] = ROUNDS;
-        assert_eq!(chain.verify_pasted(round(124), signature), Err(InvalidRound::Forged));
-        let reply = format!(r#"{{"round":123,"signature":"{signature}"}}"#);
-        assert_eq!(chain.verify_pasted(round(124), &reply), Err(InvalidRound::OtherRound { found: 123 }));
-        let reply = format!(r#"{{"round":124,"signature":"{signature}"}}"#);
-        assert_eq!(chain.verify_pasted(round(124), &reply), Err(InvalidRound::Forged));
+        let reply = |number| format!(r#"{{"round":{number},"signature":"{signature}"}}"#);
+        assert_eq!(verified(&chain, 124, &reply(123)), Err(InvalidRound::OtherRound { found: 123 }));
+        assert_eq!(verified(&chain, 124, &reply(124)), Err(InvalidRound::Forged));
     }
 
     #[test]
@@ -282,19 +267,21 @@ mod tests {
     fn what_is_no_signature_is_refused() {
         let chain = Chain::quicknet();
         let infinity = format!("c0{}", "00".repeat(47));
+        let reply = |signature: &str| format!(r#"{{"round":42,"signature":"{signature}"}}"#);
         for text in [&infinity, &"ff".repeat(48), &"00".repeat(48)] {
-            assert_eq!(chain.verify_pasted(round(42), text), Err(InvalidRound::Forged), "{text}");
+            assert_eq!(verified(&chain, 42, &reply(text)), Err(InvalidRound::Forged), "{text}");
         }
         let [(_, signature, _), ..] = ROUNDS;
         for text in [
             "",
             "{}",
             "{\"round\":42}",
-            &signature[2..],
-            &format!("{signature}00"),
-            &format!("0x{signature}"),
+            signature,
+            &reply(&signature[2..]),
+            &reply(&format!("{signature}00")),
+            &reply(&format!("0x{signature}")),
         ] {
-            assert_eq!(chain.verify_pasted(round(42), text), Err(InvalidRound::Unreadable), "{text}");
+            assert_eq!(verified(&chain, 42, text), Err(InvalidRound::Unreadable), "{text}");
         }
         // The same point, written in another form, would have another digest.
         let point = Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");

@@ -1,11 +1,11 @@
 //! Public randomness for draws: rounds of a [drand](https://drand.love) chain.
 //!
 //! A round's signature is random to everybody until its time, and anyone with the chain's public key can verify it. So
-//! relays need not be trusted, and a pasted line is as good.
+//! relays need not be trusted, and a reply in a file is as good.
 //!
 //! - [`Chain`]: a chain's constants, the times of its rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
 //! - [`Relays`]: asks relays for a round over HTTP, one after the other, until one of them has it;
-//! - [`Chain::verify_pasted`]: a line that was copied from anywhere;
+//! - [`Chain::verify_reply`]: a reply that was brought from anywhere;
 //! - [`SimulatedChain`]: a chain with a key of its own, for a machine without a network.
 //!
 //! ```
@@ -15,9 +15,9 @@
 //! let at = "2023-09-15T11:00:03Z".parse()?;
 //! let round = chain.first_round_from(at).ok_or("before the chain's end")?;
 //! assert_eq!(round.get(), 657_413);
-//! let pasted = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be\
-//!               41076862b98fad56e91a6b85b89cd97b";
-//! let verified = chain.verify_pasted(round, pasted)?;
+//! let reply = br#"{"round": 657413, "signature":
+//!     "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b"}"#;
+//! let verified = chain.verify_reply(round, reply)?;
 //! assert_eq!(verified.signature().len(), 48);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

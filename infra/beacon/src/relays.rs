@@ -146,7 +146,7 @@ impl fmt::Display for Unavailable {
         for (host, failure) in relays {
             write!(f, "; {host} {failure}")?;
         }
-        f.write_str("; run this again, name another relay, or paste the round's signature from anywhere")
+        f.write_str("; run this again, name another relay, or a file with the reply of any")
     }
 }
 

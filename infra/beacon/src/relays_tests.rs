@@ -154,7 +154,7 @@ async fn every_relay_is_named_with_what_it_did() {
         error.to_string(),
         "no relay gives round 42 of the beacon; 127.0.0.1 takes no connection; 127.0.0.1 takes too long to answer; \
          127.0.0.1 sends a reply that has a signature that is not of this chain and round; run this again, name \
-         another relay, or paste the round's signature from anywhere"
+         another relay, or a file with the reply of any"
     );
 }
 

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::time::Instant;
 use std::{env, fs, io};
 
-use draw::{Committed, Digest, Entries, Evidence, Period, Plan, Prize};
+use draw::{Committed, Digest, Entries, Evidence, LeftOut, Period, Plan, Prize};
 
 const ENTRANTS: u64 = 1_000_000;
 
@@ -99,6 +99,7 @@ fn plan(total: u64) -> Result<Plan, Failure> {
             to: "2026-01-19T00:00:00+03:00".parse()?,
         },
         days: [("2026-01-12".to_owned(), total)].into(),
+        left_out: LeftOut::default(),
         overlapping: Vec::new(),
         prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
         one_prize_per_row: true,

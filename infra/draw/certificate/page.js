@@ -201,6 +201,7 @@ function showFacts() {
     'Campaign and draw, by their keys': `${header.campaign}, ${header.draw}`,
     'Period, its end not included': `${at(header.period.from)} to ${at(header.period.to)}`, 'Entrants, entries': `${header.rows}, ${header.total}`,
     'Entries by the day on which they were made': Object.entries(header.days).map(([day, count]) => `${day}: ${count}`).join('; '),
+    'Entries left out, of blocked phones and of people who were erased': [header.left_out.blocked, header.left_out.without_phone].map((days) => Object.entries(days).map(([day, count]) => `${day}: ${count}`).join('; ') || 'none').join(' / '),
     'Earlier draws of entries of this period': header.overlapping.map(({ draw, commitment }) => `${draw} (commitment ${commitment})`).join('; ') || 'none',
     'May one entrant win several prizes?': header.one_prize_per_row ? 'no' : 'yes',
     'Commitment recorded': log && at(log.frozen_at), 'Files published': log && at(log.published_at), 'Time of the round': givenAt(), 'Order computed': log && at(log.drawn_at),

@@ -90,7 +90,7 @@ const days = (value) => typeof value === 'object' && value !== null && !Array.is
 
 const HEADER = {
   algorithm: (value) => value === 'svc-draw-v1', campaign: printable, draw: printable, period: { from: time, to: time }, rows: positive, total: positive,
-  days, overlapping: [{ draw: printable, commitment: digest }], prizes: [{ name: printable, number: positive }],
+  days, left_out: { blocked: days, without_phone: days }, overlapping: [{ draw: printable, commitment: digest }], prizes: [{ name: printable, number: positive }],
   one_prize_per_row: (value) => typeof value === 'boolean', chain: digest, round: positive,
 };
 const RESULT = {

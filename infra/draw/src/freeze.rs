@@ -60,7 +60,7 @@ impl<S: Storage> Entries<S> {
         storage: T,
         mut salt: impl FnMut() -> io::Result<Salt>,
     ) -> Result<Rows<T>, FreezeError> {
-        let mut rows = RowSorter { by_hash: Sorter::new(storage), rows: 0, total: 0 };
+        let mut rows = RowSorter { by_hash: Sorter::new(storage), rows: 0, total: 0, largest: Vec::new() };
         let mut current: Option<Entrant> = None;
         for record in self.by_entrant.into_sorted()? {
             let Record { key, value } = record?;
@@ -112,7 +112,20 @@ struct RowSorter<T> {
     by_hash: Sorter<T>,
     rows: u64,
     total: u64,
+    /// In order.
+    largest: Vec<LargestRow>,
 }
+
+/// One of the rows with most entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargestRow {
+    pub entries: NonZeroU64,
+    /// One of the entrant's.
+    pub reference: String,
+}
+
+/// Rows that are named as the largest.
+const MAX_LARGEST: usize = 5;
 
 impl<T: Storage> RowSorter<T> {
     fn push(&mut self, entrant: Entrant, salt: Salt) -> Result<(), FreezeError> {
@@ -120,14 +133,24 @@ impl<T: Storage> RowSorter<T> {
         self.rows += 1;
         let total = self.total.checked_add(entrant.count).filter(|total| *total <= MAX_INTEGER);
         self.total = total.ok_or(InvalidHeader::TooManyEntries)?;
+        self.note_size(entrant.count, opening.references());
         let value = [&entrant.count.to_be_bytes(), opening.csv_fields().as_bytes()].concat();
         Ok(self.by_hash.push(Record { key: opening.row_hash().as_bytes().to_vec(), value })?)
+    }
+
+    fn note_size(&mut self, entries: u64, references: &[String]) {
+        let (Some(entries), Some(reference)) = (NonZeroU64::new(entries), references.first()) else { return };
+        let place = self.largest.partition_point(|row| row.entries >= entries);
+        if place < MAX_LARGEST {
+            self.largest.insert(place, LargestRow { entries, reference: reference.clone() });
+            self.largest.truncate(MAX_LARGEST);
+        }
     }
 
     fn finish(self) -> Result<Rows<T>, FreezeError> {
         let number = |number| NonZeroU64::new(number).ok_or(FreezeError::NoEntries);
         let (rows, total) = (number(self.rows)?, number(self.total)?);
-        Ok(Rows { by_hash: self.by_hash.into_sorted()?, rows, total })
+        Ok(Rows { by_hash: self.by_hash.into_sorted()?, rows, total, largest: self.largest })
     }
 }
 
@@ -136,9 +159,15 @@ pub struct Rows<T> {
     by_hash: Sorted<T>,
     rows: NonZeroU64,
     total: NonZeroU64,
+    largest: Vec<LargestRow>,
 }
 
 impl<T: Storage> Rows<T> {
+    /// The rows with most entries, largest first.
+    pub fn largest(&self) -> &[LargestRow] {
+        &self.largest
+    }
+
     /// Entrants.
     pub fn rows(&self) -> NonZeroU64 {
         self.rows

@@ -42,6 +42,16 @@ pub struct OtherDraw {
     pub commitment: Digest,
 }
 
+/// Accepted entries of the period that are not in the draw, by the day on which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    /// Of phones that were blocked before the freeze.
+    pub blocked: BTreeMap<String, u64>,
+    /// Of people whose data was erased, or whose number was deleted.
+    pub without_phone: BTreeMap<String, u64>,
+}
+
 /// The decisions before entries are frozen, and the entries of each day.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -50,6 +60,7 @@ pub struct Plan {
     pub period: Period,
     /// Entries by the day on which they were made, such as `2026-01-12`.
     pub days: BTreeMap<String, u64>,
+    pub left_out: LeftOut,
     /// Draws that were frozen before, with an overlapping period.
     pub overlapping: Vec<OtherDraw>,
     /// In the order in which they are drawn.
@@ -74,8 +85,10 @@ pub struct Header {
     pub rows: NonZeroU64,
     /// Tickets: entries of all rows.
     pub total: NonZeroU64,
-    /// Entries by the day on which they were made. The brand compares them with the totals that it saw on each day.
+    /// Entries by the day on which they were made. The brand compares them, and what is left out, with the totals that it saw
+    /// on each day.
     pub days: BTreeMap<String, u64>,
+    pub left_out: LeftOut,
     /// Draws that were frozen before, with an overlapping period. Without them, the best of several draws of the same entries
     /// could be published as the only one.
     pub overlapping: Vec<OtherDraw>,
@@ -108,8 +121,18 @@ pub enum InvalidHeader {
 
 impl Header {
     pub(crate) fn new(plan: Plan, rows: NonZeroU64, total: NonZeroU64) -> Result<Self, InvalidHeader> {
-        let Plan { campaign, draw, period, days, overlapping, prizes, one_prize_per_row, chain, round } =
-            plan;
+        let Plan {
+            campaign,
+            draw,
+            period,
+            days,
+            left_out,
+            overlapping,
+            prizes,
+            one_prize_per_row,
+            chain,
+            round,
+        } = plan;
         let algorithm = Algorithm::V1;
         let header = Self {
             algorithm,
@@ -119,6 +142,7 @@ impl Header {
             rows,
             total,
             days,
+            left_out,
             overlapping,
             prizes,
             one_prize_per_row,
@@ -150,6 +174,10 @@ impl Header {
         let prizes = self.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
         if self.total.get() > MAX_INTEGER || prizes > MAX_INTEGER || self.round.get() > MAX_INTEGER {
             return Err(InvalidHeader::TooManyEntries);
+        }
+        let LeftOut { blocked, without_phone } = &self.left_out;
+        if !blocked.keys().chain(without_phone.keys()).all(|day| is_day(day)) {
+            return Err(InvalidHeader::Days);
         }
         let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
         if sum != Some(self.total.get()) || !self.days.keys().all(|day| is_day(day)) {

@@ -30,7 +30,7 @@
 //! ```
 //! use std::io::Cursor;
 //! use std::num::NonZeroU64;
-//! use draw::{Committed, Entries, Evidence, Period, Plan, Prize};
+//! use draw::{Committed, Entries, Evidence, LeftOut, Period, Plan, Prize};
 //!
 //! let one = NonZeroU64::MIN;
 //! let mut entries = Entries::new(Cursor::new(Vec::new()));
@@ -46,6 +46,7 @@
 //!     draw: "week-03".into(),
 //!     period: Period { from: "2026-01-12T00:00:00+03:00".parse()?, to: "2026-01-19T00:00:00+03:00".parse()? },
 //!     days: [("2026-01-12".to_owned(), 3)].into(),
+//!     left_out: LeftOut::default(),
 //!     overlapping: Vec::new(),
 //!     prizes: vec![Prize { name: "grand-prize".into(), number: one }],
 //!     one_prize_per_row: true,
@@ -89,8 +90,8 @@ pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, NotADigest};
 pub use evidence::{Committed, Evidence};
-pub use freeze::{Entries, FreezeError, Frozen, Rows};
-pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, OtherDraw, Period, Plan, Prize};
+pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
+pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Plan, Prize};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;

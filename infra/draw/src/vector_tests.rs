@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use crate::commitment::{commitment, randomness, seed};
 use crate::digest::Digest;
 use crate::freeze::{Entries, FreezeError, Rows};
-use crate::header::{Period, Plan, Prize};
+use crate::header::{LeftOut, Period, Plan, Prize};
 use crate::order::{Order, TicketRanges};
 use crate::row::Row;
 
@@ -44,6 +44,7 @@ fn plan(total: u64) -> Plan {
         draw: "week-03".into(),
         period: Period { from: time("2026-01-12T00:00:00+03:00"), to: time("2026-01-19T00:00:00+03:00") },
         days: [("2026-01-12".to_owned(), total)].into(),
+        left_out: LeftOut::default(),
         overlapping: Vec::new(),
         prizes: vec![Prize { name: "grand-prize".into(), number: NonZeroU64::MIN }],
         one_prize_per_row: true,

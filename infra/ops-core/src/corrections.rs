@@ -1,14 +1,19 @@
 //! Revokes and reopens settled submissions. Reopening a decision takes another person than the one who made it. If a prize was won,
-//! an instant one or one of a draw, two people have to agree, on reopening as well as on revoking.
+//! an instant one or one of a draw, two people have to agree, on reopening as well as on revoking. Revoking an entry takes two
+//! from the moment when a draw of it begins to be frozen until that draw is finished, and waits between the draw's round and
+//! its run.
 
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
 use common::domain::submission::correction::{Correction, NotCorrectable, Proposal};
 use common::domain::submission::{Confirmation, OperatorDecision, State, Submission};
+use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
 
+use crate::draws::{self, openings};
 use crate::failure::Failure;
 use crate::settle::{action, code_batch, moved};
 use crate::submissions::one;
@@ -56,12 +61,15 @@ pub async fn correct(
         }
         Err(refused) => return Err(not_correctable(&before, refused)),
     };
-    if !is_at_stake(tables, &before).await? {
+    // Before draws are looked at, so that a freeze that begins later is noticed.
+    let begun = tables.draws.freezes_begun(&before.scope).await?;
+    if !is_at_stake(tables, &before, decision.at).await? {
         if correction == Correction::Reopen {
             refuse_own_verdict(&before, identity, &decision.by)?;
         }
         record(tables, &before, correction, &decision, false).await?;
-        return write(tables, &before, &after, correction).await.map(Corrected::Done);
+        let alone = Some(tables.draws.no_freeze_check(&before.scope, begun)?);
+        return write(tables, &before, &after, correction, alone).await.map(Corrected::Done);
     }
     let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
     let Some(Proposal { decision: first, identity: of_first, .. }) = proposed.cloned() else {
@@ -74,7 +82,7 @@ pub async fn correct(
     let first = OperatorDecision { identity: Some(of_first), ..first };
     if first.is_by(identity, &decision.by) {
         let message = format!(
-            "a prize was won, and {} asked for this at {}; nothing happens until a second operator runs the same command, with \
+            "this can decide who gets a prize, and {} asked for it at {}; nothing happens until a second operator runs the same command, with \
              their own AWS identity and name",
             first.by, first.at
         );
@@ -84,7 +92,7 @@ pub async fn correct(
     let confirmed = Some(Confirmation { by: decision.by, why: decision.why, identity: decision.identity });
     let both = OperatorDecision { at: decision.at, confirmed, ..first };
     let after = before.corrected(correction, both).map_err(|refused| not_correctable(&before, refused))?;
-    write(tables, &before, &after, correction).await.map(Corrected::Done)
+    write(tables, &before, &after, correction, None).await.map(Corrected::Done)
 }
 
 /// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is
@@ -99,16 +107,17 @@ pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> 
     } else {
         Correction::Reopen
     };
-    if before.status.is_terminal() && !is_at_stake(tables, &before).await? {
+    if before.status.is_terminal() && !is_at_stake(tables, &before, decision.at).await? {
         refuse_own_verdict(&before, tables.audit.identity().await?, &decision.by)?;
     }
     correct(tables, &before.submission_id.to_string(), correction, decision).await
 }
 
-/// Whether a correction can take a prize away: an instant prize, or one that the phone holds in a draw since the submission was
-/// made.
-async fn is_at_stake(tables: &Tables, before: &Submission) -> Result<bool, Failure> {
-    if before.prize_won().is_some() {
+/// Whether a correction can decide who gets a prize: the submission won an instant one, it is in a draw that is not finished,
+/// or the phone holds a prize of a draw since the submission was made.
+async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
+    let is_drawn = is_in_draw(tables, before, now).await?;
+    if is_drawn || before.prize_won().is_some() {
         return Ok(true);
     }
     let mut contacts = tables.draws.all_contacts(&before.scope).await?;
@@ -124,6 +133,23 @@ async fn is_at_stake(tables: &Tables, before: &Submission) -> Result<bool, Failu
     let of_phone = of_phone.iter().chain([before]).map(|submission| submission.submission_id);
     let is_drawn = |id| contacts.iter().any(|contact| contact.submission_id == Some(id));
     Ok(of_phone.into_iter().any(is_drawn))
+}
+
+/// Whether an accepted entry is in a draw that is not finished, or can be in one that is being frozen.
+///
+/// # Errors
+/// When the draw has its round and was not run.
+async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
+    let Submission { scope, .. } = before;
+    let Some(accepted_at) = before.accepted_at() else { return Ok(false) };
+    // Before the draws: a freeze that is recorded in between is among them.
+    let freezing = openings::freezing(tables, scope, now).await?;
+    let mut draws = tables.draws.unfinished(scope, now).await?;
+    draws.retain(|draw| draws::is_in_period(draw, accepted_at));
+    match draws.iter().find(|draw| draw.awaits_run(now)) {
+        Some(draw) => Err(draws::run_first(draw, scope)),
+        None => Ok(freezing.is_some() || !draws.is_empty()),
+    }
 }
 
 /// Refuses the person who took the decision that reopening takes back: of a revoked submission, the one before it was revoked.
@@ -166,9 +192,10 @@ async fn write(
     before: &Submission,
     after: &Submission,
     correction: Correction,
+    condition: Option<TransactWriteItem>,
 ) -> Result<Submission, Failure> {
     let written = match correction {
-        Correction::Revoke { free_code } => tables.store.revoke(before, after, free_code).await?,
+        Correction::Revoke { free_code } => tables.store.revoke(before, after, free_code, condition).await?,
         Correction::Reopen => {
             refuse_void_code(tables, before).await?;
             let campaign = tables.campaign(&before.scope.campaign).await?;

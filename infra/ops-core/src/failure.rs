@@ -6,6 +6,7 @@ use std::path::Path;
 
 use common::config::ConfigError;
 use common::store::StoreError;
+use common::store::submissions::UnreadableRecord;
 use serde::Serialize;
 
 use crate::problem::Problem;
@@ -59,6 +60,21 @@ fn missing_right(denied: &str) -> String {
             format!("you lack the permission {action} on {resource}; {WHOM_TO_ASK}")
         }
         (_, _) => format!("you lack a permission: {denied}; {WHOM_TO_ASK}"),
+    }
+}
+
+impl From<Vec<UnreadableRecord>> for Failure {
+    /// Records that must not be left out. Each is named by its key.
+    fn from(records: Vec<UnreadableRecord>) -> Self {
+        let named: Vec<_> =
+            records.iter().map(|UnreadableRecord { key, why }| format!("{key} ({why})")).collect();
+        let message = format!(
+            "{} records of the table of submissions cannot be read, and nothing may be left out: {}; run this again with the \
+             newest release of `ops`, or let the administrator of the stack restore these records from a backup",
+            records.len(),
+            named.join(", ")
+        );
+        Self::new("records_unreadable", message)
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::aws::photos::Photos;
 use common::config::Env;
 use common::domain::campaign::{Campaign, PersonalData};
+use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
@@ -19,7 +20,7 @@ use common::random;
 use serde_json::{Value, json};
 
 use crate::audit::{Action, words};
-use crate::draws::openings;
+use crate::draws::{self, openings};
 use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
 use crate::submissions::shown::as_json;
@@ -145,6 +146,17 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     Err(Failure::new("submission_unsettled", message))
 }
 
+/// Refuses to erase a person between the round of a draw and its run: who has the openings can compute the winners.
+async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<(), Failure> {
+    let draws = openings::with_openings(tables, &held.scope, now).await?;
+    let is_in = |draw: &&Draw| {
+        let mut accepted = held.submissions.iter().flat_map(|(submission, _)| submission.times_accepted());
+        accepted.any(|at| draws::is_in_period(draw, at))
+    };
+    let waiting = draws.iter().filter(|draw| draw.awaits_run(now)).find(is_in);
+    waiting.map_or(Ok(()), |draw| Err(draws::run_first(draw, &held.scope)))
+}
+
 /// The live instant prizes in words, if there are any. The service does not know whether they were handed over.
 pub fn live_instant_prizes(held: &[PersonRecords]) -> Option<String> {
     let live = held.iter().filter(|held| held.scope.environment.is_live());
@@ -183,6 +195,7 @@ pub async fn erase(
         let of_these = contacts(tables, &held.scope, &submissions).await?;
         let held = PersonRecords { submissions, contacts: of_these, ..held.clone() };
         check_settled(&held)?;
+        check_drawn(tables, &held, now).await?;
         // Before the submissions, which tell what to look for; and again after them, since until then a freeze or a run can
         // have read the person.
         found.submissions.extend(held.submissions.iter().cloned());
@@ -273,6 +286,7 @@ pub async fn erase_all(
     held.iter().try_for_each(check_settled)?;
     for held in held {
         openings::check_not_freezing(tables, &held.scope, now).await?;
+        check_drawn(tables, held, now).await?;
     }
     record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;

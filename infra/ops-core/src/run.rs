@@ -90,7 +90,7 @@ async fn execute(
         Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
         Command::Migrate => migrate::run(&connection::tables(&env).await?, clock).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
-        Command::Person(command) => person::run(command, &env, clock.now(), terminal).await,
+        Command::Person(command) => person::run(command, &env, clock, terminal).await,
         Command::Audit(command) => {
             Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
         }

@@ -1,6 +1,7 @@
 //! The contact log of a draw: its winners, and the steps of each.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,8 @@ use crate::domain::timestamp::Timestamp;
 
 /// Calls to a winner before the next one is drawn, as the inspectors of lotteries ask for.
 pub const MAX_CALLS: u8 = 3;
+/// From a call without an answer to the next one, as a person who dials needs. Verifiers of a draw ask for it too.
+const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
 /// A winner: a place in a tier's order that was reached. The contacts of a tier have the places from 1 without a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,6 +220,12 @@ pub enum StepRefused {
     /// Three calls were made.
     #[error("three calls were made without an answer; skip this one, and the next is drawn")]
     NoMoreCalls,
+    /// The last call was less than a minute ago, or this clock is behind that of the log.
+    #[error("calls to a winner are at least a minute apart; the next one can be logged at {next}")]
+    TooSoon {
+        /// When the next call is possible.
+        next: Timestamp,
+    },
     /// Fewer than three calls were made.
     #[error("a winner who does not answer is called three times before the next one is drawn")]
     TooFewCalls,
@@ -290,8 +299,18 @@ impl Contact {
     /// When the step does not follow.
     pub fn after(&self, step: ContactStep) -> Result<Self, StepRefused> {
         check(self.state(), &step.event)?;
+        self.check_pace(&step)?;
         let steps = self.steps.iter().cloned().chain([step]).collect();
         Ok(Self { steps, revision: self.revision.saturating_add(1), ..self.clone() })
+    }
+
+    fn check_pace(&self, step: &ContactStep) -> Result<(), StepRefused> {
+        let is_call = |event: &ContactEvent| matches!(event, ContactEvent::NoAnswer | ContactEvent::Reached);
+        let last = self.steps.iter().rev().find(|step| is_call(&step.event)).filter(|_| is_call(&step.event));
+        match last.map(|last| last.at.after(MIN_BETWEEN_CALLS)) {
+            Some(next) if step.at < next => Err(StepRefused::TooSoon { next }),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// [`Self::after`], for a step that an operator takes.

@@ -1,9 +1,11 @@
 //! The blocklist: which phones of a scope are blocked, by whom and why, with a sparse index to list them.
 
+use std::collections::HashSet;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
-use super::{Entrants, READING, item_key, read};
+use super::{Entrants, KEY, READING, item_key, read};
 use crate::domain::entrant::Entrant;
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
@@ -127,6 +129,29 @@ impl Entrants {
             list.push(BlockedPhone { masked: read_text(&item, BLOCKED_PHONE).map(str::to_owned), blocked });
         }
         Ok(list)
+    }
+
+    /// The phones of a scope that are blocked, and were at this time. The index may lag behind the table for a moment.
+    pub async fn blocked_since(
+        &self,
+        scope: &Scope,
+        at: Timestamp,
+    ) -> Result<HashSet<EntrantId>, StoreError> {
+        const ACTION: &str = "reading the blocklist";
+        let query = self
+            .table
+            .query(BLOCKLIST)
+            .key_condition_expression("blocked_scope = :scope AND blocked <= :at")
+            .expression_attribute_values(":scope", text(scope.to_string()))
+            .expression_attribute_values(":at", number(at.as_millis()));
+        let mut items = query.into_paginator().items().send();
+        let (mut blocked, prefix) = (HashSet::new(), scope.key(""));
+        while let Some(item) = items.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
+            blocked.insert(EntrantId::from_record(required(id, ACTION)?));
+        }
+        Ok(blocked)
     }
 
     /// Returns a phone's record, with its counts of a day; `None` if the scope has none.

@@ -19,7 +19,7 @@ const CORRECTING: &str = "correcting a submission";
 pub enum CorrectionResult {
     /// It was written.
     Committed,
-    /// The submission had changed in the meantime; nothing was written.
+    /// The submission had changed in the meantime, or a further condition failed; nothing was written.
     StaleRevision,
     /// Another submission has the code, or the code was voided; nothing was written.
     CodeTaken,
@@ -36,15 +36,17 @@ impl SubmissionStore {
     }
 
     /// Writes a revoked submission: the phone gets its place back and loses the entries, the purchase can be entered
-    /// again, and the code stays used or becomes free.
+    /// again, and the code stays used or becomes free. If `condition` fails, nothing is written.
     pub async fn revoke(
         &self,
         before: &Submission,
         after: &Submission,
         free_code: bool,
+        condition: Option<TransactWriteItem>,
     ) -> Result<CorrectionResult, StoreError> {
         let Submission { scope, submission_id: id, code_key, purchase, entrant_id, day, .. } = before;
         let mut items = vec![transaction::put(self.submissions.change_put(before, after)?)];
+        items.extend(condition);
         if let Some(code_key) = code_key {
             let code = if free_code {
                 self.codes.free_update(code_key, *id)

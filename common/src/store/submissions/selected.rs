@@ -1,12 +1,13 @@
 //! Reading a scope's submissions out of the whole table, for exports.
 
-use super::{BY_ENTRANT, KEY, Submissions, read};
+use super::{BY_ENTRANT, KEY, Submissions, VERSION, read};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
 use crate::store::segments::{Segment, SegmentPage};
-use crate::store::{StoreError, number, read_text, text};
+use crate::store::{Item, StoreError, number, read_text, text};
+use crate::telemetry::error_chain;
 
 /// The submissions of a scope to read.
 #[derive(Clone, Debug)]
@@ -23,15 +24,28 @@ pub struct Selection {
     pub winners: bool,
 }
 
+/// A record that this build cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableRecord {
+    /// Its key in the table.
+    pub key: String,
+    /// The cause, in words.
+    pub why: String,
+}
+
+/// Records that may be selected, but do not say so in a way that this build reads.
+const MAY_BE_SELECTED: &str = "record_version > :known OR NOT attribute_type(standing.#state, :text) OR NOT attribute_type(created_at, :number)";
+
 impl Submissions {
-    /// The next page of a segment of the table, with its selected submissions.
+    /// The next page of a segment of the table, with its selected submissions. A record that cannot be read is not left out:
+    /// it is in its place as an error.
     pub async fn page(
         &self,
         selection: &Selection,
         segment: Segment,
-    ) -> Result<SegmentPage<Submission>, StoreError> {
+    ) -> Result<SegmentPage<Result<Submission, UnreadableRecord>>, StoreError> {
         let Selection { scope, from, to, states, winners } = selection;
-        let mut conditions = vec!["begins_with(#key, :scope)".to_owned()];
+        let mut conditions = Vec::new();
         let mut scan = self
             .table
             .scan()
@@ -46,7 +60,6 @@ impl Submissions {
         if !states.is_empty() {
             let names: Vec<_> = (0..states.len()).map(|index| format!(":state{index}")).collect();
             conditions.push(format!("standing.#state IN ({})", names.join(", ")));
-            scan = scan.expression_attribute_names("#state", "state");
             for (name, state) in names.into_iter().zip(states) {
                 scan = scan.expression_attribute_values(name, text(state.as_str()));
             }
@@ -54,9 +67,21 @@ impl Submissions {
         if *winners {
             // A submission without a prize has a null there.
             conditions.push("attribute_type(standing.instant_win, :text)".to_owned());
-            scan = scan.expression_attribute_values(":text", text("S"));
         }
-        let scan = scan.filter_expression(conditions.join(" AND "));
+        let mut filter = "begins_with(#key, :scope)".to_owned();
+        if !conditions.is_empty() {
+            filter.push_str(&format!(" AND (({}) OR {MAY_BE_SELECTED})", conditions.join(" AND ")));
+            scan = scan
+                .expression_attribute_names("#state", "state")
+                .expression_attribute_values(":known", VERSION.attribute())
+                .expression_attribute_values(":text", text("S"))
+                .expression_attribute_values(":number", text("N"));
+        }
+        let scan = scan.filter_expression(filter);
+        let read = |item: Item| {
+            let key = read_text(&item, KEY).unwrap_or_default().to_owned();
+            Ok(read(item).map_err(|error| UnreadableRecord { key, why: error_chain(&error).join(": ") }))
+        };
         self.table.read_page(scan, segment, "reading the table of submissions", read).await
     }
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 use chrono::{DateTime, FixedOffset};
 use draw::{
     Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence, Figures,
-    Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
+    LeftOut, Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -88,6 +88,7 @@ impl Sample {
             period: Period { from: time("2023-09-04T00:00:00+03:00"), to: time("2023-09-11T00:00:00+03:00") },
             days: [("2023-09-04".to_owned(), 100), ("2023-09-10".to_owned(), rows.total().get() - 100)]
                 .into(),
+            left_out: LeftOut::default(),
             overlapping: Vec::new(),
             prizes: vec![prize("grand-prize", 1), prize("<b>muda wa maongezi</b>", 5)],
             one_prize_per_row: true,

@@ -8,12 +8,11 @@ use common::domain::draw::DrawName;
 use common::domain::draw::contact::SkipReason;
 use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::timestamp::Timestamp;
 use draw::{Digest, Prize};
-use reqwest::Url;
 
-use super::export::Moment;
+use super::export::{Moment, TimeOfDay};
 use crate::confirm::ConfirmArgs;
+use crate::draws::run::RoundSource;
 
 #[derive(Subcommand)]
 pub(crate) enum DrawCommand {
@@ -24,12 +23,10 @@ pub(crate) enum DrawCommand {
     Run {
         #[command(flatten)]
         draw: DrawArgs,
-        /// Ask this relay of the beacon instead of drand's public ones
-        #[arg(long, value_name = "URL")]
-        beacon: Option<Url>,
-        /// Take the round from here, where no relay can be reached: its signature, or a relay's whole reply
-        #[arg(long, value_name = "HEX", conflicts_with = "beacon")]
-        signature: Option<String>,
+        /// Ask this relay of the beacon instead of drand's public ones; or, where none can be reached, take a file with the
+        /// whole reply of one
+        #[arg(long, value_name = "URL-OR-FILE")]
+        beacon: Option<RoundSource>,
         /// Folder of `draw freeze`, to write result.json to
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
@@ -181,7 +178,7 @@ pub(crate) struct DrawArgs {
 pub(crate) struct FreezeArgs {
     #[command(flatten)]
     pub(crate) draw: DrawArgs,
-    /// First day of the period, or its first time, such as 2026-11-22 or 2026-11-22T08:00:00+03:00; days are the campaign's.
+    /// First day of the period, or its first time, such as 2026-11-22 or 2026-11-22T08:00; days and times are the campaign's.
     /// An entry belongs to the time when it was accepted
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Moment,
@@ -191,9 +188,9 @@ pub(crate) struct FreezeArgs {
     /// A prize and how many there are of it, such as "Kettle=10"; prizes are drawn in the order given
     #[arg(long = "prize", required = true, value_name = "NAME=N", value_parser = prize)]
     pub(crate) prizes: Vec<Prize>,
-    /// Time of the beacon's round, at least 10 minutes ahead, such as 2026-11-23T18:00:00+03:00
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) at: Timestamp,
+    /// Time of the beacon's round, at least 10 minutes ahead, such as 18:00 today or 2026-11-23T18:00, in the campaign's zone
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: TimeOfDay,
     /// An entrant who has a prize of this draw is skipped for all others
     #[arg(long)]
     pub(crate) one_prize_per_entrant: bool,
@@ -219,10 +216,6 @@ fn copied(text: &str) -> Result<Digest, String> {
     digits.to_ascii_lowercase().parse().map_err(|_| {
         format!("a commitment has 64 hexadecimal digits, and this has {} characters", digits.chars().count())
     })
-}
-
-fn time(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "write a time with its offset, such as 2026-11-23T18:00:00+03:00".to_owned())
 }
 
 #[cfg(test)]

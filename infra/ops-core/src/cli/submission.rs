@@ -45,7 +45,7 @@ pub(crate) struct CorrectionArgs {
     /// Id of the submission, or the reference that the consumer quotes
     #[arg(value_name = "ID-OR-REF")]
     pub(crate) name: String,
-    /// Reason, in your words; it is recorded. If a prize was won, a second person has to run the command too
+    /// Reason, in your words; it is recorded. If a prize was won, or a draw of the entry is frozen and not finished, a second person has to run the command too
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: String,
 }

@@ -1,8 +1,8 @@
 //! `ops person`.
 
+use common::clock::Clock;
 use common::config::Env;
 use common::domain::phone::Phone;
-use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::phone_or_typed;
@@ -22,7 +22,7 @@ const LIMITS_KEPT: &str = "30 days after the campaign's end";
 pub(crate) async fn run(
     command: PersonCommand,
     env: &Env,
-    now: Timestamp,
+    clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let (PersonCommand::Find { person }
@@ -30,12 +30,12 @@ pub(crate) async fn run(
     | PersonCommand::Erase { person, .. }) = &command;
     let phone = phone_or_typed(&person.phone, terminal)?;
     let tables = connection::tables(env).await?;
-    let held = people::find(&tables, &phone, now).await?;
+    let held = people::find(&tables, &phone, clock.now()).await?;
     match command {
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
             let file = AtomicFile::begin(&output)?;
-            let exporting = people::hand_over(&tables, env, &phone, &held, now, file);
+            let exporting = people::hand_over(&tables, env, &phone, &held, clock.now(), file);
             let file = unless_stopped(exporting).await?;
             file.sync().map_err(|error| Failure::from_io(&output, "writing", &error))?;
             file.finish().map_err(|failed| Failure::from_io(&output, "writing", &failed.error))?;
@@ -58,7 +58,8 @@ pub(crate) async fn run(
                 warning.unwrap_or_default()
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
-            people::erase_all(&tables, env, &held, &why, now).await?;
+            // The question may have waited past the round of a draw.
+            people::erase_all(&tables, env, &held, &why, clock.now()).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
             // Without a question, nothing has said so before.

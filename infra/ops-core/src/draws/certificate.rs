@@ -16,12 +16,13 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::{
-    Certificate, ChainTimes, Committed, Event, Evidence, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step,
+    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step,
     VERIFY_PY,
 };
 
 use super::contacts::read_result;
 use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds};
+use super::publish::published_in_time;
 use super::run::unreadable;
 use super::{chain, openings};
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ pub(crate) async fn write(
     draw: &Draw,
     output: &Path,
 ) -> Result<Vec<&'static str>, Failure> {
-    let (Some(outcome), Some(published_at)) = (&draw.outcome, draw.published_at) else {
+    let Some(outcome) = &draw.outcome else {
         let message =
             format!("the draw {} has no winners yet; draw them first with `ops draw run`", draw.name);
         return Err(Failure::new("draw_not_run", message));
@@ -46,6 +47,7 @@ pub(crate) async fn write(
     let chain = chain::of_draw(env, draw)?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let published_at = published_in_time(env, draw, &files).await?;
     let (mut entries, mut opened) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
     let evidence = Evidence {
         entries: &mut entries,
@@ -109,7 +111,7 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
         round_at: local(draw.round_at, campaign.timezone),
         beacon: &chain::described(&draw.chain),
         round_address: round_address.as_deref(),
-        figures: None,
+        figures: Some(Figures { largest_rows: draw.largest_rows.clone(), given_by_hand: draw.given_by_hand }),
     };
     let mut out = create(output)?;
     let written = sheet.write_html(&mut out).and_then(|()| out.get_ref().sync_all());

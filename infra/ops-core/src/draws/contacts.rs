@@ -6,10 +6,12 @@ use std::num::NonZeroU64;
 use common::config::Env;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, RowStatus};
 use common::domain::draw::{Draw, DrawName};
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use draw::{Committed, DrawResult, Evidence, Header, Opening};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::files::{DrawFiles, ENTRIES, RESULT};
@@ -20,6 +22,9 @@ use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
 use crate::tables::Tables;
+
+/// Winners whose phones are looked up at a time.
+const MAX_CONCURRENCY: usize = 16;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {
@@ -92,6 +97,27 @@ pub async fn find(
 async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
     let Some(id) = winner.contact.submission_id else { return Ok(None) };
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
+}
+
+/// Submissions of winners who can still get a prize, and whose phones were blocked since the freeze. They are skipped as
+/// `excluded`, unless the phone is unblocked.
+///
+/// # Errors
+/// When a table does not answer.
+pub async fn blocked(
+    tables: &Tables,
+    scope: &Scope,
+    contacts: &[Contact],
+) -> Result<HashSet<SubmissionId>, Failure> {
+    let open = contacts.iter().filter(|contact| contact.is_open());
+    let is_blocked = |id| async move {
+        let Some(drawn) = tables.store.submissions().get(scope, id).await? else { return Ok(None) };
+        let entrant = tables.entrants.get(scope, &drawn.entrant_id, &drawn.day).await?;
+        Ok::<_, Failure>(entrant.blocked.then_some(id))
+    };
+    let looks = open.filter_map(|contact| contact.submission_id).map(is_blocked);
+    let found: Vec<_> = stream::iter(looks).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// The number to call. The row of the audit log comes first.

@@ -1,17 +1,18 @@
 //! Reads the entries of a period out of the table of submissions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::num::NonZeroU64;
 
 use common::clock::Clock;
+use common::domain::entrant_id::EntrantId;
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::segments::Segment;
 use common::store::submissions::Selection;
-use draw::Entries;
+use draw::{Entries, LeftOut};
 use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Serialize;
@@ -31,8 +32,11 @@ pub(super) struct PeriodEntries {
     pub(super) days: BTreeMap<String, DayTotal>,
     /// Submissions that were made before the period's end and are not settled.
     pub(super) unsettled: Vec<Reference>,
-    /// Accepted submissions that are left out: their phones were erased, or deleted by the campaign's retention.
-    pub(super) without_phone: u64,
+    /// Entries of people that are left out.
+    pub(super) left_out: LeftOut,
+    /// Of the entries in the draw, those that people gave by accepting a submission.
+    pub(super) given_by_hand: u64,
+    blocked: HashSet<EntrantId>,
 }
 
 /// The entries of a day, to compare with `ops numbers`.
@@ -44,7 +48,7 @@ pub(crate) struct DayTotal {
 
 /// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the time when it was accepted, so
 /// that one that is settled late is in a later draw, and none is in two that follow each other. Entries of people who were
-/// erased are left out: nobody could be called.
+/// erased are left out, since nobody could be called, and those of phones that are blocked by now.
 pub(super) async fn read(
     tables: &Tables,
     scope: &Scope,
@@ -60,19 +64,25 @@ pub(super) async fn read(
         states: vec![State::Accepted, State::Pending, State::Unknown],
         winners: false,
     };
+    let (entrants, now) = (&tables.entrants, clock.now());
     let mut found = PeriodEntries {
         entries: Entries::new(storage),
         days: BTreeMap::new(),
         unsettled: Vec::new(),
-        without_phone: 0,
+        left_out: LeftOut::default(),
+        given_by_hand: 0,
+        blocked: entrants.blocked_since(scope, now).await?,
     };
     let mut progress = Progress::without_total(clock, "records read:");
     let page = |segment| tables.store.submissions().page(&selection, segment);
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(page).collect();
-    let mut looked_at = 0;
+    let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(read) = pages.try_next().await? {
-        for submission in &read.records {
-            found.add(submission, from, to)?;
+        for record in read.records {
+            match record {
+                Ok(submission) => found.add(&submission, from, to)?,
+                Err(record) => unreadable.push(record),
+            }
         }
         looked_at += read.read;
         progress.show(terminal, looked_at);
@@ -81,6 +91,14 @@ pub(super) async fn read(
         }
     }
     progress.end(terminal);
+    if !unreadable.is_empty() {
+        return Err(unreadable.into());
+    }
+    // Also the index of blocked phones can have been late.
+    if entrants.blocked_since(scope, now).await? != found.blocked {
+        let message = "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
+        return Err(Failure::new("changed_meanwhile", message));
+    }
     found.unsettled.sort_by_key(ToString::to_string);
     Ok(found)
 }
@@ -93,9 +111,18 @@ impl PeriodEntries {
         };
         let count = NonZeroU64::new(submission.status.entries().into());
         let (Some(count), true) = (count, (from..to).contains(&accepted_at)) else { return Ok(()) };
-        if submission.phone.is_none() {
-            self.without_phone += 1;
+        let left_out = match (&submission.phone, self.blocked.contains(&submission.entrant_id)) {
+            (None, _) => Some(&mut self.left_out.without_phone),
+            (Some(_), true) => Some(&mut self.left_out.blocked),
+            (Some(_), false) => None,
+        };
+        if let Some(days) = left_out {
+            let entries = days.entry(submission.day.clone()).or_default();
+            *entries = entries.saturating_add(count.get());
             return Ok(());
+        }
+        if submission.decision.is_some() {
+            self.given_by_hand = self.given_by_hand.saturating_add(count.get());
         }
         let day = self.days.entry(submission.day.clone()).or_default();
         day.submissions += 1;

@@ -20,6 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use common::config::{ConfigError, Env};
 use common::domain::draw::DrawName;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -103,6 +104,20 @@ impl DrawFiles {
             self.evidence_url()
         );
         Err(Failure::new("evidence_differs", message))
+    }
+
+    /// When the last file of the commitment was published, by the storage's own clock.
+    pub(crate) async fn published_at(&self) -> Result<Timestamp, Failure> {
+        const ACTION: &str = "looking when a file of the draw was published";
+        let mut last = Timestamp::MIN;
+        for name in [ENTRIES, HEADER, COMMITMENT] {
+            let head = self.s3.head_object().bucket(&self.evidence).key(self.key(name)).send().await;
+            let published = head.map_err(|error| StoreError::new(ACTION, error))?.last_modified;
+            let millis = published.and_then(|at| at.to_millis().ok());
+            let without_time = || StoreError::new(ACTION, "storage does not say when");
+            last = last.max(Timestamp::from_millis(millis.ok_or_else(without_time)?));
+        }
+        Ok(last)
     }
 
     /// Keeps the openings, unless some are there.

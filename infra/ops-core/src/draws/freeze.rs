@@ -22,13 +22,14 @@ use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
-use draw::{FreezeError, Frozen, Header, OtherDraw, Period, Plan, Prize, Rows};
+use draw::{FreezeError, Frozen, Header, LargestRow, LeftOut, OtherDraw, Period, Plan, Prize, Rows};
 use serde_json::json;
 
 use super::chain;
 use super::entries::{self, DayTotal, PeriodEntries};
 use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds};
-use super::openings;
+use super::openings::{self, FREEZE_TIMEOUT};
+use super::publish::{publish, published_late};
 use super::run::unreadable;
 use super::shown::freeze_question;
 use crate::audit::Action;
@@ -74,8 +75,10 @@ pub(crate) struct FreezeReport {
 pub(crate) struct ReadReport {
     pub(crate) days: BTreeMap<String, DayTotal>,
     pub(crate) unsettled: Vec<Reference>,
-    /// Accepted submissions that are left out, since their phones were erased or deleted.
-    pub(crate) without_phone: u64,
+    /// The largest rows, largest first.
+    pub(crate) largest: Vec<LargestRow>,
+    /// Entries that people gave by accepting a submission.
+    pub(crate) given_by_hand: u64,
 }
 
 /// Entries that are to be frozen. Nothing has a name on the disk yet but the empty folder.
@@ -148,14 +151,14 @@ async fn read(
         round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
     let folder = NewFolder::begin(&plan.output)?;
     let storage = folder.unnamed_file()?;
-    let PeriodEntries { entries, days, unsettled, without_phone } =
+    let PeriodEntries { entries, days, unsettled, left_out, given_by_hand, .. } =
         entries::read(tables, &plan.scope, (plan.from, plan.to), storage, clock, terminal).await?;
     let storage = folder.unnamed_file()?;
     let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
     let overlapping = overlapping(tables, plan).await?;
-    let for_header = plan.for_header(chain, round, &days, overlapping)?;
+    let for_header = plan.for_header(chain, round, &days, left_out, overlapping)?;
     let header = rows.header(for_header.clone()).map_err(|error| not_frozen(&error.into()))?;
-    let report = ReadReport { days, unsettled, without_phone };
+    let report = ReadReport { days, unsettled, largest: rows.largest().to_vec(), given_by_hand };
     let round_at = round_at.into();
     let question = freeze_question(&plan.scope, &header, &report, round_at, plan.zone);
     terminal.confirm(&question, Answer::Word(plan.name.as_str()), plan.confirm)?;
@@ -212,6 +215,8 @@ async fn commit(
         round: frozen.header.round,
         round_at,
         unsettled: report.unsettled.len().try_into().unwrap_or(u64::MAX),
+        largest_rows: report.largest.iter().map(|row| row.entries.get()).collect(),
+        given_by_hand: report.given_by_hand,
         frozen_at: now,
         frozen_by: tables.audit.operator().await?,
         published_at: None,
@@ -219,6 +224,7 @@ async fn commit(
         contact_changes: 0,
     };
     record(tables, &plan.scope, &draw, &frozen, now).await?;
+    check_recent(attempt, now)?;
     attempt.at = now;
     attempt.commitment = Some(draw.commitment.clone());
     if !tables.freeze_attempts(env)?.upload_attempt(&plan.scope, attempt).await? {
@@ -227,6 +233,7 @@ async fn commit(
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
     files.keep_openings(&folder.file(OPENINGS)).await?;
     files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
+    check_recent(attempt, clock.now())?;
     check_still(tables, plan, &draw, &frozen, notice, clock).await?;
     if !tables.draws.create(&plan.scope, &draw, attempt).await? {
         match tables.draws.get(&plan.scope, &draw.name).await? {
@@ -235,8 +242,18 @@ async fn commit(
             other => return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone))),
         }
     }
-    let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
+    let draw = publish(tables, env, &plan.scope, draw, &files, Some(folder)).await?;
     Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(report) })
+}
+
+/// Refuses a freeze that counts as interrupted: one person may have revoked an entry that it has read.
+fn check_recent(attempt: &FreezeAttempt, now: Timestamp) -> Result<(), Failure> {
+    if now < attempt.at.after(FREEZE_TIMEOUT) {
+        return Ok(());
+    }
+    let message = "nothing was frozen: it took longer than half an hour, and entries can have changed since they were read; \
+                   run this again";
+    Err(Failure::new("freeze_expired", message))
 }
 
 /// Whether the time and the other draws still allow it, after everything was uploaded.
@@ -302,6 +319,7 @@ impl FreezePlan {
         chain: &Chain,
         round: NonZeroU64,
         days: &BTreeMap<String, DayTotal>,
+        left_out: LeftOut,
         overlapping: Vec<OtherDraw>,
     ) -> Result<Plan, Failure> {
         let local = |time: Timestamp| -> DateTime<FixedOffset> {
@@ -312,6 +330,7 @@ impl FreezePlan {
             draw: self.name.to_string(),
             period: Period { from: local(self.from), to: local(self.to) },
             days: days.iter().map(|(day, total)| (day.clone(), total.entries)).collect(),
+            left_out,
             overlapping,
             prizes: self.prizes.clone(),
             one_prize_per_row: self.one_prize_per_entrant,
@@ -390,76 +409,8 @@ async fn publish_recorded(
     let details = json!({ "commitment": draw.commitment, "published": true });
     let action = Action::new("draw.freeze").in_scope(&plan.scope).on(&draw.name).with(details);
     tables.audit.append(action, clock.now()).await?;
-    let draw = publish(tables, &plan.scope, draw, &files, folder, clock).await?;
+    let draw = publish(tables, env, &plan.scope, draw, &files, folder).await?;
     Ok(FreezeReport { draw, evidence: files.evidence_url(), read: None })
-}
-
-/// Publishes what a recorded draw is committed to.
-async fn publish(
-    tables: &Tables,
-    scope: &Scope,
-    draw: Draw,
-    files: &DrawFiles,
-    folder: Option<NewFolder>,
-    clock: &Clock,
-) -> Result<Draw, Failure> {
-    check_named(tables, scope, &draw).await?;
-    files.publish_text(HEADER, &draw.header).await?;
-    files.publish_text(COMMITMENT, &draw.commitment).await?;
-    if let Some(folder) = folder {
-        folder.write(HEADER, draw.header.as_bytes())?;
-        folder.write(COMMITMENT, draw.commitment.as_bytes())?;
-        folder.finish()?;
-    }
-    let now = clock.now();
-    let draw = Draw { published_at: Some(now), ..draw };
-    if !draw.is_published_in_time() {
-        return Err(published_late(&draw));
-    }
-    tables.draws.publish(scope, &draw.name, now).await?;
-    Ok(draw)
-}
-
-/// Refuses a draw that was recorded at the same time as another one of its period, when neither header names the other: the
-/// better of two unknown attempts could be shown.
-async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), Failure> {
-    let own = super::header(draw)?;
-    let names = |header: &Header, draw: &Draw| {
-        header.overlapping.iter().any(|other| draw.name.as_str() == other.draw)
-    };
-    for other in tables.draws.list(scope).await?.iter().filter(|other| other.name != draw.name) {
-        let theirs = super::header(other)?;
-        let overlap = own.period.from < theirs.period.to && theirs.period.from < own.period.to;
-        if overlap && !names(&own, other) && !names(&theirs, draw) {
-            let message = format!(
-                "the draw {} is not published: the draw {}, of entries of this period, was frozen at the same time, and \
-                 neither names the other; freeze again under another name",
-                draw.name, other.name
-            );
-            return Err(Failure::new("changed_meanwhile", message));
-        }
-    }
-    Ok(())
-}
-
-/// A draw whose commitment is not published, while it still can be.
-pub(super) fn unpublished(draw: &Draw) -> Failure {
-    let message = format!(
-        "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
-         finishes it",
-        draw.name
-    );
-    Failure::new("draw_unpublished", message)
-}
-
-/// A draw whose commitment was not public before its round.
-pub(super) fn published_late(draw: &Draw) -> Failure {
-    let message = format!(
-        "the commitment of the draw {} was not published before its round, so it proves nothing: the \
-         winners could be known; freeze the period under another name",
-        draw.name
-    );
-    Failure::new("draw_late", message)
 }
 
 fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
@@ -478,7 +429,7 @@ fn abandoned() -> Failure {
     Failure::new("changed_meanwhile", message)
 }
 
-fn too_late() -> Failure {
+pub(super) fn too_late() -> Failure {
     Failure::new("round_too_far", "--at is too late: the beacon has no such round; give an earlier time")
 }
 

@@ -6,6 +6,7 @@
 //! | the chain that draws wait for, and its relays | `chain` |
 //! | the entries of a period | `entries` |
 //! | freezing them, once for each name | `freeze` |
+//! | publishing a frozen draw, and when that was | `publish` |
 //! | drawing winners, and the next one after a skip | `run`, `winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
 //! | calls to winners, and skips | [`contacts`] |
@@ -21,14 +22,17 @@ mod entries;
 pub(crate) mod files;
 pub(crate) mod freeze;
 pub(crate) mod openings;
+mod publish;
 pub(crate) mod run;
 pub mod shown;
 pub(crate) mod verify;
 pub(crate) mod winners;
 
 pub(crate) use self::entries::DayTotal;
+use chrono::DateTime;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use draw::Header;
 
 use crate::failure::Failure;
@@ -47,6 +51,23 @@ pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Dra
         );
         Failure::new("draw_unknown", message)
     })
+}
+
+/// True if an entry that was accepted at this time is in the draw; also if the header cannot be read.
+pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
+    let accepted_at = DateTime::from(accepted_at).fixed_offset();
+    header(draw).map_or(true, |Header { period, .. }| period.from <= accepted_at && accepted_at < period.to)
+}
+
+/// Refused until the draw is run: who has the openings can compute the winners.
+pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
+    let message = format!(
+        "the round of the draw {} of {} is there, and its winners are not drawn; run `ops draw run` for it first, then this \
+         again: until then, a winner could be taken out unseen",
+        draw.name,
+        scope_in_words(scope)
+    );
+    Failure::new("draw_not_run", message)
 }
 
 /// The header of a draw: period, prizes and rules.

@@ -24,8 +24,9 @@ use crate::tables::Tables;
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
-/// From the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take.
-const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// From the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
+/// that takes longer is refused at its end.
+pub(super) const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The draws whose openings may name a submission created at this time. It can only have been accepted later.
 pub(crate) async fn draws_since(
@@ -42,7 +43,11 @@ pub(crate) async fn draws_since(
 }
 
 /// The draws whose openings are not past their retention.
-async fn with_openings(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, Failure> {
+pub(crate) async fn with_openings(
+    tables: &Tables,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<Vec<Draw>, Failure> {
     let mut draws = tables.draws.list(scope).await?;
     draws.retain(|draw| now < draw.frozen_at.after(OPENINGS_KEPT));
     Ok(draws)
@@ -65,6 +70,16 @@ pub(crate) fn of_reference(
     openings.find(|read| read.as_ref().map_or(true, |(_, opening)| has_it(opening))).transpose()
 }
 
+/// A freeze that may be running.
+pub(crate) async fn freezing(
+    tables: &Tables,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<Option<FreezeAttempt>, Failure> {
+    let attempts = tables.draws.attempts(scope).await?;
+    Ok(attempts.into_iter().find(|attempt| now < attempt.at.after(FREEZE_TIMEOUT)))
+}
+
 /// # Errors
 /// When a freeze may be running.
 pub(crate) async fn check_not_freezing(
@@ -72,9 +87,7 @@ pub(crate) async fn check_not_freezing(
     scope: &Scope,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let attempts = tables.draws.attempts(scope).await?;
-    let is_recent = |attempt: &&FreezeAttempt| now < attempt.at.after(FREEZE_TIMEOUT);
-    if let Some(FreezeAttempt { draw, at, .. }) = attempts.iter().find(is_recent) {
+    if let Some(FreezeAttempt { draw, at, .. }) = freezing(tables, scope, now).await? {
         let message = format!(
             "a freeze of the draw {draw} of {} began at {at} and can be running; run this again once it has ended, or, if it was interrupted, at {} or later",
             scope_in_words(scope),

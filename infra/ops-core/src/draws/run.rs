@@ -1,8 +1,12 @@
 //! Draws the winners of a frozen draw, once its round is there. Every run gives the same winners.
 
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beacon::{Chain, VerifiedRound};
+use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config::{self, Env};
 use common::domain::draw::contact::Contact;
@@ -16,25 +20,33 @@ use serde_json::json;
 use super::chain;
 use super::contacts::{committed, read_result};
 use super::files::{DrawFiles, ENTRIES, RESULT};
-use super::freeze::{published_late, unpublished};
+use super::publish::{published_in_time, published_late, unpublished};
 use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
-use crate::format::seconds;
+use crate::format::local_time;
 use crate::tables::Tables;
-use crate::terminal::{Progress, Terminal};
+use crate::terminal::Terminal;
 
 /// Relays are a few seconds late at most.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Where the round comes from.
+/// Where the round comes from, if neither from the relay of the environment nor from drand's own.
+#[derive(Clone, Debug)]
 pub(crate) enum RoundSource {
-    /// A relay; `None` for that of the environment or drand's own.
-    Relay(Option<Url>),
-    /// Pasted text: a signature, or a relay's whole reply.
-    Pasted(String),
+    Relay(Url),
+    /// A relay's reply, which was brought here in a file.
+    File(PathBuf),
+}
+
+impl From<OsString> for RoundSource {
+    fn from(text: OsString) -> Self {
+        let url = text.to_str().and_then(|text| text.parse::<Url>().ok());
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        url.map_or_else(|| Self::File(text.into()), Self::Relay)
+    }
 }
 
 /// A draw with its winners.
@@ -51,7 +63,7 @@ pub(crate) async fn run(
     env: &Env,
     scope: &Scope,
     draw: Draw,
-    source: RoundSource,
+    source: Option<RoundSource>,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<RunReport, Failure> {
@@ -67,10 +79,15 @@ pub(crate) async fn run(
     if !draw.is_published_in_time() {
         return Err(published_late(&draw));
     }
+    published_in_time(env, &draw, &files).await?;
     let chain = chain::of_draw(env, &draw)?;
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
     let round = match source {
-        RoundSource::Pasted(text) => pasted(&chain, &draw, &text)?,
-        RoundSource::Relay(relay) => fetch(env, &chain, &draw, relay, clock, terminal).await?,
+        Some(RoundSource::File(path)) => in_file(&chain, &draw, &path)?,
+        Some(RoundSource::Relay(relay)) => {
+            fetch(env, &chain, &draw, Some(relay), zone, clock, terminal).await?
+        }
+        None => fetch(env, &chain, &draw, None, zone, clock, terminal).await?,
     };
     let result = compute(&files, &draw, &round).await?;
     let json = serde_json::to_string(&result).map_err(|error| unreadable(&draw, &error))?;
@@ -106,11 +123,14 @@ async fn record(
     Ok(())
 }
 
-fn pasted(chain: &Chain, draw: &Draw, text: &str) -> Result<VerifiedRound, Failure> {
-    chain.verify_pasted(draw.round, text).map_err(|error| {
+fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Failure> {
+    let reply = fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
+    chain.verify_reply(draw.round, &reply).map_err(|error| {
         let message = format!(
-            "what is given to --signature {error}; copy the signature of round {} of the chain {}",
-            draw.round, draw.chain
+            "{} {error}; take the whole reply of a relay, from its address {}/public/{}",
+            path.display(),
+            draw.chain,
+            draw.round
         );
         Failure::new("signature_invalid", message)
     })
@@ -122,28 +142,26 @@ async fn fetch(
     chain: &Chain,
     draw: &Draw,
     relay: Option<Url>,
+    zone: Tz,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<VerifiedRound, Failure> {
     let relays = chain::relays(env, relay)?;
-    let wait = draw.round_at.since(clock.now());
-    if !wait.is_zero() {
-        terminal.note(&format!(
-            "round {} comes in {}; Ctrl-C stops waiting, and this can be run again at any time",
-            draw.round,
-            seconds(wait)
-        ));
-    }
-    let mut progress = Progress::new(clock, "seconds waited:", wait.as_secs());
+    let mut shown = None;
     while clock.now() < draw.round_at {
-        clock.sleep(TICK.min(draw.round_at.since(clock.now()))).await;
-        let left = draw.round_at.since(clock.now()).as_secs();
-        progress.show(terminal, wait.as_secs().saturating_sub(left));
+        let left = draw.round_at.since(clock.now());
+        let minutes = left.as_secs().div_ceil(60);
+        if shown.replace(minutes) != Some(minutes) {
+            let (round, time) = (draw.round, local_time(draw.round_at, zone));
+            terminal.note(&format!(
+                "round {round} at {time}, in {minutes} min; Ctrl-C stops waiting, and this can be run again at any time"
+            ));
+        }
+        clock.sleep(TICK.min(left)).await;
     }
-    progress.end(terminal);
     let timeout = config::retry_speedup(env)?.apply(RELAY_TIMEOUT);
     let fetched = relays.fetch_within(timeout, chain, draw.round).await;
-    fetched.map_err(|error| Failure::new("round_unavailable", format!("{error}, with --signature")))
+    fetched.map_err(|error| Failure::new("round_unavailable", format!("{error} (--beacon URL-OR-FILE)")))
 }
 
 /// Verifies the evidence on the way.

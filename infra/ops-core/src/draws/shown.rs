@@ -1,13 +1,17 @@
 //! A draw in words, for the command line and the console.
 
+use std::collections::{BTreeMap, HashSet};
+
 use chrono_tz::Tz;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState};
 use common::domain::draw::{Draw, DrawName};
+use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
-use draw::{Digest, Header};
+use draw::{Digest, Header, LeftOut};
 
-use super::freeze::{ReadReport, published_late, unpublished};
+use super::freeze::ReadReport;
+use super::publish::{published_late, unpublished};
 use super::{chain, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, scope_in_words, zoned_time};
@@ -55,12 +59,20 @@ pub(super) fn freeze_question(
 ) -> String {
     let mut pairs = header_facts(header);
     pairs.push(("round", format!("{} at {}", header.round, zoned_time(round_at, zone))));
-    let count = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
-    let (phones, unsettled) = (grouped(read.without_phone), count(read.unsettled.len()));
-    pairs.push((
-        "left out",
-        format!("{phones} submissions without a phone, {unsettled} that are not settled"),
-    ));
+    let largest: Vec<_> = read
+        .largest
+        .iter()
+        .map(|row| format!("{} ({})", grouped(row.entries.get()), row.reference))
+        .collect();
+    let unsettled = grouped(u64::try_from(read.unsettled.len()).unwrap_or(u64::MAX));
+    pairs.extend([
+        ("largest rows", largest.join(", ")),
+        (
+            "by hand",
+            format!("{} entries were given by people, not by the service", grouped(read.given_by_hand)),
+        ),
+        ("unsettled", format!("{unsettled} submissions are not settled, and not in this draw")),
+    ]);
     let scope = scope_in_words(scope);
     format!("{}Freeze these entries as the draw {} of {scope}?", lines(&pairs), header.draw)
 }
@@ -76,10 +88,24 @@ fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
         ("period", format!("{} to before {}", header.period.from, header.period.to)),
         ("entrants", grouped(header.rows.get())),
         ("entries", grouped(header.total.get())),
+        ("left out", left_out(header)),
         ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
         ("prizes", header.prizes_in_words()),
         ("rule", rule.to_owned()),
     ]
+}
+
+fn left_out(Header { left_out: LeftOut { blocked, without_phone }, .. }: &Header) -> String {
+    let sum = |days: &BTreeMap<String, u64>| {
+        grouped(days.values().fold(0_u64, |sum, entries| sum.saturating_add(*entries)))
+    };
+    format!("{} entries of blocked phones, {} of people who were erased", sum(blocked), sum(without_phone))
+}
+
+/// The state of a winner, with a mark if the phone is blocked.
+pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
+    let is_blocked = contact.submission_id.is_some_and(|id| blocked.contains(&id));
+    format!("{}{}", contact.state(), if is_blocked { ", BLOCKED" } else { "" })
 }
 
 /// The options that name a draw in a command.

@@ -148,7 +148,9 @@ async fn read_page(
                 winners: *content == ExportContent::Winners,
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
-            let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
+            let submissions: Result<Vec<_>, _> = page.records.into_iter().collect();
+            let submissions = submissions.map_err(|record| Failure::from(vec![record]))?;
+            let rows = submissions.iter().map(|submission| submission_row(tables, export, submission));
             let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }

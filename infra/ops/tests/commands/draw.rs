@@ -1,10 +1,13 @@
 //! `ops draw`: the walk from the freeze to the winners, and attempts to change them.
 
+mod at_stake;
 mod bad_input;
 mod erasure;
 mod interrupted;
+mod left_out;
 mod races;
 mod tampering;
+mod times;
 
 use std::fs;
 use std::time::Duration;
@@ -142,10 +145,11 @@ async fn a_draw_is_frozen_run_and_shown() {
     let ran = stack.run(&run("week-03", &["--output", &stack.arg("week-03")])).await;
     assert_eq!(ran.code, ops_core::EXIT_OK, "{}", ran.err);
     assert!(
-        ran.err.starts_with("round ") && ran.err.contains(" comes in 900 seconds; Ctrl-C"),
+        ran.err.starts_with("round ") && ran.err.contains(" at 2026-03-01 03:15:00, in 15 min; Ctrl-C"),
         "{}",
         ran.err
     );
+    assert_eq!(ran.err.matches("Ctrl-C").count(), 15, "a line each minute: {}", ran.err);
     assert!(stack.clock.now() >= NOW.after(NOTICE), "it waited for the round");
     let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
     assert_eq!(shown["state"], "drawn");
@@ -172,9 +176,11 @@ async fn running_again_changes_nothing() {
     assert_eq!(first["winners"], second["winners"]);
     stack.clock.advance(Duration::from_secs(3600));
     assert_eq!(stack.json(&run("week-03", &[])).await, first);
-    assert_eq!(stack.json(&run("week-03", &["--signature", "00"])).await, first);
     let reply = relay_reply(&stack, &first).await;
-    assert_eq!(stack.json(&run("week-03", &["--signature", &reply])).await, first);
+    for file in ["00", &reply] {
+        let file = stack.file("reply.json", file);
+        assert_eq!(stack.json(&run("week-03", &["--beacon", &file])).await, first);
+    }
 }
 
 #[tokio::test]

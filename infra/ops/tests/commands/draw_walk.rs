@@ -177,6 +177,7 @@ async fn after_each_call_the_command_that_usually_follows_is_printed() {
     let call = [&["draw", "call", "--tier", "Kettle", "--winner", "1"], &DRAW[..], &NO_ANSWER].concat();
     for command in ["draw call", "draw call", "draw skip"] {
         let called = stack.run(&call).await;
+        stack.clock.advance(Duration::from_secs(60));
         printed = called.err.split('`').nth(1).expect("a command").to_owned();
         assert!(printed.starts_with(&format!("ops {command} ")), "{printed}");
     }
@@ -184,6 +185,24 @@ async fn after_each_call_the_command_that_usually_follows_is_printed() {
     let printed = printed.replace('"', "").replace("NAME", "Neema");
     let args: Vec<_> = printed.split(' ').skip(1).chain(["--yes"]).collect();
     stack.fine(&args).await;
+}
+
+#[tokio::test]
+async fn call_within_a_minute_is_refused_with_when() {
+    let stack = drawn().await;
+    logged(&stack, "call", "Kettle", "1", &NO_ANSWER).await;
+    stack.clock.advance(Duration::from_millis(59_999));
+    for call in [NO_ANSWER, REACHED] {
+        let said = refused(&stack, "call", "Kettle", "1", &call).await;
+        assert!(
+            said.contains("step_refused") && said.contains("can be logged at 2026-03-01T00:16:00.000Z"),
+            "{said}"
+        );
+    }
+    stack.clock.advance(Duration::from_millis(1));
+    let steps = logged(&stack, "call", "Kettle", "1", &NO_ANSWER).await["winner"]["steps"].clone();
+    let times: Vec<_> = steps.as_array().expect("steps").iter().map(|step| step["at"].clone()).collect();
+    assert_eq!(times[1..], ["2026-03-01T00:15:00.000Z", "2026-03-01T00:16:00.000Z"].map(|time| json!(time)));
 }
 
 #[tokio::test]

@@ -36,6 +36,7 @@ messages: { en: { entered: \"You are in!\" }, sw: {} }
 pub(crate) struct Stack {
     pub(crate) env: Env,
     pub(crate) folder: TempDir,
+    /// That of the stack, and of who runs commands.
     pub(crate) clock: Clock,
     local: local::stack::Stack,
 }
@@ -57,12 +58,13 @@ impl Stack {
     pub(crate) async fn start(options: Options) -> Self {
         // Without background functions, which would settle what a test settles by hand.
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
-        let options = Options { background: false, deployment_secret, ..options };
+        let clock = Clock::manual(NOW);
+        let options = Options { background: false, deployment_secret, clock: clock.clone(), ..options };
         let local = local::stack::Stack::start(options).await.expect("it starts");
         let operator = [("OPS_BY".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();
         let folder = tempfile::tempdir().expect("a folder");
-        Self { env, folder, clock: Clock::manual(NOW), local }
+        Self { env, folder, clock, local }
     }
 
     /// A stack with the campaign of [`CHAI`].

@@ -18,7 +18,7 @@ async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction)
     let decision = OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None, identity: None };
     let after = before.corrected(correction, decision).expect("it is settled");
     let written = match correction {
-        Correction::Revoke { free_code } => store.revoke(&before, &after, free_code).await,
+        Correction::Revoke { free_code } => store.revoke(&before, &after, free_code, None).await,
         Correction::Reopen => store.reopen(&before, &after, campaign.config.limits).await,
     };
     assert_eq!(written.expect("it answers"), CorrectionResult::Committed);

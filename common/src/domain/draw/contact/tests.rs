@@ -29,10 +29,32 @@ fn skipped(reason: SkipReason) -> ContactEvent {
     ContactEvent::Skipped { reason, inspector: None }
 }
 
+/// A step a minute after the last one.
+fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
+    let last = contact.changed_at().expect("it was drawn");
+    ContactStep { at: last.after(MIN_BETWEEN_CALLS), ..step(event) }
+}
+
 /// The state after these events, or why one of them is refused.
 fn after(events: &[ContactEvent]) -> Result<ContactState, StepRefused> {
-    let last = events.iter().try_fold(drawn(), |contact, event| contact.after(step(event.clone())));
+    let last = events.iter().try_fold(drawn(), |contact, event| contact.after(next(&contact, event.clone())));
     last.map(|contact| contact.state())
+}
+
+#[test]
+fn calls_are_a_minute_apart_by_the_clock_of_the_log() {
+    use ContactEvent::{NoAnswer, Reached};
+    let called = drawn().after(step(NoAnswer)).expect("the first call");
+    let possible_at = AT.after(MIN_BETWEEN_CALLS);
+    for call in [NoAnswer, Reached] {
+        let at = |millis: i64| ContactStep { at: Timestamp::from_millis(millis), ..step(call.clone()) };
+        // A clock that is behind is no way round.
+        for early in [-3_600_000, 0, 59_999] {
+            assert_eq!(called.after(at(early)), Err(StepRefused::TooSoon { next: possible_at }), "{early}");
+        }
+        assert!(called.after(at(60_000)).is_ok());
+    }
+    assert!(called.after(step(skipped(SkipReason::Excluded))).is_ok(), "a skip is no call");
 }
 
 #[test]
@@ -72,7 +94,8 @@ fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn()
 fn a_prize_is_held_until_its_winner_is_skipped() {
     use ContactEvent::{HandedOver, Identified, Reached};
     let holds = |events: &[ContactEvent]| {
-        let last = events.iter().try_fold(drawn(), |contact, event| contact.after(step(event.clone())));
+        let last =
+            events.iter().try_fold(drawn(), |contact, event| contact.after(next(&contact, event.clone())));
         last.expect("each follows").holds_prize()
     };
     assert!(holds(&[]) && holds(&[Reached]) && holds(&[Reached, Identified, HandedOver]));
@@ -142,7 +165,7 @@ proptest! {
         let mut contact = drawn();
         for (event, counts) in events {
             let row_status = if counts { RowStatus::Counts } else { RowStatus::Revoked };
-            let Ok(after) = contact.after_operator(step(event), row_status) else { continue };
+            let Ok(after) = contact.after_operator(next(&contact, event), row_status) else { continue };
             prop_assert!(contact.is_open(), "what is final stays");
             prop_assert!(after.steps.starts_with(&contact.steps));
             prop_assert_eq!((after.steps.len(), after.revision), (contact.steps.len() + 1, contact.revision + 1));
@@ -156,7 +179,7 @@ proptest! {
         // An open contact can always be called or skipped.
         if contact.is_open() {
             let ways = [ContactEvent::Reached, skipped(SkipReason::Excluded)];
-            prop_assert!(ways.into_iter().any(|event| contact.after(step(event)).is_ok()));
+            prop_assert!(ways.into_iter().any(|event| contact.after(next(&contact, event)).is_ok()));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The draws of a campaign: the state of each, and calls to its winners.
 
+use std::collections::HashSet;
+
 use axum::Router;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -8,13 +10,15 @@ use axum::routing::get;
 use chrono_tz::Tz;
 use common::domain::draw::contact::{Contact, ContactState};
 use common::domain::draw::{Draw, DrawName};
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use maud::{Markup, html};
-use ops_core::draws::contacts::{log, show_phone};
+use ops_core::draws::contacts::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
 use ops_core::draws::{self, contacts};
 use ops_core::failure::Failure;
 use ops_core::format::{grouped, or_dash, zoned_time};
+use ops_core::tables::Tables;
 
 use self::winner::{Step, winner_page};
 use super::{InScope, page};
@@ -115,7 +119,7 @@ fn state(draw: &Draw) -> Markup {
     html! { span.pill.(class) { (shown::state(draw)) } }
 }
 
-fn contact_state(contact: &Contact) -> Markup {
+fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
     let state = contact.state();
     let class = match state {
         ContactState::Drawn | ContactState::Called { .. } => "paused",
@@ -123,7 +127,10 @@ fn contact_state(contact: &Contact) -> Markup {
         ContactState::HandedOver => "good",
         ContactState::Skipped { .. } => "over",
     };
-    html! { span.pill.(class) { (state) } }
+    html! {
+        span.pill.(class) { (state) }
+        @if is_blocked { " " span.pill.over { "blocked" } }
+    }
 }
 
 async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
@@ -132,6 +139,7 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
     let draw = draws::find(&tables, &scope, &name).await?;
     let contacts = tables.draws.contacts(&scope, &name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
+    let blocked = contacts::blocked(&tables, &scope, &contacts).await?;
     let known: Vec<_> = shown::facts(&scope, &draw, zone)?;
     let known: Vec<_> = known.iter().map(|(name, value)| (name, html! { (value) })).collect();
     let content = html! {
@@ -145,11 +153,11 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
         }
         @if draw.outcome.is_some() && !open.is_empty() {
             h2 { "To be called, or to get the prize" }
-            (winners("Winners without an outcome", &scope, &open, zone))
+            (winners("Winners without an outcome", &scope, &open, &blocked, zone))
         }
         @if !settled.is_empty() {
             h2 { "With an outcome" }
-            (winners("Winners with an outcome", &scope, &settled, zone))
+            (winners("Winners with an outcome", &scope, &settled, &blocked, zone))
         }
         h2 { "What is known" }
         (facts(&known))
@@ -165,7 +173,13 @@ fn certificate(scope: &Scope, draw: &Draw) -> Markup {
     }
 }
 
-fn winners(caption: &str, scope: &Scope, contacts: &[&Contact], zone: Tz) -> Markup {
+fn winners(
+    caption: &str,
+    scope: &Scope,
+    contacts: &[&Contact],
+    blocked: &HashSet<SubmissionId>,
+    zone: Tz,
+) -> Markup {
     let row = |contact: &&Contact| {
         vec![
             html! { (contact.prize) },
@@ -173,7 +187,7 @@ fn winners(caption: &str, scope: &Scope, contacts: &[&Contact], zone: Tz) -> Mar
             html! { span.whole-word { (or_dash(contact.reference.as_ref())) } },
             html! { (or_dash(contact.region.as_ref())) },
             html! { (or_dash(contact.masked_phone.as_ref())) },
-            contact_state(contact),
+            contact_state(contact, contact.submission_id.is_some_and(|id| blocked.contains(&id))),
             html! {
                 @if let Some(last) = contact.steps.last() {
                     (event_words(&last.event)) br; span.soft { (zoned_time(last.at, zone)) }
@@ -190,7 +204,11 @@ async fn winner(console: Console, (InDraw(scope, name), query): (InDraw, Query))
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let (prize, place) = winner::named(&query)?;
     let winner = contacts::find(&tables, scope, &name, Some(prize), place).await?;
-    Ok(winner_page(&winner, zone, None))
+    Ok(winner_page(&winner, is_blocked(&tables, &winner).await?, zone, None))
+}
+
+async fn is_blocked(tables: &Tables, Winner { scope, contact, .. }: &Winner) -> Result<bool, Failure> {
+    Ok(!contacts::blocked(tables, scope, std::slice::from_ref(contact)).await?.is_empty())
 }
 
 async fn step(
@@ -204,7 +222,8 @@ async fn step(
     match Step::parse(&form, &winner)? {
         Step::ShowPhone => {
             let phone = show_phone(&tables, &winner, now).await?;
-            Ok(winner_page(&winner, zone, Some(&phone)).into_response())
+            let is_blocked = is_blocked(&tables, &winner).await?;
+            Ok(winner_page(&winner, is_blocked, zone, Some(&phone)).into_response())
         }
         Step::Log(event) => {
             let logged = Box::pin(log(&tables, console.env(), &winner, event, now)).await?;

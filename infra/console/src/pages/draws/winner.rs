@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use axum::response::Html;
 use chrono_tz::Tz;
 use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
+use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::audit::words;
 use ops_core::draws::contacts::Winner;
@@ -63,17 +64,16 @@ fn given() -> impl Iterator<Item = SkipReason> {
     SkipReason::ALL.into_iter().filter(|reason| reason.is_given())
 }
 
-/// Whether a step can follow what is logged. Whether the entries still count is checked when it is logged.
+/// Whether a step can follow what is logged, in time. Whether the entries still count is checked when it is logged.
 fn follows(winner: &Winner, event: ContactEvent) -> bool {
-    let Some(last) = winner.contact.steps.last() else { return false };
-    winner.contact.after(ContactStep { at: last.at, by: None, event }).is_ok()
+    winner.contact.after(ContactStep { at: Timestamp::MAX, by: None, event }).is_ok()
 }
 
 /// The page; `phone` is the number, once it was asked for.
-pub(super) fn winner_page(winner: &Winner, zone: Tz, phone: Option<&str>) -> Html<String> {
+pub(super) fn winner_page(winner: &Winner, is_blocked: bool, zone: Tz, phone: Option<&str>) -> Html<String> {
     let Winner { scope, draw, contact, .. } = winner;
     let content = html! {
-        p { (contact_state(contact)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
+        p { (contact_state(contact, is_blocked)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
         (facts(&[
             ("Reference", html! {
                 @match (&contact.reference, contact.submission_id) {
@@ -86,6 +86,9 @@ pub(super) fn winner_page(winner: &Winner, zone: Tz, phone: Option<&str>) -> Htm
                 @match phone { Some(phone) => strong { (phone) }, None => (or_dash(contact.masked_phone.as_ref())) }
             }),
         ]))
+        @if is_blocked {
+            p { "The phone was blocked after the freeze: skip this winner, or unblock the phone." }
+        }
         @if contact.is_open() { (steps(winner, phone.is_some())) }
         h2 { "What happened" }
         ol.timeline {
@@ -97,7 +100,7 @@ pub(super) fn winner_page(winner: &Winner, zone: Tz, phone: Option<&str>) -> Htm
                 }
             }
         }
-        @if contact.is_open() { (skip(winner)) }
+        @if contact.is_open() { (skip(winner, is_blocked)) }
     };
     let title = format!("Place {} of {}", contact.place, contact.prize);
     Page::new(&title, Section::Draws).in_scope(scope).render(content)
@@ -113,11 +116,11 @@ fn steps(winner: &Winner, is_shown: bool) -> Markup {
                 @if follows(winner, event) { button name="step" value=(name) { (words) } }
             }
         }
-        p.soft { "A look at the number is recorded in the audit log. Three calls without an answer are made before the next in the order is drawn." }
+        p.soft { "A look at the number is recorded in the audit log. Three calls without an answer, each a minute after the last, are made before the next in the order is drawn." }
     }
 }
 
-fn skip(winner: &Winner) -> Markup {
+fn skip(winner: &Winner, is_blocked: bool) -> Markup {
     let follows =
         |reason: &SkipReason| follows(winner, ContactEvent::Skipped { reason: *reason, inspector: None });
     html! {
@@ -127,7 +130,9 @@ fn skip(winner: &Winner) -> Markup {
             label for="reason" { "Reason" }
             select #reason name="reason" required {
                 option value="" { "choose one" }
-                @for reason in given().filter(follows) { option value=(reason.as_str()) { (reason.in_words()) } }
+                @for reason in given().filter(follows) {
+                    option value=(reason.as_str()) selected[is_blocked && reason == SkipReason::Excluded] { (reason.in_words()) }
+                }
             }
             label for="inspector" { "Name of the inspector or witness" }
             input #inspector name="inspector" required maxlength="500" autocomplete="off";

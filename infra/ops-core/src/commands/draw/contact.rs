@@ -11,7 +11,7 @@ use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::commands::submission::words;
 use crate::confirm::Answer;
 use crate::draws::contacts::{self, Logged, Winner};
-use crate::draws::shown::{options, prize_option};
+use crate::draws::shown::{options, prize_option, state_of};
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
@@ -71,8 +71,14 @@ async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
 
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let (contact, phone) = (&winner.contact, contacts::show_phone(tables, winner, now).await?);
-    let text = format!("place {} of {}: {phone}", contact.place, contact.prize);
-    Ok(Report::new(json!({ "winner": contact_json(contact), "phone": phone }), text))
+    let blocked = contacts::blocked(tables, &winner.scope, std::slice::from_ref(contact)).await?;
+    let text =
+        format!("place {} of {}: {phone}, {}", contact.place, contact.prize, state_of(contact, &blocked));
+    let note = next_step(winner, contact, !blocked.is_empty());
+    Ok(Report {
+        note,
+        ..Report::new(json!({ "winner": contact_json(contact, &blocked), "phone": phone }), text)
+    })
 }
 
 async fn step(
@@ -83,35 +89,43 @@ async fn step(
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let Logged { contact, next } = contacts::log(tables, env, winner, event, now).await?;
+    let all: Vec<_> = next.iter().chain([&contact]).cloned().collect();
+    let blocked = contacts::blocked(tables, &winner.scope, &all).await?;
     let line = |contact: &Contact| {
         let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
         let phone = contact.masked_phone.as_deref().unwrap_or("-");
-        format!("place {} of {}: {reference}, {phone}, {}", contact.place, contact.prize, contact.state())
+        format!(
+            "place {} of {}: {reference}, {phone}, {}",
+            contact.place,
+            contact.prize,
+            state_of(contact, &blocked)
+        )
     };
     let mut text = line(&contact);
     for contact in &next {
         text.push_str(&format!("\nnext: {}", line(contact)));
     }
     let json = json!({
-        "winner": contact_json(&contact),
-        "next": next.iter().map(contact_json).collect::<Vec<_>>(),
+        "winner": contact_json(&contact, &blocked),
+        "next": next.iter().map(|contact| contact_json(contact, &blocked)).collect::<Vec<_>>(),
     });
-    let note = next_step(contact.state()).map(|step| {
-        let options = options(&winner.scope, &winner.draw.name);
-        let tier = prize_option(&winner.header, &contact.prize);
-        format!("next: `ops draw {step} {options}{tier} --winner {}`", contact.place)
-    });
+    let is_blocked = contact.submission_id.is_some_and(|id| blocked.contains(&id));
+    let note = next_step(winner, &contact, is_blocked);
     Ok(Report { note, ..Report::new(json, text) })
 }
 
 /// The command that usually follows.
-fn next_step(state: ContactState) -> Option<&'static str> {
-    match state {
-        ContactState::Drawn => Some("call"),
-        ContactState::Called { times } if times < MAX_CALLS => Some("call"),
-        ContactState::Called { .. } => Some("skip --reason no-answer --inspector NAME"),
-        ContactState::Reached => Some("confirm"),
-        ContactState::Identified => Some("hand-over"),
-        ContactState::HandedOver | ContactState::Skipped { .. } => None,
-    }
+fn next_step(winner: &Winner, contact: &Contact, is_blocked: bool) -> Option<String> {
+    let step = match contact.state() {
+        ContactState::HandedOver | ContactState::Skipped { .. } => return None,
+        _ if is_blocked => "skip --reason excluded --inspector NAME",
+        ContactState::Drawn => "call",
+        ContactState::Called { times } if times < MAX_CALLS => "call",
+        ContactState::Called { .. } => "skip --reason no-answer --inspector NAME",
+        ContactState::Reached => "confirm",
+        ContactState::Identified => "hand-over",
+    };
+    let options = options(&winner.scope, &winner.draw.name);
+    let tier = prize_option(&winner.header, &contact.prize);
+    Some(format!("next: `ops draw {step} {options}{tier} --winner {}`", contact.place))
 }

@@ -1,5 +1,7 @@
 //! `ops draw freeze`.
 
+use std::collections::HashSet;
+
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::campaign::{Campaign, PersonalData};
@@ -41,15 +43,15 @@ pub(super) async fn run(
         to: to.end(zone),
         prizes,
         one_prize_per_entrant,
-        at,
+        at: at.resolve(zone, clock.now()),
         zone,
         output: output.clone(),
         confirm,
     };
     let FreezeReport { draw, evidence, read } =
         Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;
-    let mut json = as_json(&scope, &draw, &[])?;
-    let mut text = described(&scope, &draw, &[], zone)?;
+    let mut json = as_json(&scope, &draw, &[], &HashSet::new())?;
+    let mut text = described(&scope, &draw, &[], &HashSet::new(), zone)?;
     text.push_str(&format!(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
@@ -57,8 +59,7 @@ pub(super) async fn run(
     text.push_str(&warnings(&header(&draw)?));
     if let Some(read) = &read {
         text.push_str(&read_text(read));
-        let ReadReport { days, unsettled, without_phone } = read;
-        add(&mut json, "without_phone_count", json!(without_phone));
+        let ReadReport { days, unsettled, largest: _, given_by_hand: _ } = read;
         add(&mut json, "days", json!(days));
         add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }
@@ -92,16 +93,10 @@ fn warnings(header: &Header) -> String {
 }
 
 /// The entries of each day, and those that are not in the draw.
-fn read_text(ReadReport { days, unsettled, without_phone }: &ReadReport) -> String {
+fn read_text(ReadReport { days, unsettled, .. }: &ReadReport) -> String {
     let rows: Vec<_> = days.iter().map(|(day, total)| day_row(day, total)).collect();
     let mut text = format!("\n{}", table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows));
     text.push_str(&unsettled_text(unsettled));
-    if *without_phone > 0 {
-        text.push_str(&format!(
-            "\n{without_phone} accepted submissions are not in this draw: their phones were erased, or deleted by the \
-             campaign's retention.\n"
-        ));
-    }
     text
 }
 

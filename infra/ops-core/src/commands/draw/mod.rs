@@ -14,7 +14,6 @@ use common::domain::draw::contact::ContactEvent;
 
 use crate::cli::DrawCommand;
 use crate::connection;
-use crate::draws;
 use crate::failure::Failure;
 use crate::terminal::{Report, Terminal};
 
@@ -29,10 +28,8 @@ pub(crate) async fn run(
     match command {
         DrawCommand::Verify(args) => verify::run(&args, env),
         DrawCommand::Freeze(args) => freeze::run(args, &tables().await?, env, clock, terminal).await,
-        DrawCommand::Run { draw, beacon, signature, output } => {
-            let source =
-                signature.map_or(draws::run::RoundSource::Relay(beacon), draws::run::RoundSource::Pasted);
-            run::run(draw, source, output.as_deref(), &tables().await?, env, clock, terminal).await
+        DrawCommand::Run { draw, beacon, output } => {
+            run::run(draw, beacon, output.as_deref(), &tables().await?, env, clock, terminal).await
         }
         DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
         DrawCommand::List { scope } => show::all(scope, &tables().await?).await,

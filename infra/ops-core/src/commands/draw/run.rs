@@ -9,6 +9,7 @@ use common::domain::scope::Scope;
 use super::show::{as_json, described};
 use crate::cli::DrawArgs;
 use crate::draws::certificate::put;
+use crate::draws::contacts::blocked;
 use crate::draws::files::RESULT;
 use crate::draws::run::{RoundSource, RunReport};
 use crate::draws::shown::options;
@@ -19,7 +20,7 @@ use crate::terminal::{Report, Terminal};
 
 pub(super) async fn run(
     args: DrawArgs,
-    source: RoundSource,
+    source: Option<RoundSource>,
     output: Option<&Path>,
     tables: &Tables,
     env: &Env,
@@ -31,7 +32,8 @@ pub(super) async fn run(
     let draw = find(tables, &scope, &args.name).await?;
     let ran = Box::pin(draws::run::run(tables, env, &scope, draw, source, clock, terminal)).await?;
     let RunReport { draw, contacts, result } = ran;
-    let mut text = described(&scope, &draw, &contacts, zone)?;
+    let blocked = blocked(tables, &scope, &contacts).await?;
+    let mut text = described(&scope, &draw, &contacts, &blocked, zone)?;
     if let Some(folder) = output {
         let path = folder.join(RESULT);
         put(&path, result.as_bytes())?;
@@ -42,5 +44,5 @@ pub(super) async fn run(
         "next: call each winner who is not skipped: `ops draw call {options} --winner N --show-phone` shows the number, and \
          --outcome logs the call. `ops draw certificate {options} --output FILE.html` writes what the public checks"
     );
-    Ok(Report { note: Some(note), ..Report::new(as_json(&scope, &draw, &contacts)?, text) })
+    Ok(Report { note: Some(note), ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text) })
 }

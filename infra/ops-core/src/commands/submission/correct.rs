@@ -38,7 +38,7 @@ pub(super) async fn run(
                 )
             });
             let text = format!(
-                "{by} asks to {} {}; a prize was won, so nothing has changed yet. A second operator has to run the same command, \
+                "{by} asks to {} {}; that can decide who gets a prize, so nothing has changed yet. A second operator has to run the same command, \
                  with their own AWS identity and name{}",
                 in_words(correction),
                 after.reference(),

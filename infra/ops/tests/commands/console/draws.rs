@@ -1,5 +1,7 @@
 //! The draws of a campaign.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::Served;
@@ -52,6 +54,7 @@ async fn a_winner_is_called_and_gets_the_prize_as_by_the_command_line() {
     let early = operator.post(WINNER, "step=handed_over").await;
     assert!(early.status == 422 && early.text.contains("the step does not follow"), "{}", early.text);
     for step in ["no_answer", "reached", "identified", "handed_over"] {
+        stack.clock.advance(Duration::from_secs(60));
         let reply = operator.post(WINNER, &format!("step={step}")).await;
         assert_eq!(reply.status, 303, "{step}: {}", reply.text);
     }

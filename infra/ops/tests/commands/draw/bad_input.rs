@@ -74,12 +74,15 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
         .await;
     assert_eq!((told.code, told.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", told.err);
     for shown in [
-        "period    2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
-        "entrants  3\n",
-        "entries   10\n",
-        "prizes    2 x Kettle, 5 x Tea\n",
+        "period        2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
+        "entrants      3\n",
+        "entries       10\n",
+        "prizes        2 x Kettle, 5 x Tea\n",
         " at 2026-03-01 03:15:00 Africa/Dar_es_Salaam\n",
-        "left out  0 submissions without a phone, 1 that are not settled\n",
+        "left out      0 entries of blocked phones, 0 of people who were erased\n",
+        "largest rows  7 (",
+        "by hand       0 entries were given by people, not by the service\n",
+        "unsettled     1 submissions are not settled, and not in this draw\n",
         "This cannot be undone. Type week-03 to continue: ",
     ] {
         assert!(told.err.contains(shown), "{shown}: {}", told.err);
@@ -171,6 +174,11 @@ async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
     let next = stack.json(&[&next[..], &at, &CAMPAIGN].concat()).await;
     assert_eq!((&next["header"]["rows"], &next["header"]["total"]), (&json!(1), &json!(2)));
     assert_eq!(next["unsettled"], json!([]));
+    assert_eq!(
+        (&next["largest_rows"], &next["given_by_hand"]),
+        (&json!([4]), &json!(4)),
+        "a person gave them"
+    );
     let told = stack.json(&["draw", "opening", &reference]).await;
     assert_eq!(told["openings"].as_array().map(Vec::len), Some(1));
     assert_eq!(told["openings"][0]["draw"], "week-04");

@@ -7,11 +7,12 @@ use service_tests::hold::Hold;
 use super::erasure::{PHONE, erase, openings};
 use super::interrupted::objects;
 use super::*;
+use crate::support::run as run_with;
 
-const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
+pub(super) const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
 
 /// A stack whose calls can be held, with the entry of a person and that of another.
-async fn with_two() -> (Hold, Stack, Submission) {
+pub(super) async fn with_two() -> (Hold, Stack, Submission) {
     let hold = Hold::default();
     let stack = Stack::start(Options { proxy: Some(hold.front()), ..Options::default() }).await;
     let file = stack.file("chai.yaml", CHAI);
@@ -21,7 +22,7 @@ async fn with_two() -> (Hold, Stack, Submission) {
     (hold, stack, person)
 }
 
-fn uploads_openings(call: &str, _: &str) -> bool {
+pub(super) fn uploads_openings(call: &str, _: &str) -> bool {
     call.starts_with("PUT /draw-openings/")
 }
 
@@ -136,7 +137,10 @@ async fn a_winner_who_is_erased_while_a_run_looks_them_up_is_skipped() {
     hold.select(|_, body| body.contains("TransactItems") && body.contains("contact#week-03"));
     let erasing = async {
         hold.reached().await;
-        stack.fine(&erase()).await;
+        assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
+        // By a clock that is before the round.
+        let erased = run_with(&erase(), stack.env.clone(), &Clock::manual(NOW)).await;
+        assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
         hold.release();
     };
     let command = run("week-03", &[]);

@@ -18,22 +18,23 @@ async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
 }
 
 #[tokio::test]
-async fn where_no_relay_answers_the_round_is_pasted() {
+async fn where_no_relay_answers_the_round_is_taken_from_a_file() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let down = without_relay(&stack, &[]).await;
     assert_eq!(down.code, ops_core::EXIT_FAILURE);
     assert!(
-        down.err.contains("127.0.0.1 takes no connection") && down.err.contains("--signature"),
+        down.err.contains("127.0.0.1 takes no connection") && down.err.contains("--beacon URL-OR-FILE"),
         "{}",
         down.err
     );
     let reply = relay_reply(&stack, &draw).await;
+    let file = stack.file("reply.json", &reply);
     let signature = serde_json::from_str::<Value>(&reply).expect("JSON")["signature"].clone();
-    let pasted = without_relay(&stack, &["--signature", signature.as_str().expect("text"), "--json"]).await;
-    assert_eq!(pasted.code, ops_core::EXIT_OK, "{}", pasted.err);
-    let pasted: Value = serde_json::from_str(&pasted.out).expect("JSON");
-    assert_eq!(pasted["outcome"]["signature"], signature);
+    let drawn = without_relay(&stack, &["--beacon", &file, "--json"]).await;
+    assert_eq!(drawn.code, ops_core::EXIT_OK, "{}", drawn.err);
+    let drawn: Value = serde_json::from_str(&drawn.out).expect("JSON");
+    assert_eq!(drawn["outcome"]["signature"], signature);
 }
 
 #[tokio::test]
@@ -41,18 +42,19 @@ async fn a_round_that_is_not_the_draws_is_refused() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let round = NonZeroU64::new(draw["round"].as_u64().expect("a round")).expect("not zero");
+    stack.clock.advance(NOTICE);
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let other_chain = SimulatedChain::new(&[1; 32], genesis, NonZeroU32::MIN);
     let other_round = relay_reply(&stack, &json!({ "chain": draw["chain"], "round": round.get() - 1 })).await;
     let claimed = other_round.replace(&(round.get() - 1).to_string(), &round.to_string());
-    for (pasted, why) in [
+    for (reply, why) in [
         (other_chain.reply(round), "a signature that is not of this chain and round"),
         (claimed, "a signature that is not of this chain and round"),
         (other_round, "is of round"),
-        ("00".repeat(48), "a signature that is not of this chain and round"),
-        ("week".to_owned(), "neither a signature"),
+        ("00".repeat(48), "is not a relay's reply"),
     ] {
-        let error = stack.refused(&run("week-03", &["--signature", &pasted])).await;
+        let file = stack.file("reply.json", reply);
+        let error = stack.refused(&run("week-03", &["--beacon", &file])).await;
         assert_eq!(error["code"], "signature_invalid");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
     }
@@ -115,31 +117,30 @@ async fn a_draw_on_quicknet_has_its_whole_notice() {
 #[tokio::test]
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    stack.clock.advance(NOTICE);
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
     let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
-    let put = async |file: &str, text: String| {
-        let put = s3.put_object().bucket(&bucket).key(key(&draw, file)).body(text.into_bytes().into());
+    // Changed before the round: what is written after it is late anyway.
+    let refused = async |name: &str, file: &str, change: &dyn Fn(&str) -> String| {
+        let draw = frozen(&stack, name, &["--prize", "Kettle=1"]).await;
+        let entries = fs::read_to_string(stack.path(name).join("entries.csv")).expect("a file");
+        let text = change(&entries).into_bytes().into();
+        let put = s3.put_object().bucket(&bucket).key(key(&draw, file)).body(text);
         put.send().await.expect("it is taken");
-    };
-    let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
-    let lines: Vec<_> = entries.split_inclusive('\n').collect();
-    for (changed, why) in [
-        (entries.replacen(",0,", ",1,", 1), "entries.csv, line 1 starts at 1"),
-        (format!("{}{}", lines[1], lines[0]), "entries.csv, line 1 starts at"),
-        (lines[..2].concat(), "entries.csv has 2 lines, but header.json says 3 rows"),
-    ] {
-        put("entries.csv", changed).await;
-        let error = stack.refused(&run("week-03", &[])).await;
+        let error = stack.refused(&run(name, &[])).await;
         assert_eq!(error["code"], "evidence_differs");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
-    }
-    put("entries.csv", entries).await;
-    put("result.json", "{}".to_owned()).await;
-    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "evidence_differs");
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
-    assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+        let shown = stack.json(&[&["draw", "show", "--draw", name], &CAMPAIGN[..]].concat()).await;
+        assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+        error["message"].as_str().expect("text").to_owned()
+    };
+    let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
+    let said = refused("moved", "entries.csv", &|entries| entries.replacen(",0,", ",1,", 1)).await;
+    assert!(said.contains("entries.csv, line 1 starts at 1"), "{said}");
+    let swapped = |entries: &str| format!("{}{}", lines(entries)[1], lines(entries)[0]);
+    let said = refused("swapped", "entries.csv", &swapped).await;
+    assert!(said.contains("entries.csv, line 1 starts at"), "{said}");
+    let said = refused("short", "entries.csv", &|entries| lines(entries)[..2].concat()).await;
+    assert!(said.contains("entries.csv has 2 lines, but header.json says 3 rows"), "{said}");
+    refused("result", "result.json", &|_| "{}".to_owned()).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,93 @@
+//! Publishes the commitment of a recorded draw, and says when it was published.
+
+use common::config::Env;
+use common::domain::draw::Draw;
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use draw::Header;
+
+use super::chain;
+use super::files::{COMMITMENT, DrawFiles, HEADER, NewFolder};
+use super::freeze::too_late;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Publishes what a recorded draw is committed to.
+pub(super) async fn publish(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    draw: Draw,
+    files: &DrawFiles,
+    folder: Option<NewFolder>,
+) -> Result<Draw, Failure> {
+    check_named(tables, scope, &draw).await?;
+    files.publish_text(HEADER, &draw.header).await?;
+    files.publish_text(COMMITMENT, &draw.commitment).await?;
+    if let Some(folder) = folder {
+        folder.write(HEADER, draw.header.as_bytes())?;
+        folder.write(COMMITMENT, draw.commitment.as_bytes())?;
+        folder.finish()?;
+    }
+    let published_at = published_in_time(env, &draw, files).await?;
+    tables.draws.publish(scope, &draw.name, published_at).await?;
+    Ok(Draw { published_at: Some(published_at), ..draw })
+}
+
+/// When the commitment was published. Neither the operator's clock nor the record of the draw counts, but the storage's clock
+/// and the chain.
+///
+/// # Errors
+/// When it was not before the round.
+pub(super) async fn published_in_time(
+    env: &Env,
+    draw: &Draw,
+    files: &DrawFiles,
+) -> Result<Timestamp, Failure> {
+    let chain = chain::of_draw(env, draw)?;
+    let round_at = chain.time_of(super::header(draw)?.round).ok_or_else(too_late)?;
+    let published_at = files.published_at().await?;
+    if published_at < round_at.into() { Ok(published_at) } else { Err(published_late(draw)) }
+}
+
+/// Refuses a draw that was recorded at the same time as another one of its period, when neither header names the other: the
+/// better of two unknown attempts could be shown.
+async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), Failure> {
+    let own = super::header(draw)?;
+    let names = |header: &Header, draw: &Draw| {
+        header.overlapping.iter().any(|other| draw.name.as_str() == other.draw)
+    };
+    for other in tables.draws.list(scope).await?.iter().filter(|other| other.name != draw.name) {
+        let theirs = super::header(other)?;
+        let overlap = own.period.from < theirs.period.to && theirs.period.from < own.period.to;
+        if overlap && !names(&own, other) && !names(&theirs, draw) {
+            let message = format!(
+                "the draw {} is not published: the draw {}, of entries of this period, was frozen at the same time, and \
+                 neither names the other; freeze again under another name",
+                draw.name, other.name
+            );
+            return Err(Failure::new("changed_meanwhile", message));
+        }
+    }
+    Ok(())
+}
+
+/// A draw whose commitment is not published, while it still can be.
+pub(super) fn unpublished(draw: &Draw) -> Failure {
+    let message = format!(
+        "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
+         finishes it",
+        draw.name
+    );
+    Failure::new("draw_unpublished", message)
+}
+
+/// A draw whose commitment was not public before its round.
+pub(super) fn published_late(draw: &Draw) -> Failure {
+    let message = format!(
+        "the commitment of the draw {} was not published before its round, so it proves nothing: the \
+         winners could be known; freeze the period under another name",
+        draw.name
+    );
+    Failure::new("draw_late", message)
+}
