@@ -34,6 +34,11 @@ const READING_PHONE: &str = "reading a phone";
 #[error("Secrets Manager does not give it")]
 pub(crate) struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
+/// A phone that belongs to another submission or deployment.
+#[derive(Debug, thiserror::Error)]
+#[error("it is encrypted for another submission, or under another secret than the deployment's")]
+pub(crate) struct OtherSecret;
+
 /// A version of the secret, with its id in Secrets Manager.
 #[derive(Debug)]
 pub struct SecretVersion {
@@ -133,9 +138,7 @@ impl DeploymentSecrets {
         let Some(stored) = &submission.phone else { return Ok(None) };
         let version = self.version_for_phones().await?;
         let phone = version.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
-        let unreadable =
-            || StoreError::new(READING_PHONE, "it is encrypted under another secret than the deployment's");
-        phone.map(Some).ok_or_else(unreadable)
+        phone.map(Some).ok_or_else(|| StoreError::new(READING_PHONE, OtherSecret))
     }
 
     /// The keys for personal data, if a version of the secret has been fetched.

@@ -40,7 +40,8 @@ use aws_sdk_dynamodb::types::error::{
 
 use self::code_books::NoCodeBook;
 use self::record_version::LaterVersion;
-use crate::aws::deployment_secret::NotFetched;
+use self::submissions::OtherKey;
+use crate::aws::deployment_secret::{NotFetched, OtherSecret};
 
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
@@ -67,7 +68,10 @@ impl StoreError {
 
     /// Whether a record exists and cannot be read: another build may have written it.
     pub fn is_unreadable(&self) -> bool {
-        self.cause.is::<serde_dynamo::Error>() || self.cause.is::<LaterVersion>()
+        self.cause.is::<serde_dynamo::Error>()
+            || self.cause.is::<LaterVersion>()
+            || self.cause.is::<OtherKey>()
+            || self.cause.is::<OtherSecret>()
     }
 
     /// Whether DynamoDB throttled the call. The same call can succeed soon.

@@ -39,6 +39,11 @@ const READING: &str = "reading a submission";
 /// Since version 2, its phone is encrypted, and the entrant is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
+/// The record of a submission was put in the place of another one.
+#[derive(Debug, thiserror::Error)]
+#[error("its key is not that of its scope and id")]
+pub(super) struct OtherKey;
+
 /// A submission in the table; `S` is it or a reference to it.
 #[derive(Serialize, Deserialize)]
 struct Stored<S> {
@@ -273,7 +278,7 @@ pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
     submission.entrant_id = required(id, READING)?;
     if stored_key != key(&submission.scope, submission.reference()) {
-        return Err(StoreError::new(READING, "its key is not that of its scope and id"));
+        return Err(StoreError::new(READING, OtherKey));
     }
     Ok(submission)
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use clap::{Args, Subcommand};
+use common::domain::draw::DrawName;
 use common::domain::scope::{CampaignSlug, Environment};
 use common::domain::submission::State;
 use common::domain::timestamp::Timestamp;
@@ -22,8 +23,14 @@ pub(crate) enum ExportCommand {
     },
     /// Export phones with their entries, one row each; --from and --to pick those with a submission in that time
     Entrants(ExportArgs),
-    /// Export accepted submissions that won an instant prize
-    Winners(ExportArgs),
+    /// Export accepted submissions that won an instant prize; with --draw, the winners of a draw
+    Winners {
+        #[command(flatten)]
+        args: ExportArgs,
+        /// Name of a draw, whose winners are exported
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "to"])]
+        draw: Option<DrawName>,
+    },
 }
 
 #[derive(Args)]

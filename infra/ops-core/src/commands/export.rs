@@ -19,10 +19,10 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let (content, args, states) = match command {
-        ExportCommand::Submissions { args, state } => (ExportContent::Submissions, args, state),
-        ExportCommand::Entrants(args) => (ExportContent::Entrants, args, Vec::new()),
-        ExportCommand::Winners(args) => (ExportContent::Winners, args, Vec::new()),
+    let (content, args, states, draw) = match command {
+        ExportCommand::Submissions { args, state } => (ExportContent::Submissions, args, state, None),
+        ExportCommand::Entrants(args) => (ExportContent::Entrants, args, Vec::new(), None),
+        ExportCommand::Winners { args, draw } => (ExportContent::Winners, args, Vec::new(), draw),
     };
     let ExportArgs { campaign, environment, from, to, phones, output } = args;
     let tables = connection::tables(env).await?;
@@ -34,16 +34,17 @@ pub(crate) async fn run(
     }
     let phones = if phones { Phones::Whole } else { Phones::Masked };
     let scope = Scope { campaign, environment };
-    let export = Export { from, to, states, phones, ..Export::new(content, scope, zone, &output)? };
+    let export = Export { from, to, states, phones, draw, ..Export::new(content, scope, zone, &output)? };
     if export.phones == Phones::Whole {
         let details = json!({ "content": export.content, "phones": export.phones });
         let action = Action::new("export").in_scope(&export.scope).with(details);
+        let action = export.draw.iter().fold(action, Action::on);
         tables.audit.append(action, clock.now()).await?;
     }
     let manifest = export::write(&tables, &export, &output, clock, terminal).await?;
     let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.rows(), output.display());
-    let of_draws = "these won an instant prize; `ops draw show` has the winners of a draw";
-    let note = (content == ExportContent::Winners).then(|| of_draws.to_owned());
+    let of_draws = "these won an instant prize; with --draw NAME, the winners of a draw are exported";
+    let note = (content == ExportContent::Winners && export.draw.is_none()).then(|| of_draws.to_owned());
     Ok(Report { note, ..Report::new(manifest, text) })
 }

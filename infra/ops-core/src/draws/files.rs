@@ -111,8 +111,9 @@ impl DrawFiles {
         const ACTION: &str = "looking when a file of the draw was published";
         let mut last = Timestamp::MIN;
         for name in [ENTRIES, HEADER, COMMITMENT] {
-            let head = self.s3.head_object().bucket(&self.evidence).key(self.key(name)).send().await;
-            let published = head.map_err(|error| StoreError::new(ACTION, error))?.last_modified;
+            // The answer to a refused HEAD does not say why it is refused.
+            let first = self.s3.get_object().bucket(&self.evidence).key(self.key(name)).range("bytes=0-0");
+            let published = first.send().await.map_err(|error| StoreError::new(ACTION, error))?.last_modified;
             let millis = published.and_then(|at| at.to_millis().ok());
             let without_time = || StoreError::new(ACTION, "storage does not say when");
             last = last.max(Timestamp::from_millis(millis.ok_or_else(without_time)?));

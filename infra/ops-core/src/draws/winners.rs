@@ -202,21 +202,64 @@ impl<'a> Winners<'a> {
         }
     }
 
-    /// The entrant of a row. An erasure removes the opening, retention only the phone.
+    /// The entrant of a row: of all submissions that its opening names. An erasure removes the opening, retention only the
+    /// phones.
     async fn entrant(&self, row: u64) -> Result<RowEntrant, Failure> {
-        let reference =
-            self.openings.get(&row).and_then(|opening| opening.references().first()?.parse().ok());
-        let Some(reference) = reference else { return Ok(RowEntrant::Gone(SkipReason::Erased)) };
-        let found = self.tables.store.submissions().by_reference(self.scope, reference).await?;
-        let Some(submission) = found else {
+        let Some(opening) = self.openings.get(&row) else { return Ok(RowEntrant::Gone(SkipReason::Erased)) };
+        let entries = opening.references().iter().map(|reference| self.entry(row, reference));
+        let entries: Vec<Submission> = stream::iter(entries).buffered(MAX_CONCURRENCY).try_collect().await?;
+        let mut ids = entries.iter().map(|entry| &entry.entrant_id);
+        let first = ids.next();
+        if let Some(other) = entries.iter().find(|entry| Some(&entry.entrant_id) != first) {
+            // Of an erasure that is under way.
+            if entries.iter().any(|entry| entry.phone.is_none()) {
+                return Ok(RowEntrant::Gone(SkipReason::Erased));
+            }
+            return Err(self.row_differs(
+                row,
+                &other.reference().to_string(),
+                "is of another entrant than the first",
+            ));
+        }
+        let Some(submission) = entries.into_iter().find(|entry| entry.phone.is_some()) else {
             return Ok(RowEntrant::Gone(SkipReason::PhoneDeleted));
         };
-        Ok(match self.tables.secrets().phone_of(&submission).await? {
-            Some(phone) => {
-                RowEntrant::Found(Box::new(Person { reference, masked_phone: phone.masked(), submission }))
+        let reference = submission.reference();
+        match self.tables.secrets().phone_of(&submission).await {
+            Ok(Some(phone)) => {
+                let masked_phone = phone.masked();
+                Ok(RowEntrant::Found(Box::new(Person { reference, masked_phone, submission })))
             }
-            None => RowEntrant::Gone(SkipReason::PhoneDeleted),
-        })
+            Ok(None) => Ok(RowEntrant::Gone(SkipReason::PhoneDeleted)),
+            Err(error) if error.is_unreadable() => {
+                Err(self.row_differs(row, &reference.to_string(), "has the phone of another submission"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A submission that an opening names. It was accepted in the period, though it can be revoked since.
+    async fn entry(&self, row: u64, name: &str) -> Result<Submission, Failure> {
+        let reference = name.parse().map_err(|_| self.row_differs(row, name, "is no reference"))?;
+        let found = match self.tables.store.submissions().by_reference(self.scope, reference).await {
+            Err(error) if error.is_unreadable() => return Err(self.row_differs(row, name, "cannot be read")),
+            found => found?,
+        };
+        let found = found.ok_or_else(|| self.row_differs(row, name, "does not exist"))?;
+        if !found.times_accepted().any(|at| super::is_in_period(self.draw, at)) {
+            return Err(self.row_differs(row, name, "was not accepted in the period of the draw"));
+        }
+        Ok(found)
+    }
+
+    /// A winner is what the frozen entries say, or there is none.
+    fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {
+        let message = format!(
+            "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. Nobody was \
+             drawn; ask the administrator of the stack who changed it",
+            self.draw.name
+        );
+        Failure::new("row_differs", message)
     }
 }
 

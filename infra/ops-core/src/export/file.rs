@@ -85,6 +85,7 @@ impl ExportFile {
                 "to": export.to.map(|to| to.to_string()),
                 "states": export.states,
             },
+            "draw": export.draw,
             "phones": export.phones,
             "time_zone": export.zone.name(),
             "columns": export.columns(),

@@ -10,18 +10,20 @@ use std::path::Path;
 
 use chrono_tz::Tz;
 use common::clock::Clock;
+use common::domain::draw::DrawName;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
-use common::store::submissions::Selection;
+use common::store::submissions::{Selection, UnreadableRecord};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
 
 use self::file::ExportFile;
+use crate::draws;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
@@ -40,6 +42,8 @@ pub(crate) struct Export {
     pub(crate) to: Option<Timestamp>,
     pub(crate) states: Vec<State>,
     pub(crate) phones: Phones,
+    /// Whose winners are exported.
+    pub(crate) draw: Option<DrawName>,
     pub(crate) zone: Tz,
 }
 
@@ -48,7 +52,7 @@ pub(crate) struct Export {
 pub(crate) enum ExportContent {
     Submissions,
     Entrants,
-    /// Accepted submissions with an instant prize.
+    /// Accepted submissions with an instant prize, or the winners of a draw.
     Winners,
 }
 
@@ -91,11 +95,12 @@ impl Export {
     ) -> Result<Self, Failure> {
         format::check_name(output)?;
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
-        Ok(Self { content, scope, from, to, states, phones, zone })
+        Ok(Self { content, scope, from, to, states, phones, draw: None, zone })
     }
 
     fn columns(&self) -> &'static [&'static str] {
         match self.content {
+            ExportContent::Winners if self.draw.is_some() => &rows::DRAWN,
             ExportContent::Submissions | ExportContent::Winners => &rows::SUBMISSION,
             ExportContent::Entrants => &rows::ENTRANT,
         }
@@ -114,13 +119,22 @@ pub(crate) async fn write(
     terminal: &mut Terminal<'_>,
 ) -> Result<Value, Failure> {
     let mut file = ExportFile::begin(output, export, clock.now())?;
+    if let Some(draw) = &export.draw {
+        file.add_rows(&drawn(tables, export, draw).await?)?;
+        return file.finish(export, clock.now());
+    }
     terminal.note(&format!("reading the whole table of {}, all campaigns", export.content.table()));
     let read = |segment: Segment| read_page(tables, export, segment);
     let mut progress = Progress::without_total(clock, "records read:");
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(read).collect();
-    let mut looked_at = 0;
+    let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(page) = pages.try_next().await? {
-        file.add_rows(&page.records)?;
+        for record in page.records {
+            match record {
+                Ok(row) => file.add_rows(&[row])?,
+                Err(record) => unreadable.push(record),
+            }
+        }
         looked_at += page.read;
         progress.show(terminal, looked_at);
         if !page.segment.is_read() {
@@ -128,7 +142,26 @@ pub(crate) async fn write(
         }
     }
     progress.end(terminal);
-    file.finish(export, clock.now())
+    if unreadable.is_empty() { file.finish(export, clock.now()) } else { Err(unreadable.into()) }
+}
+
+/// The rows of the winners of a draw.
+async fn drawn(tables: &Tables, export: &Export, draw: &DrawName) -> Result<Vec<Vec<Value>>, Failure> {
+    let scope = &export.scope;
+    let draw = draws::find(tables, scope, draw).await?;
+    let mut winners = Vec::new();
+    for contact in tables.draws.contacts(scope, &draw.name).await? {
+        let submission = match contact.submission_id {
+            Some(id) => tables.store.submissions().get(scope, id).await?,
+            None => None,
+        };
+        let phone = match &submission {
+            Some(submission) => phone(tables, export, submission).await?,
+            None => None,
+        };
+        winners.push(rows::drawn(&contact, phone, export.zone));
+    }
+    Ok(winners)
 }
 
 /// The rows of the next page of a segment.
@@ -136,7 +169,7 @@ async fn read_page(
     tables: &Tables,
     export: &Export,
     segment: Segment,
-) -> Result<SegmentPage<Vec<Value>>, Failure> {
+) -> Result<SegmentPage<Result<Vec<Value>, UnreadableRecord>>, Failure> {
     let Export { content, scope, from, to, states, .. } = export;
     match content {
         ExportContent::Submissions | ExportContent::Winners => {
@@ -148,9 +181,11 @@ async fn read_page(
                 winners: *content == ExportContent::Winners,
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
-            let submissions: Result<Vec<_>, _> = page.records.into_iter().collect();
-            let submissions = submissions.map_err(|record| Failure::from(vec![record]))?;
-            let rows = submissions.iter().map(|submission| submission_row(tables, export, submission));
+            let row = async |record| match record {
+                Ok(submission) => submission_row(tables, export, &submission).await.map(Ok),
+                Err(unreadable) => Ok::<_, Failure>(Err(unreadable)),
+            };
+            let rows = page.records.into_iter().map(row);
             let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }
@@ -159,7 +194,7 @@ async fn read_page(
             let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
             let rows: Vec<Option<Vec<Value>>> =
                 stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
-            let records = rows.into_iter().flatten().collect();
+            let records = rows.into_iter().flatten().map(Ok).collect();
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
         }
     }

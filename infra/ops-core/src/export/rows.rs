@@ -1,6 +1,7 @@
 //! The rows of exports. New columns are added at the end: the programs and spreadsheets of others count them.
 
 use chrono_tz::Tz;
+use common::domain::draw::contact::Contact;
 use common::domain::partner::reply::UpstreamCode;
 use common::domain::submission::{ClaimedItem, Submission};
 use common::domain::timestamp::Timestamp;
@@ -126,6 +127,24 @@ pub(super) fn entrant(
         json!(latest.and_then(|latest| latest.region.as_ref())),
         utc(latest_at),
         local(latest_at, zone),
+    ]
+}
+
+/// The columns of the winners of a draw.
+pub(super) const DRAWN: [&str; 9] =
+    ["draw", "prize", "place", "ref", "phone", "region", "state", "last_step_at", "last_step_at_local"];
+
+pub(super) fn drawn(contact: &Contact, phone: Option<String>, zone: Tz) -> Vec<Value> {
+    vec![
+        json!(contact.draw),
+        json!(contact.prize),
+        json!(contact.place),
+        json!(contact.reference.as_ref().map(ToString::to_string)),
+        json!(phone),
+        json!(contact.region),
+        json!(contact.state().to_string()),
+        utc(contact.changed_at()),
+        local(contact.changed_at(), zone),
     ]
 }
 

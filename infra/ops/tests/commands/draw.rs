@@ -6,6 +6,7 @@ mod erasure;
 mod interrupted;
 mod left_out;
 mod races;
+mod swapped;
 mod tampering;
 mod times;
 

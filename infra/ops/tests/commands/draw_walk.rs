@@ -275,6 +275,27 @@ async fn winners_that_follow_from_an_outdated_log_are_not_recorded() {
     assert_eq!(draws.contacts(&scope, &name).await.expect("it answers").len(), known.len());
 }
 
+#[tokio::test]
+async fn winners_of_a_draw_are_exported_with_their_phones() {
+    let stack = drawn().await;
+    let winners = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await["winners"].clone();
+    for (phones, part) in [(&[][..], "2557•••••0"), (&["--phones"], "25571100")] {
+        let output = stack.arg(if phones.is_empty() { "masked.csv" } else { "whole.csv" });
+        let export = ["export", "winners", "--output", &output];
+        stack.fine(&[&export[..], &DRAW, phones].concat()).await;
+        let text = fs::read_to_string(&output).expect("a file");
+        assert!(text.starts_with("\u{feff}draw,prize,place,ref,phone,"), "{text}");
+        let rows: Vec<_> = text.lines().skip(1).collect();
+        assert_eq!(Some(rows.len()), winners.as_array().map(Vec::len));
+        for (row, winner) in rows.iter().zip(winners.as_array().expect("winners")) {
+            let reference = winner["ref"].as_str().expect("a reference");
+            assert!(row.starts_with("week-03,") && row.contains(reference) && row.contains(part), "{row}");
+        }
+    }
+    let log = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
+    assert_eq!(log.matches("  export").count(), 1, "whole numbers are recorded: {log}");
+}
+
 /// Revokes an entry of a winner, which one person cannot do alone.
 pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
     let revoke = || vec!["submission", "revoke", reference, "--why", "a bot"];

@@ -65,6 +65,12 @@ async fn frozen(stack: &Stack, turn: u64) -> String {
 
 /// A blocked phone with an accepted entry and a rejected receipt, which can be erased.
 async fn erasable(stack: &Stack) -> String {
+    // Between the round of a draw and its run, no one is erased.
+    let draws = stack.json(&["draw", "list", "--campaign", "chai-bora-2026"]).await["draws"].clone();
+    for draw in draws.as_array().expect("draws") {
+        let name = draw["draw"].as_str().expect("a name");
+        stack.fine(&["draw", "run", "--campaign", "chai-bora-2026", "--draw", name]).await;
+    }
     let phone = "0711000009";
     let entry = entered(stack, phone, 1).await;
     let status = SubmissionStatus::rejected(MessageKey::ReceiptWrongStore);

@@ -23,7 +23,7 @@ async fn revoked_by_one(stack: &Stack, reference: &str) {
 #[tokio::test]
 async fn winner_is_not_taken_out_before_the_run() {
     let stack = Stack::with_chai().await;
-    let person = entered(&stack, PHONE, 1).await.reference.to_string();
+    let person = entered(&stack, PHONE, 1).await.reference().to_string();
     frozen(&stack, "week-03", &PRIZE).await;
     stack.clock.advance(NOTICE);
     // From here on, who has the openings can compute that this is the winner.
@@ -43,10 +43,10 @@ async fn winner_is_not_taken_out_before_the_run() {
 #[tokio::test]
 async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
     let stack = with_entries().await;
-    let early = entered(&stack, "0711000005", 1).await.reference.to_string();
+    let early = entered(&stack, "0711000005", 1).await.reference().to_string();
     revoked_by_one(&stack, &early).await;
     let others = [entered(&stack, PHONE, 1).await, entered(&stack, "0711000006", 1).await];
-    let [before, after] = others.map(|entry| entry.reference.to_string());
+    let [before, after] = others.map(|entry| entry.reference().to_string());
     frozen(&stack, "week-03", &PRIZE).await;
     revoked_by_two(&stack, &before).await;
     let drawn = stack.json(&run("week-03", &[])).await;
@@ -59,14 +59,14 @@ async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
     }
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let winner = &drawn["winners"][drawn["winners"].as_array().map_or(0, |all| all.len() - 1)]["ref"];
-    let other = entered(&stack, "0711000007", 1).await.reference.to_string();
+    let other = entered(&stack, "0711000007", 1).await.reference().to_string();
     revoked_by_one(&stack, if *winner == json!(after) { &other } else { &after }).await;
 }
 
 #[tokio::test]
 async fn entry_that_a_freeze_is_reading_takes_two() {
     let (hold, stack, person) = with_two().await;
-    let reference = person.reference.to_string();
+    let reference = person.reference().to_string();
     hold.select(uploads_openings);
     let revoking = async {
         hold.reached().await;
@@ -83,7 +83,7 @@ async fn entry_that_a_freeze_is_reading_takes_two() {
 #[tokio::test]
 async fn revocation_that_a_freeze_overtook_is_refused() {
     let (hold, stack, person) = with_two().await;
-    let reference = person.reference.to_string();
+    let reference = person.reference().to_string();
     hold.select(|_, body| body.contains("\"ConditionCheck\":") && body.contains("freezing#"));
     let freezing = async {
         hold.reached().await;

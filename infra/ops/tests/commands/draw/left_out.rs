@@ -80,9 +80,14 @@ async fn unreadable_records_are_all_named() {
         update.send().await.expect("it answers");
         keys.push(item["id"].as_s().expect("text").clone());
     }
-    let error = stack.refused(&args(&freeze(&stack, "week-03", &PRIZE))).await;
-    assert_eq!(error["code"], "records_unreadable");
-    let message = error["message"].as_str().expect("text");
-    assert!(keys.iter().all(|key| message.contains(key)) && message.contains("version 9"), "{message}");
-    assert!(!stack.path("week-03").exists(), "nothing was frozen");
+    let export = stack.arg("all.csv");
+    let export =
+        [&["export", "submissions", "--state", "accepted", "--output", &export], &CAMPAIGN[..]].concat();
+    for command in [&args(&freeze(&stack, "week-03", &PRIZE)), &export] {
+        let error = stack.refused(command).await;
+        assert_eq!(error["code"], "records_unreadable");
+        let message = error["message"].as_str().expect("text");
+        assert!(keys.iter().all(|key| message.contains(key)) && message.contains("version 9"), "{message}");
+    }
+    assert!(!stack.path("week-03").exists() && !stack.path("all.csv").exists(), "nothing was written");
 }
