@@ -179,6 +179,9 @@ impl Header {
         if !blocked.keys().chain(without_phone.keys()).all(|day| is_day(day)) {
             return Err(InvalidHeader::Days);
         }
+        if blocked.values().chain(without_phone.values()).any(|entries| *entries > MAX_INTEGER) {
+            return Err(InvalidHeader::TooManyEntries);
+        }
         let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
         if sum != Some(self.total.get()) || !self.days.keys().all(|day| is_day(day)) {
             return Err(InvalidHeader::Days);

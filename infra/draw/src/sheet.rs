@@ -1,5 +1,6 @@
 //! The sheet that an inspector signs: one page to print before the round.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use chrono::{DateTime, FixedOffset};
@@ -74,10 +75,9 @@ impl Sheet<'_> {
                 [] => "none".to_owned(),
                 others => others.iter().map(|other| other.draw.as_str()).collect::<Vec<_>>().join(", "),
             },
-            "days" => {
-                let days = header.days.iter().map(|(day, entries)| format!("{day}: {entries}"));
-                days.collect::<Vec<_>>().join("; ")
-            }
+            "days" => by_day(&header.days),
+            "blocked" => by_day(&header.left_out.blocked),
+            "without-phone" => by_day(&header.left_out.without_phone),
             "prizes" => header.prizes_in_words(),
             "several" => if header.one_prize_per_row { "no" } else { "yes" }.to_owned(),
             "frozen-at" => in_words(self.frozen_at),
@@ -107,6 +107,13 @@ impl Figures {
             self.given_by_hand
         )
     }
+}
+
+fn by_day(days: &BTreeMap<String, u64>) -> String {
+    if days.is_empty() {
+        return "none".to_owned();
+    }
+    days.iter().map(|(day, entries)| format!("{day}: {entries}")).collect::<Vec<_>>().join("; ")
 }
 
 fn in_words(time: DateTime<FixedOffset>) -> String {

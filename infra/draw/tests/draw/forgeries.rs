@@ -267,6 +267,21 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery("a chain in capitals", Header("52db9ba7", "52DB9BA7"), &["header.json"]),
     forgery(
+        "a day left out that is no date",
+        Header(r#""blocked":{}"#, r#""blocked":{"2023-02-30":1}"#),
+        &["header.json"],
+    ),
+    forgery(
+        "fewer entries left out than none",
+        Header(r#""without_phone":{}"#, r#""without_phone":{"2023-09-10":-1}"#),
+        &["header.json"],
+    ),
+    forgery(
+        "no word of what is left out",
+        Header(r#""left_out":{"blocked":{},"without_phone":{}},"#, ""),
+        &["header.json", "left_out"],
+    ),
+    forgery(
         "an earlier draw without its commitment",
         Header(r#""overlapping":[]"#, r#""overlapping":[{"draw":"week-36"}]"#),
         &["header.json", "commitment"],

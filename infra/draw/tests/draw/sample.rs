@@ -72,7 +72,7 @@ impl Sample {
             }
         }
         // With these, the second place of the grand prize is drawn for airtime too.
-        let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt5-{at}").as_bytes()]));
+        let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt9-{at}").as_bytes()]));
         let salt = || {
             Ok(*salts
                 .next()

@@ -16,8 +16,8 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::{
-    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step,
-    VERIFY_PY,
+    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet,
+    Step, VERIFY_PY,
 };
 
 use super::contacts::read_result;

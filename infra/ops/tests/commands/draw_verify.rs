@@ -40,7 +40,7 @@ async fn draw_holds_from_its_folder() {
     let ended = verify(folder.path(), &[]).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     assert!(ended.out.starts_with("HOLDS: chai-bora-2026, week-37: "), "{}", ended.out);
-    let first = sample.opening(57).references().first().expect("a reference").clone();
+    let first = sample.opening(54).references().first().expect("a reference").clone();
     for said in [
         "compare it with the one that was published",
         "657413 was given at 2023-09-15T14:00:03+03:00: your copy of the commitment has to be older",
@@ -64,7 +64,7 @@ async fn draw_without_a_log_names_lines_of_the_list() {
     let folder = written(&Sample { log: None, ..Sample::new() });
     let ended = verify(folder.path(), &[]).await;
     assert!(
-        ended.out.contains("in the order of these lines of entries.csv: 46, 58, "),
+        ended.out.contains("in the order of these lines of entries.csv: 41, 55, "),
         "{}{}",
         ended.out,
         ended.err
