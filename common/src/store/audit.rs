@@ -93,17 +93,28 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
-        let get = self.client.get_item().table_name(&self.table).consistent_read(true);
-        let get = get.key(KEY, text(HEAD)).key(SORT, number(0));
-        let Some(item) = Box::pin(get.send()).await.map_err(StoreError::during(READING))?.item else {
-            return Ok(None);
-        };
+        let Some(item) = self.head_item().await? else { return Ok(None) };
         FIRST.check(&item, READING)?;
         Ok(Some(AuditHead {
             last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
             last_sequence: required(read_number(&item, "last_sequence"), READING)?,
             last_hash: required(read_text(&item, "last_hash"), READING)?.to_owned(),
         }))
+    }
+
+    /// When a row last passed by a number that was taken without `ops`; `None` if none ever did.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn skipped_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        let head = self.head_item().await?.unwrap_or_default();
+        Ok(read_number(&head, SKIPPED_AT).map(Timestamp::from_millis))
+    }
+
+    async fn head_item(&self) -> Result<Option<Item>, StoreError> {
+        let get = self.client.get_item().table_name(&self.table).consistent_read(true);
+        let get = get.key(KEY, text(HEAD)).key(SORT, number(0));
+        Ok(Box::pin(get.send()).await.map_err(StoreError::during(READING))?.item)
     }
 
     /// The rows of a UTC day, `YYYY-MM-DD`, in order.

@@ -3,6 +3,8 @@
 //! Messages that still wait in a queue count towards the maximum, so sweeps do not fill a queue faster than it is worked
 //! off. Campaigns take turns, each with its longest-due submission.
 //!
+//! It looks at the end of the audit log, where `ops` notes items that others put there, so that an alarm rings.
+//!
 //! Then it deletes a slice of the personal data whose retention is over: see `retention`.
 
 mod retention;
@@ -17,6 +19,7 @@ use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
 use common::store::StoreError;
+use common::store::audit::AuditLog;
 use common::store::submissions::Submissions;
 use common::telemetry;
 use serde::Deserialize;
@@ -32,11 +35,15 @@ fn limits(dependency: Dependency) -> (usize, u8) {
     }
 }
 
+/// How long an item that was put into the audit log without `ops` raises the alarm.
+const INTRUSION_ALARM: Duration = Duration::from_hours(1);
+
 pub struct SweepUnsettled {
     context: EventContext,
     submissions: Submissions,
     queues: SettleQueues,
     retention: RetentionSweep,
+    audit: AuditLog,
 }
 
 /// The schedule's event; none of its fields is used.
@@ -53,6 +60,7 @@ impl EventHandler for SweepUnsettled {
             submissions: Submissions::from_env(env, &context.aws.dynamodb())?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, &context.aws)?,
             retention: RetentionSweep::connect(context)?,
+            audit: AuditLog::from_env(env, &context.aws.dynamodb())?,
             context: context.clone(),
         })
     }
@@ -94,6 +102,10 @@ impl SweepUnsettled {
         if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
             let deleted = [("PhonesDeleted", slice.phones), ("PhotosDeleted", slice.photos)];
             metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
+        }
+        if let Some(skipped_at) = kept(self.audit.skipped_at().await, &mut failures) {
+            let is_recent = skipped_at.is_some_and(|at| now.since(at) < INTRUSION_ALARM);
+            metrics.push(("AuditRowsPassedBy", u64::from(is_recent)));
         }
         let mut failures = failures.into_iter();
         let Some(first) = failures.next() else { return Ok(JobOutcome { outcome: "swept", metrics }) };

@@ -163,6 +163,24 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
 }
 
 #[tokio::test]
+async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
+    let (campaign, _) = set_up(receipts_alone).await;
+    let service = &campaign.service;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["sweep-unsettled"], &service.variables).await;
+    // A time to come, so that it is within the hour.
+    for (skipped_at, counted) in [("0", 0), ("9999999999999", 1)] {
+        let number = |value: &str| AttributeValue::N(value.to_owned());
+        let head = service.dynamodb().put_item().table_name("audit");
+        let head = head.item("day", AttributeValue::S("head".to_owned())).item("sequence", number("0"));
+        head.item("skipped_at", number(skipped_at)).send().await.expect("the table");
+        environment.invoke(&event::of_schedule()).await;
+        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        assert_eq!(line["AuditRowsPassedBy"], counted, "{line}");
+    }
+}
+
+#[tokio::test]
 async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;

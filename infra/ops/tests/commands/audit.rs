@@ -288,6 +288,8 @@ async fn item_put_into_the_log_without_ops_stops_nothing() {
     stack
         .fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"])
         .await;
+    let log = audit::AuditLog::from_env(&stack.env, &database(&stack).0).expect("the table");
+    assert_eq!(log.skipped_at().await.expect("it answers"), Some(NOW), "the sweep raises an alarm");
     let listed = rows(&stack).await;
     assert_eq!(listed.iter().filter(|row| row["action"] == "campaign.pause").count(), 3);
     let error = stack.refused(&["audit", "verify"]).await;
