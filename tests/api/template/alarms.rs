@@ -351,6 +351,7 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     // Only background functions use them, and other alarms cover their failure.
     assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
     assert!(read.remove("RetentionTable") && written.remove("RetentionTable") && read.remove("DrawsTable"));
+    assert!(read.remove("AuditTable"));
     let alarms = alarms();
     for (name, metric, expected) in [
         ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
