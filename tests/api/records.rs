@@ -12,7 +12,6 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::runtime::event_handler::EventHandler;
 use common::store::campaign_versions::{CampaignChange, CampaignVersions};
-use common::store::codes::CodeKey;
 use common::store::draws::Draws;
 use common::store::record_version;
 use image::{GrayImage, Luma};
@@ -70,9 +69,6 @@ async fn codes(service: &Service) {
     {
         submit(&campaign, number, &code).await;
     }
-    let book = service.tables.code_books.get(&live).await.expect("read").expect("a book").book;
-    let void = CodeKey::Imported { digest: book.digest("CHAI2028"), batch: "printed".to_owned() };
-    service.tables.codes.void(&live, &void, NOON).await.expect("voided");
     for number in 0..11 {
         submit(&campaign, 3, &format!("WRONG{number}")).await;
     }

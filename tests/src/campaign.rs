@@ -146,7 +146,11 @@ impl TestCampaign {
                 self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
             let batch = Batch {
                 name: name.to_owned(),
-                origin: Origin::NOTHING_IMPORTED,
+                origin: Origin::Imported {
+                    count: codes.len().try_into().expect("a few"),
+                    lengths: codes.iter().map(|code| code.len().try_into().expect("short")).collect(),
+                    unfinished: Vec::new(),
+                },
                 prize: prize.map(str::to_owned),
                 status,
             };
@@ -226,15 +230,15 @@ pub fn phone(number: u32) -> String {
 /// them.
 fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
-        minting_keys: vec![SecretKey::from_random([1; 32])],
+        minting_key: SecretKey::from_random([1; 32]),
         digest_key: SecretKey::from_random([2; 32]),
-        symbols: DEFAULT_CODE_SYMBOLS,
+        minted_length: Some(DEFAULT_CODE_SYMBOLS),
         minted: MINTED,
         batches,
     }
 }
 
 fn minted(name: &str, first: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
-    let origin = Origin::Minted { first, count: MINTED, key_version: 1 };
+    let origin = Origin::Minted { first, count: MINTED };
     Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
 }

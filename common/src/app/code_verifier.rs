@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
-use crate::store::codes::{CodeKey, CodeLookup, CodeRecord, Codes};
+use crate::store::codes::{CodeKey, CodeLookup, Codes};
 
 /// The maximum age of a code book that rejects a code or promises a prize: the delay until a new code works, and until a
 /// voided prize stops. Wrong codes make each environment read the book at most this often.
@@ -91,7 +91,7 @@ impl CodeVerifier {
         Self { codes, books, cache: Cache::default() }
     }
 
-    /// The table of codes that were used, imported or withdrawn.
+    /// The table of codes that were used or imported.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }
@@ -209,45 +209,10 @@ impl CodeVerifier {
         let book = self.book_with_batch(scope, imported_batch, staleness, now).await?;
         let resolved = ResolvedCode::from_book(code, &book, imported_batch);
         if resolved.prize().is_none() {
-            return self.choose_twin(scope, code, &book, resolved).await;
+            return Ok(resolved);
         }
         let book = self.book(scope, now, FRESH_BOOK_MAX_AGE).await?;
-        let resolved = ResolvedCode::from_book(code, &book, imported_batch);
-        self.choose_twin(scope, code, &book, resolved).await
-    }
-
-    /// Chooses the record of a code that was both minted and imported. Such a code has two records, and only one of
-    /// them may be redeemed: the imported one, unless the minted one was taken first.
-    ///
-    /// Imports refuse codes of the minted shape, so a twin is older than that rule, or than the scope's choice of a
-    /// length. No twin appears later, so reading it outside the transaction is safe. It costs reads only in scopes with
-    /// codes of both kinds.
-    async fn choose_twin(
-        &self,
-        scope: &Scope,
-        code: &Code,
-        book: &CodeBook,
-        resolved: ResolvedCode,
-    ) -> Result<ResolvedCode, StoreError> {
-        let ResolvedCode::Named { key: minted @ CodeKey::Minted(_), acceptance, .. } = &resolved else {
-            return Ok(resolved);
-        };
-        if book.likely_imported_batch().is_none() {
-            return Ok(resolved);
-        }
-        let normal = code.normal();
-        let twin = CodeKey::Imported { digest: book.digest(&normal), batch: String::new() };
-        let Some(CodeRecord { claim, batch: Some(batch), .. }) = self.codes.get(scope, &twin).await? else {
-            return Ok(resolved);
-        };
-        let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
-        if let (Some(taken), None) = (taken, claim) {
-            let (key, acceptance) = (minted.clone(), *acceptance);
-            // A held code may be freed before this request writes, which would redeem it twice.
-            let is_redeemable = taken.redeemed;
-            return Ok(ResolvedCode::Named { key, prize: None, is_redeemable, acceptance });
-        }
-        Ok(ResolvedCode::imported(book, &normal, Some(&batch)))
+        Ok(ResolvedCode::from_book(code, &book, imported_batch))
     }
 
     /// Resolves a code that the campaign's partner verifies. Its record keeps phones from using it at the same time.
@@ -292,13 +257,7 @@ impl CodeVerifier {
         now: Timestamp,
         max_age: Duration,
     ) -> Result<Arc<CodeBook>, StoreError> {
-        let read = async {
-            match self.books.get(scope).await? {
-                Some(stored) => Ok(Some(stored.book)),
-                // The book is still here until `ops migrate` runs after the deployment.
-                None => self.codes.book_of_first_release(scope).await,
-            }
-        };
+        let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
         // Boxed: reads are rare and deep, and would enlarge every future that may read.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
         book.ok_or_else(|| StoreError::new("reading a code book", NoCodeBook))

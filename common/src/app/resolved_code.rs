@@ -81,7 +81,7 @@ impl ResolvedCode {
         }
     }
 
-    pub(super) fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
+    fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
         let likely = || book.likely_imported_batch().map(|batch| batch.name.as_str());
         let Some(name) = known_batch.or_else(likely) else { return Self::Unknown };
         let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
@@ -142,7 +142,7 @@ fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consume
         Some(claim) if consumer.is_some_and(|consumer| consumer.is(&claim.entrant)) => {
             CodeStatus::OwnedBySamePhone(claim.submission_id)
         }
-        Some(_) | None if record.voided || !is_redeemable => CodeStatus::Invalid,
+        Some(_) | None if !is_redeemable => CodeStatus::Invalid,
         Some(claim) if claim.redeemed => CodeStatus::Redeemed,
         Some(_) => CodeStatus::HeldByOther,
         None => CodeStatus::Free,
@@ -168,25 +168,15 @@ mod tests {
             prize: prize.map(str::to_owned),
             status,
         };
-        let imported = Origin::Imported { count: 1, lengths: Vec::new(), unfinished: Vec::new() };
+        let imported = Origin::Imported { count: 1, lengths: [8].into(), unfinished: Vec::new() };
         CodeBook {
-            minting_keys: vec![SecretKey::from_random([7; 32])],
+            minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
-            symbols: DEFAULT_CODE_SYMBOLS,
+            minted_length: Some(DEFAULT_CODE_SYMBOLS),
             minted: 20,
             batches: vec![
-                batch(
-                    "first",
-                    Origin::Minted { first: 0, count: 10, key_version: 1 },
-                    BatchStatus::Active,
-                    Some("A kettle"),
-                ),
-                batch(
-                    "void",
-                    Origin::Minted { first: 10, count: 10, key_version: 1 },
-                    BatchStatus::Void,
-                    Some("A kettle"),
-                ),
+                batch("first", Origin::Minted { first: 0, count: 10 }, BatchStatus::Active, Some("A kettle")),
+                batch("void", Origin::Minted { first: 10, count: 10 }, BatchStatus::Void, Some("A kettle")),
                 batch("lost", imported.clone(), BatchStatus::Void, None),
                 batch("printed", imported, BatchStatus::Active, Some("A cup")),
             ],
@@ -268,15 +258,15 @@ mod tests {
     proptest! {
         #[test]
         fn only_the_owner_hears_of_a_code_that_is_not_redeemable(
-            serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
+            serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>()
         ) {
             let submission_id = SubmissionId::from_random([3; 24]);
             let claim = owner.map(|owner| Claim { entrant: consumer(owner).id, submission_id, redeemed });
-            let record = CodeRecord { claim, batch: None, voided };
+            let record = CodeRecord { claim, batch: None };
             let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));
             let expected = match owner {
                 Some(1) => CodeStatus::OwnedBySamePhone(submission_id),
-                _ if voided || serial >= 10 => CodeStatus::Invalid,
+                _ if serial >= 10 => CodeStatus::Invalid,
                 Some(_) if redeemed => CodeStatus::Redeemed,
                 Some(_) => CodeStatus::HeldByOther,
                 None => CodeStatus::Free,

@@ -1,17 +1,18 @@
-//! The codes of one scope: the minted serial numbers, and their batches.
+//! The codes of one scope: the minted serial numbers, the lengths of minted and imported codes, and the batches.
 //!
 //! A minted code is not stored. It is its enciphered serial number, so verifying one is arithmetic: decipher it, and
-//! look for a batch with that serial number. The key has versions: a batch is minted under the newest, and a code is
-//! deciphered under each version that has a batch.
+//! look for a batch with that serial number. An imported code is looked up. The length of a code decides which: each
+//! length belongs to minted codes or to imported ones, whichever came first.
+
+use std::collections::BTreeSet;
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::cipher::{CodeCipher, RADIX, SecretKey};
-use super::code::SYMBOLS;
+use super::cipher::{CODE_SYMBOLS, CodeCipher, RADIX, SecretKey};
 
-/// Symbols in a minted code, unless minting sets another number.
+/// Symbols in a minted code, unless minting sets another number or such codes are imported.
 pub const DEFAULT_CODE_SYMBOLS: u8 = 12;
 
 /// The highest odds of guessing a code in one attempt that minting accepts without a special option.
@@ -20,17 +21,25 @@ pub const ACCEPTABLE_ODDS: f64 = 1e-6;
 /// The codes of a scope. One record, however many codes there are.
 #[derive(Clone, Debug)]
 pub struct CodeBook {
-    /// The keys that encipher serial numbers, version 1 first.
-    pub minting_keys: Vec<SecretKey>,
-    /// The key that digests imported codes for storage. It has no versions: each would add a read for every verified
-    /// code.
+    /// The key that enciphers serial numbers.
+    pub minting_key: SecretKey,
+    /// The key that digests imported codes for storage.
     pub digest_key: SecretKey,
-    /// Symbols in a minted code; one length for the whole scope.
-    pub symbols: u8,
-    /// Serial numbers taken so far, under all versions of the key: 0 up to this.
+    /// Symbols in a minted code, one length for the whole scope; `None` until codes are minted.
+    pub minted_length: Option<u8>,
+    /// Serial numbers taken so far: 0 up to this.
     pub minted: u64,
     /// The batches, oldest first.
     pub batches: Vec<Batch>,
+}
+
+/// The source of the codes of a length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthSource {
+    /// They are minted.
+    Minted,
+    /// They are imported.
+    Imported,
 }
 
 /// Codes minted or imported together.
@@ -42,7 +51,7 @@ pub struct Batch {
     pub origin: Origin,
     /// The instant prize of every code in it, in words.
     pub prize: Option<String>,
-    /// Whether its codes are valid.
+    /// The validity of its codes.
     pub status: BatchStatus,
 }
 
@@ -56,18 +65,14 @@ pub enum Origin {
         first: u64,
         /// The number of codes.
         count: u64,
-        /// The version of the key that enciphers them.
-        #[serde(default = "first_version")]
-        key_version: u32,
     },
     /// Printed elsewhere, and stored one by one as keyed digests.
     Imported {
         /// The number of codes. An import that was cut short may have stored a few more, which are counted once it is
         /// finished.
         count: u64,
-        /// The number of codes of each length. Codes imported before lengths were counted are missing.
-        #[serde(default)]
-        lengths: Vec<LengthCount>,
+        /// The lengths of the codes, in characters. Noted before the first code is stored.
+        lengths: BTreeSet<u8>,
         /// Imports that are running, or were cut short.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unfinished: Vec<UnfinishedImport>,
@@ -79,27 +84,14 @@ pub enum Origin {
 pub struct UnfinishedImport {
     /// The digest of the file's codes.
     pub file: String,
-    /// Its new codes that are not counted yet, by length.
-    pub left: Vec<LengthCount>,
-    /// Whether several runs of it began.
+    /// Its new codes that are not counted yet.
+    pub left: u64,
+    /// True if several runs of it began.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_resumed: bool,
 }
 
-/// Imported codes of one length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LengthCount {
-    /// Characters of a code.
-    pub length: u8,
-    /// The number of codes of this length in the batch.
-    pub count: u64,
-    /// The number of texts that have the form of these codes, among which a guess chooses; `None` for codes imported
-    /// before it was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub space: Option<u64>,
-}
-
-/// Whether a batch's codes are valid.
+/// The validity of a batch's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
@@ -133,15 +125,45 @@ pub enum BookMatch {
 }
 
 impl CodeBook {
+    /// The source of the codes of a length; `None` if the scope has none of that length.
+    pub fn source_of(&self, length: usize) -> Option<LengthSource> {
+        let length = u8::try_from(length).ok()?;
+        let is_imported = |batch: &Batch| batch.origin.has_imported_length(length);
+        if self.minted_length == Some(length) {
+            Some(LengthSource::Minted)
+        } else if self.batches.iter().any(is_imported) {
+            Some(LengthSource::Imported)
+        } else {
+            None
+        }
+    }
+
+    /// The length of the next minted codes: that of the minted ones, otherwise the usual one, or the next that no
+    /// imported code has. `None` if all are taken.
+    pub fn length_to_mint(&self) -> Option<u8> {
+        let is_free = |length: &u8| self.source_of(usize::from(*length)).is_none();
+        let mut longer = DEFAULT_CODE_SYMBOLS..=*CODE_SYMBOLS.end();
+        self.minted_length.or_else(|| longer.find(is_free))
+    }
+
     /// Verifies a code in its normal spelling, by arithmetic alone.
     pub fn verify(&self, normal: &str) -> BookMatch {
-        if let Some((serial, batch)) = self.ciphers_before(u32::MAX).find(normal) {
-            return match batch.status {
-                BatchStatus::Active => BookMatch::Minted { serial, prize: batch.prize.clone() },
-                BatchStatus::Reserved | BatchStatus::Void => BookMatch::Withdrawn { serial },
-            };
+        match self.source_of(normal.len()) {
+            None => BookMatch::Unknown,
+            Some(LengthSource::Imported) => BookMatch::PerhapsImported,
+            Some(LengthSource::Minted) => match self.find_minted(normal) {
+                None => BookMatch::Unknown,
+                Some((serial, batch)) => match batch.status {
+                    BatchStatus::Active => BookMatch::Minted { serial, prize: batch.prize.clone() },
+                    BatchStatus::Reserved | BatchStatus::Void => BookMatch::Withdrawn { serial },
+                },
+            },
         }
-        if self.likely_imported_batch().is_some() { BookMatch::PerhapsImported } else { BookMatch::Unknown }
+    }
+
+    fn find_minted(&self, normal: &str) -> Option<(u64, &Batch)> {
+        let serial = self.cipher()?.decipher(normal)?;
+        Some((serial, self.batch_of(serial)?))
     }
 
     /// The valid batch into which the import of a file has begun and not ended.
@@ -166,28 +188,9 @@ impl CodeBook {
         self.batches.iter().find(|batch| batch.origin.contains(serial))
     }
 
-    /// The newest version of the minting key.
-    pub fn key_version(&self) -> u32 {
-        u32::try_from(self.minting_keys.len()).unwrap_or(u32::MAX)
-    }
-
-    /// The permutation of new codes; `None` if the stored length is not allowed.
+    /// The permutation of minted codes; `None` before any are minted, or if the stored length is not allowed.
     pub fn cipher(&self) -> Option<CodeCipher> {
-        CodeCipher::new(self.minting_keys.last()?, self.symbols)
-    }
-
-    /// The permutations of older versions of the key, to find codes minted before this version.
-    pub fn ciphers_before(&self, version: u32) -> Ciphers<'_> {
-        let mut versions: Vec<_> =
-            self.batches.iter().filter_map(|batch| batch.origin.key_version()).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        let cipher = |version: u32| {
-            let index = usize::try_from(version.checked_sub(1)?).ok()?;
-            Some((version, CodeCipher::new(self.minting_keys.get(index)?, self.symbols)?))
-        };
-        let ciphers = versions.into_iter().filter(|known| *known < version).filter_map(cipher).collect();
-        Ciphers { book: self, ciphers }
+        CodeCipher::new(&self.minting_key, self.minted_length?)
     }
 
     /// The keyed digest under which an imported code is stored: HMAC-SHA-256, in hexadecimal.
@@ -200,118 +203,50 @@ impl CodeBook {
         hex::encode(mac.finalize().into_bytes())
     }
 
-    /// The odds of guessing a minted code in one attempt after `more` codes are minted. Codes of all versions of the
-    /// key count; withdrawn ones do not.
-    pub fn odds_of_a_guess(&self, more: u64) -> f64 {
-        as_f64(self.good_codes().saturating_add(more)) / f64::from(RADIX).powi(i32::from(self.symbols))
+    /// The odds of guessing a minted code in one attempt. Withdrawn codes do not count.
+    pub fn odds_of_a_guess(&self) -> f64 {
+        let of_length = |length| as_f64(self.good_codes()) / f64::from(RADIX).powi(i32::from(length));
+        self.minted_length.map_or(0.0, of_length)
     }
 
     /// Minted codes that are valid, or will be once their file is written.
     pub fn good_codes(&self) -> u64 {
-        let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
-        good.map(|batch| match batch.origin {
-            Origin::Minted { count, .. } => count,
-            Origin::Imported { .. } => 0,
-        })
-        .sum()
+        self.good_batches().filter(|batch| !batch.origin.is_imported()).map(Batch::count).sum()
     }
 
-    /// Whether a code in its normal spelling looks like one that is or could be minted here.
-    pub fn has_minted_shape(&self, normal: &str) -> bool {
-        let mut lengths = [DEFAULT_CODE_SYMBOLS, self.symbols].into_iter().map(usize::from);
-        lengths.any(|length| length == normal.len()) && normal.bytes().all(|byte| SYMBOLS.contains(&byte))
+    /// Imported codes that are valid.
+    pub fn imported_codes(&self) -> u64 {
+        self.good_batches().filter(|batch| batch.origin.is_imported()).map(Batch::count).sum()
     }
 
-    /// Valid imported codes that have, or may have, this length: those without a counted length may have any.
-    pub fn imported_of_length(&self, length: u8) -> u64 {
-        self.good_origins().map(|origin| origin.imported_of_length(length)).sum()
-    }
-
-    /// The odds of guessing one of those in one attempt; the odds of several lists add up. `space` is for codes whose own
-    /// was not recorded.
-    pub(super) fn imported_odds(&self, length: u8, space: u64) -> f64 {
-        self.good_origins().map(|origin| origin.imported_odds(length, space)).sum()
-    }
-
-    /// The lengths of all imported codes that count, batch by batch.
-    pub(super) fn imported_lengths(&self) -> impl Iterator<Item = &LengthCount> {
-        self.good_origins().flat_map(|origin| match origin {
-            Origin::Imported { lengths, .. } => lengths.as_slice(),
-            Origin::Minted { .. } => &[],
-        })
-    }
-
-    /// Whether any imported codes that count were imported before their form was recorded.
-    pub fn has_imported_of_unknown_form(&self) -> bool {
-        self.imported_lengths().any(|known| known.space.is_none())
-            || self.good_origins().any(|origin| origin.of_unknown_length() > 0)
-    }
-
-    fn good_origins(&self) -> impl Iterator<Item = &Origin> {
-        let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
-        good.map(|batch| &batch.origin)
+    fn good_batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batches.iter().filter(|batch| batch.status != BatchStatus::Void)
     }
 }
 
-/// The permutations of some versions of the minting key, oldest first.
-pub struct Ciphers<'a> {
-    book: &'a CodeBook,
-    ciphers: Vec<(u32, CodeCipher)>,
-}
-
-impl<'a> Ciphers<'a> {
-    /// The serial number and batch of a code in its normal spelling, if one of these versions minted it. Minting skips
-    /// codes that an older version has minted, so the oldest match is the printed one.
-    pub fn find(&self, normal: &str) -> Option<(u64, &'a Batch)> {
-        self.ciphers.iter().find_map(|(version, cipher)| {
-            let serial = cipher.decipher(normal)?;
-            let batch = self.book.batch_of(serial)?;
-            (batch.origin.key_version() == Some(*version)).then_some((serial, batch))
-        })
+impl Batch {
+    /// The number of its codes.
+    pub fn count(&self) -> u64 {
+        let (Origin::Minted { count, .. } | Origin::Imported { count, .. }) = self.origin;
+        count
     }
-}
-
-/// The key version of batches minted before keys had versions.
-fn first_version() -> u32 {
-    1
 }
 
 impl Origin {
-    /// The key version of minted codes; `None` for imported ones.
-    pub fn key_version(&self) -> Option<u32> {
-        match self {
-            Self::Minted { key_version, .. } => Some(*key_version),
-            Self::Imported { .. } => None,
-        }
-    }
-
     /// An import without codes so far.
     pub const NOTHING_IMPORTED: Self =
-        Self::Imported { count: 0, lengths: Vec::new(), unfinished: Vec::new() };
+        Self::Imported { count: 0, lengths: BTreeSet::new(), unfinished: Vec::new() };
 
-    /// Whether the codes were printed elsewhere.
+    /// True if the codes were printed elsewhere.
     pub fn is_imported(&self) -> bool {
         matches!(self, Self::Imported { .. })
     }
 
-    /// Counts more imported codes; does nothing to a minted batch.
-    pub fn add_imported(&mut self, more: LengthCount) {
-        let Self::Imported { count, lengths, .. } = self else { return };
-        *count = count.saturating_add(more.count);
-        match lengths.iter_mut().find(|known| known.length == more.length) {
-            Some(known) => {
-                known.count = known.count.saturating_add(more.count);
-                // Both count as the form that is easier to guess.
-                known.space = known.space.into_iter().chain(more.space).min();
-            }
-            None => lengths.push(more),
-        }
-    }
-
-    /// Notes that the import of a file has begun, with its new codes by length. If it had begun before, what was left stays
-    /// noted.
-    pub fn begin_import(&mut self, file: &str, new: Vec<LengthCount>) {
-        let Self::Imported { unfinished, .. } = self else { return };
+    /// Notes that the import of a file has begun, with its lengths and the number of its new codes. If it had begun
+    /// before, what was left stays noted.
+    pub fn begin_import(&mut self, file: &str, of_file: &BTreeSet<u8>, new: u64) {
+        let Self::Imported { lengths, unfinished, .. } = self else { return };
+        lengths.extend(of_file);
         match unfinished.iter_mut().find(|import| import.file == file) {
             Some(begun) => begun.is_resumed = true,
             None => unfinished.push(UnfinishedImport { file: file.to_owned(), left: new, is_resumed: false }),
@@ -320,22 +255,20 @@ impl Origin {
 
     /// Counts codes of a file that were imported, unless another run of it has ended: that one counted everything that was
     /// left.
-    pub fn count_import(&mut self, file: &str, more: LengthCount) {
-        let Self::Imported { unfinished, .. } = self else { return };
+    pub fn count_import(&mut self, file: &str, more: u64) {
+        let Self::Imported { count, unfinished, .. } = self else { return };
         let Some(import) = unfinished.iter_mut().find(|import| import.file == file) else { return };
-        for left in import.left.iter_mut().filter(|left| left.length == more.length) {
-            left.count = left.count.saturating_sub(more.count);
-        }
-        self.add_imported(more);
+        import.left = import.left.saturating_sub(more);
+        *count = count.saturating_add(more);
     }
 
     /// Notes that a file is imported. If several runs of it began, another one stored what is left: it was cut short before
     /// it counted them, or is about to.
     pub fn end_import(&mut self, file: &str) {
-        let Self::Imported { unfinished, .. } = self else { return };
-        let ended: Vec<_> = unfinished.extract_if(.., |import| import.file == file).collect();
-        let left = ended.into_iter().filter(|import| import.is_resumed).flat_map(|import| import.left);
-        left.filter(|left| left.count > 0).for_each(|left| self.add_imported(left));
+        let Self::Imported { count, unfinished, .. } = self else { return };
+        let ended = unfinished.extract_if(.., |import| import.file == file);
+        let left: u64 = ended.filter(|import| import.is_resumed).map(|import| import.left).sum();
+        *count = count.saturating_add(left);
     }
 
     fn is_importing(&self, file: &str) -> bool {
@@ -343,39 +276,16 @@ impl Origin {
     }
 
     pub(crate) fn contains(&self, serial: u64) -> bool {
-        matches!(*self, Self::Minted { first, count, .. } if serial >= first && serial - first < count)
+        matches!(*self, Self::Minted { first, count } if serial >= first && serial - first < count)
     }
 
-    fn imported_of_length(&self, length: u8) -> u64 {
-        let of_length = self.of_length(length).map_or(0, |known| known.count);
-        of_length.saturating_add(self.of_unknown_length())
+    fn has_imported_length(&self, length: u8) -> bool {
+        matches!(self, Self::Imported { lengths, .. } if lengths.contains(&length))
     }
-
-    fn imported_odds(&self, length: u8, space: u64) -> f64 {
-        let of_length =
-            self.of_length(length).map_or(0.0, |known| odds(known.count, known.space.unwrap_or(space)));
-        of_length + odds(self.of_unknown_length(), space)
-    }
-
-    fn of_length(&self, length: u8) -> Option<&LengthCount> {
-        let Self::Imported { lengths, .. } = self else { return None };
-        lengths.iter().find(|known| known.length == length)
-    }
-
-    /// Codes imported before lengths were recorded.
-    pub(super) fn of_unknown_length(&self) -> u64 {
-        let Self::Imported { count, lengths, .. } = self else { return 0 };
-        count.saturating_sub(lengths.iter().map(|known| known.count).sum())
-    }
-}
-
-/// The odds that a guess at one of `space` texts is one of these codes.
-pub(super) fn odds(codes: u64, space: u64) -> f64 {
-    as_f64(codes) / as_f64(space.max(1))
 }
 
 #[expect(clippy::as_conversions, reason = "a ratio for people: the last digits do not matter")]
-fn as_f64(number: u64) -> f64 {
+pub(super) fn as_f64(number: u64) -> f64 {
     number as f64
 }
 

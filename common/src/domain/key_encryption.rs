@@ -31,11 +31,11 @@ pub struct DeploymentSecret {
 #[error("the deployment's secret has fewer than {} characters", DeploymentSecret::MIN_CHARS)]
 pub struct TooShort;
 
-/// Identifies the encrypted key, so that a key of another scope, use or version cannot take its place.
+/// Identifies the encrypted key, so that a key of another scope or use cannot take its place.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyContext<'a> {
-    /// A minting key, by its version.
-    Minting(&'a Scope, u32),
+    /// The key that enciphers minted codes.
+    Minting(&'a Scope),
     /// The key that digests imported codes.
     Digests(&'a Scope),
 }
@@ -43,7 +43,7 @@ pub enum KeyContext<'a> {
 impl fmt::Display for KeyContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Minting(scope, version) => write!(f, "{scope}#minting#{version}"),
+            Self::Minting(scope) => write!(f, "{scope}#minting#1"),
             Self::Digests(scope) => write!(f, "{scope}#digests#1"),
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     fn an_encrypted_key_never_changes() {
         let scope = scope(Environment::Live);
         let stored = secret(&"s".repeat(64)).encrypt(
-            KeyContext::Minting(&scope, 1),
+            KeyContext::Minting(&scope),
             &SecretKey::from_random([7; 32]),
             NONCE,
         );
@@ -160,17 +160,15 @@ mod tests {
     fn a_key_is_read_back_in_its_own_context_under_its_own_secret_alone() {
         let (live, test) = (scope(Environment::Live), scope(Environment::Test));
         let (ours, key) = (secret(&"s".repeat(64)), SecretKey::from_random([7; 32]));
-        let mut stored = ours.encrypt(KeyContext::Minting(&live, 2), &key, NONCE).expect("a key");
-        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored), Some(key));
-        for other in
-            [KeyContext::Minting(&live, 1), KeyContext::Minting(&test, 2), KeyContext::Digests(&live)]
-        {
+        let mut stored = ours.encrypt(KeyContext::Minting(&live), &key, NONCE).expect("a key");
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored), Some(key));
+        for other in [KeyContext::Minting(&test), KeyContext::Digests(&live)] {
             assert_eq!(ours.decrypt(other, &stored), None, "{other:?}");
         }
-        assert_eq!(secret(&"t".repeat(64)).decrypt(KeyContext::Minting(&live, 2), &stored), None);
-        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored[..11]), None);
+        assert_eq!(secret(&"t".repeat(64)).decrypt(KeyContext::Minting(&live), &stored), None);
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored[..11]), None);
         stored[20] ^= 1;
-        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored), None);
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored), None);
     }
 
     #[test]

@@ -75,8 +75,7 @@ impl BookOverview {
     }
 }
 
-/// A scope without a code book. Its codes can be neither accepted nor rejected until an operator applies the campaign
-/// or migrates its book.
+/// A scope without a code book. Its codes can be neither accepted nor rejected until an operator applies the campaign.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]
 pub(crate) struct NoCodeBook;
@@ -221,18 +220,14 @@ impl CodeBooks {
     ) -> Result<bool, StoreError> {
         let StoredBook { book, revision, secret } = stored;
         let key = |context, key| encrypted(secret, context, key);
-        let minting_keys = (1..).zip(&book.minting_keys);
-        let minting_keys =
-            minting_keys.map(|(version, minting)| key(KeyContext::Minting(scope, version), minting));
-        let minting_keys = minting_keys.collect::<Result<_, _>>()?;
         let batches = to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?;
         let attributes = [
             (KEY, text(scope.to_string())),
             (SECRET_VERSION, text(&secret.id)),
             (PEOPLE_CHECK, text(secret.secret.people_check())),
-            ("minting_keys", AttributeValue::L(minting_keys)),
+            ("minting_key", key(KeyContext::Minting(scope), &book.minting_key)?),
             ("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?),
-            ("symbols", number(book.symbols)),
+            ("minted_length", book.minted_length.map_or(AttributeValue::Null(true), number)),
             ("minted", number(book.minted)),
             ("batches", batches),
             ("revision", number(revision)),
@@ -284,13 +279,10 @@ fn decrypted(
 fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<StoredBook, StoreError> {
     let batches = required(item.get("batches"), READING)?.clone();
     let key = |context, stored| decrypted(&secret, context, stored);
-    let minting_keys = item.get("minting_keys").and_then(|keys| keys.as_l().ok());
-    let minting_keys = (1..).zip(required(minting_keys, READING)?);
-    let minting_keys = minting_keys.map(|(version, stored)| key(KeyContext::Minting(scope, version), stored));
     let book = CodeBook {
-        minting_keys: minting_keys.collect::<Result<_, _>>()?,
+        minting_key: key(KeyContext::Minting(scope), required(item.get("minting_key"), READING)?)?,
         digest_key: key(KeyContext::Digests(scope), required(item.get("digest_key"), READING)?)?,
-        symbols: required(read_number(item, "symbols"), READING)?,
+        minted_length: read_number(item, "minted_length"),
         minted: required(read_number(item, "minted"), READING)?,
         batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
     };

@@ -6,16 +6,13 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Update};
 use futures_util::future::try_join_all;
-use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST, RecordVersion};
 use super::table::Table;
-use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use super::{Item, StoreError, number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
-use crate::domain::cipher::SecretKey;
-use crate::domain::codebook::CodeBook;
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::SubmissionId;
 use crate::domain::key_encryption::DeploymentSecret;
@@ -32,15 +29,14 @@ const READING: &str = "reading a code";
 /// Since version 2, the holder is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
-/// A code, unless imported, can be claimed while no submission has it and it is not voided.
+/// A code, unless imported, can be claimed while no submission has it.
 ///
 /// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
 /// returns the first's.
-const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
+const FREE: &str = "attribute_not_exists(submission_id)";
 
 /// An imported code also needs a record with the expected batch: the batch decides the prize.
-const IMPORTED_AND_FREE: &str =
-    "batch_name = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
+const IMPORTED_AND_FREE: &str = "batch_name = :batch AND attribute_not_exists(submission_id)";
 
 /// Takes a code from its submission.
 const REMOVE_CLAIM: &str = "REMOVE entrant_id, phone, submission_id, redeemed, claimed_at";
@@ -107,15 +103,13 @@ impl CodeKey {
     }
 }
 
-/// The record of a code that was used, imported or withdrawn.
+/// The record of a code that was used or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
     /// The claim on the code, if there is one.
     pub claim: Option<Claim>,
     /// The batch of an imported code.
     pub batch: Option<String>,
-    /// Whether this single code was withdrawn; whole batches are withdrawn in the code book.
-    pub voided: bool,
 }
 
 /// A submission's claim on a code.
@@ -290,7 +284,7 @@ impl Codes {
         self.table.find_in(items, &key.in_scope(scope))
     }
 
-    /// A code's record; `None` until the code is imported, claimed or voided.
+    /// A code's record; `None` until the code is imported or claimed.
     pub async fn get(&self, scope: &Scope, key: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
         self.table.get(key.in_scope(scope), READING).await?.as_ref().map(read).transpose()
     }
@@ -312,31 +306,6 @@ impl Codes {
             .expression_attribute_values(":batch", text(batch));
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
-    }
-
-    /// A scope's code book from the first release, which kept it in this table with its keys in clear.
-    pub async fn book_of_first_release(&self, scope: &Scope) -> Result<Option<CodeBook>, StoreError> {
-        const ACTION: &str = "reading a code book of the first release";
-        let Some(item) = self.table.get(first_book_key(scope), ACTION).await? else { return Ok(None) };
-        let key = |name| {
-            let bytes =
-                item.get(name).and_then(|value| value.as_b().ok()).map(|blob| blob.as_ref().try_into());
-            required(bytes.and_then(Result::ok), ACTION).map(SecretKey::from_random)
-        };
-        let batches = required(item.get("batches"), ACTION)?.clone();
-        Ok(Some(CodeBook {
-            minting_keys: vec![key("minting_key")?],
-            digest_key: key("digest_key")?,
-            symbols: required(read_number(&item, "symbols"), ACTION)?,
-            minted: required(read_number(&item, "minted"), ACTION)?,
-            batches: from_attribute_value(batches).map_err(StoreError::during(ACTION))?,
-        }))
-    }
-
-    /// Deletes the book that [`Self::book_of_first_release`] reads.
-    pub async fn delete_book_of_first_release(&self, scope: &Scope) -> Result<(), StoreError> {
-        let delete = self.table.delete_item(first_book_key(scope));
-        delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
     /// The transaction item that erases the person of a submission from its code.
@@ -416,7 +385,6 @@ impl Codes {
             while let Some(item) = items.next().await {
                 let item = item.map_err(StoreError::during(ACTION))?;
                 let key = required(read_text(&item, KEY), ACTION)?;
-                // The first release kept its code book here too.
                 if let Some(key) = CodeKey::parse(scope, key) {
                     add(&mut folded, key, read(&item)?);
                 }
@@ -426,23 +394,7 @@ impl Codes {
         try_join_all((0..SEGMENTS).map(fold)).await
     }
 
-    /// Withdraws one code, minted or imported. A submission that has it keeps it.
-    pub async fn void(&self, scope: &Scope, key: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
-        const ACTION: &str = "voiding a code";
-        let update = self
-            .table
-            .update(key.in_scope(scope))
-            .update_expression(format!(
-                "SET voided_at = if_not_exists(voided_at, :now), {}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":now", number(now.as_millis()));
-        let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
-    }
-
-    /// Frees all codes of a scope, and returns how many. Imported codes stay imported, and voided ones voided. For
+    /// Frees all codes of a scope, and returns how many. Imported codes stay imported. For
     /// operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "freeing codes";
@@ -452,7 +404,7 @@ impl Codes {
             if CodeKey::parse(scope, key).is_none() {
                 return Ok(false);
             }
-            if !item.contains_key("batch_name") && !item.contains_key("voided_at") {
+            if !item.contains_key("batch_name") {
                 return Ok(self.table.delete_found(&item, ACTION).await? && claimed);
             }
             if !claimed {
@@ -482,15 +434,7 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
         }),
     };
-    Ok(CodeRecord {
-        claim,
-        batch: read_text(item, "batch_name").map(str::to_owned),
-        voided: item.contains_key("voided_at"),
-    })
-}
-
-fn first_book_key(scope: &Scope) -> String {
-    scope.key("book")
+    Ok(CodeRecord { claim, batch: read_text(item, "batch_name").map(str::to_owned) })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub mod versions;
 
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::cipher::SecretKey;
-use common::domain::codebook::{BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::random;
@@ -110,19 +110,12 @@ impl Plan {
 /// Compares a file with the campaign that is stored; writes nothing.
 ///
 /// # Errors
-/// When `ops migrate` has to run first, or a table does not answer.
+/// When a table does not answer.
 pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure> {
     let slug = &file.campaign.slug;
     let (mut without_book, mut live_codes) = (Vec::new(), 0);
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
-        if tables.codes().book_of_first_release(&scope).await?.is_some() {
-            let message = format!(
-                "the codes of `{slug}` are still stored as the first release did; run `ops migrate` first, then this \
-                 again"
-            );
-            return Err(Failure::new("not_migrated", message));
-        }
         match tables.code_books.get(&scope).await? {
             Some(stored) if environment.is_live() => {
                 live_codes = valid_codes(&stored.book);
@@ -162,11 +155,7 @@ async fn phones_over_limit(
 
 fn valid_codes(book: &CodeBook) -> u64 {
     let active = book.batches.iter().filter(|batch| batch.status == BatchStatus::Active);
-    active
-        .map(|batch| match batch.origin {
-            Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
-        })
-        .sum()
+    active.map(Batch::count).sum()
 }
 
 /// The campaign after applying a file. What no file can set stays as it is.
@@ -273,9 +262,9 @@ pub(crate) async fn archive_without_versions(
 /// A code book with new keys and no codes.
 fn new_book() -> CodeBook {
     CodeBook {
-        minting_keys: vec![SecretKey::from_random(random::bytes())],
+        minting_key: SecretKey::from_random(random::bytes()),
         digest_key: SecretKey::from_random(random::bytes()),
-        symbols: DEFAULT_CODE_SYMBOLS,
+        minted_length: None,
         minted: 0,
         batches: Vec::new(),
     }

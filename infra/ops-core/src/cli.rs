@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Issue, list, change, roll and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Mint, import, show and void codes; list their batches; rotate their key
+    /// Mint, import, show and void codes; list their batches
     #[command(subcommand)]
     Code(CodeCommand),
     /// List and show submissions; settle them by hand
@@ -192,7 +192,8 @@ pub(crate) enum CodeCommand {
         /// Name of the batch [default: batch-N]
         #[arg(long, value_name = "NAME")]
         batch: Option<String>,
-        /// Symbols per code; can only be set before the first minting of the environment
+        /// Characters of a code; can only be set before the first minting of the environment [default: 12, or the next
+        /// length that no imported code has]
         #[arg(long, value_name = "N",
               value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
         length: Option<u8>,
@@ -216,22 +217,23 @@ pub(crate) enum CodeCommand {
         /// Name of the batch; if it is an imported batch, the codes are added to it [default: batch-N]
         #[arg(long, value_name = "NAME")]
         batch: Option<String>,
-        /// Import even if more than one guess in a million would be right
+        /// Import even if the list is short, or more than one guess in a million would be right
         #[arg(long)]
         allow_weak: bool,
         /// Check and describe the codes, and import nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Void codes; entries made with them stay valid
+    /// Void a batch of codes; entries made with them stay valid
     ///
-    /// With --batch, the question and --dry-run say how many codes are unused, which reads the whole table of codes; with
+    /// The question and --dry-run say how many codes are unused, which takes about a minute for ten million codes; with
     /// --yes, the batch is void at once.
     Void {
         #[command(flatten)]
         scope: ScopeArgs,
-        #[command(flatten)]
-        what: VoidArgs,
+        /// Name of the batch
+        #[arg(long, value_name = "NAME")]
+        batch: String,
         /// Count what would be voided, and void nothing
         #[arg(long)]
         dry_run: bool,
@@ -251,14 +253,9 @@ pub(crate) enum CodeCommand {
     Batches {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Count the used and unused codes too; reads all records of the table of codes
+        /// Count the used and unused codes too, which takes about a minute for ten million codes
         #[arg(long)]
         used: bool,
-    },
-    /// Use a new key for codes minted from now on; codes minted before stay valid
-    Rotate {
-        #[command(flatten)]
-        scope: ScopeArgs,
     },
 }
 
@@ -266,19 +263,6 @@ pub(crate) enum CodeCommand {
 pub(crate) enum SecretCommand {
     /// Create a new version of the secret and encrypt all code books under it, or finish an interrupted rotation
     Rotate,
-}
-
-#[derive(Args)]
-pub(crate) struct VoidArgs {
-    /// Void a whole batch
-    #[arg(long, value_name = "NAME", required_unless_present = "file", conflicts_with = "file")]
-    pub(crate) batch: Option<String>,
-    /// Void the codes of this file, one per line
-    #[arg(long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Heading of the column with the codes [default: one such as code, or the only column]
-    #[arg(long, value_name = "HEADING", requires = "file")]
-    pub(crate) column: Option<String>,
 }
 
 #[derive(Subcommand)]

@@ -31,9 +31,24 @@ pub fn entries_in_words(entries: u32) -> String {
     if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(entries.into())) }
 }
 
-/// Odds, such as `1.3e-11`.
-pub fn odds(odds: f64) -> String {
-    format!("{odds:.1e}")
+/// Odds as words with two digits, such as `one guess in 770 million million`.
+pub fn one_guess_in(odds: f64) -> String {
+    if odds <= 0.0 {
+        return "no guess".to_owned();
+    }
+    let mut guesses = 1.0 / odds;
+    if guesses < 9.95 {
+        return format!("one guess in {guesses:.1}");
+    }
+    let mut millions = 0;
+    while guesses >= 9.95e5 {
+        guesses /= 1e6;
+        millions += 1;
+    }
+    let unit = 10f64.powf(guesses.log10().floor() - 1.0);
+    let rounded = format!("{:.*}", usize::from(unit < 1.0), (guesses / unit).round() * unit);
+    let whole = rounded.parse().map_or(rounded, grouped);
+    format!("one guess in {whole}{}", " million".repeat(millions))
 }
 
 /// Text on one line with invisible characters (control, format, line separator) escaped, so that they cannot affect a

@@ -50,13 +50,13 @@ pub(crate) fn run(codes: u64, verdicts: &mut Verdicts) {
 
 fn book(minted: u64) -> CodeBook {
     CodeBook {
-        minting_keys: vec![SecretKey::from_random([1; 32])],
+        minting_key: SecretKey::from_random([1; 32]),
         digest_key: SecretKey::from_random([2; 32]),
-        symbols: DEFAULT_CODE_SYMBOLS,
+        minted_length: Some(DEFAULT_CODE_SYMBOLS),
         minted,
         batches: vec![Batch {
             name: "all".to_owned(),
-            origin: Origin::Minted { first: 0, count: minted, key_version: 1 },
+            origin: Origin::Minted { first: 0, count: minted },
             prize: None,
             status: BatchStatus::Active,
         }],

@@ -101,7 +101,7 @@ impl Shop {
         let mut stored = service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
         stored.book.batches.push(Batch {
             name: "stock".to_owned(),
-            origin: Origin::Minted { first: stored.book.minted, count: MINTED, key_version: 1 },
+            origin: Origin::Minted { first: stored.book.minted, count: MINTED },
             prize: None,
             status: BatchStatus::Active,
         });

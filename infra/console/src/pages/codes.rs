@@ -7,10 +7,10 @@ use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::numbers::Metric;
 use common::domain::scope::Scope;
 use maud::{Markup, html};
-use ops_core::codes::book::existing_batch;
+use ops_core::codes::book::{existing_batch, odds_line};
 use ops_core::codes::{book, code_scope, void};
-use ops_core::format::{grouped, odds, or_dash};
-use ops_core::numbers::sums::{Sums, by_dimension, codes_of};
+use ops_core::format::{grouped, or_dash};
+use ops_core::numbers::sums::{Sums, by_dimension};
 use ops_core::numbers::{self, Days};
 
 use super::{InScope, page};
@@ -37,11 +37,8 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
         @if rows.is_empty() {
             p { "There are no codes yet; " code { "ops code mint" } " and " code { "ops code import" } " add some." }
         } @else {
-            (table("Batches of codes", &["Batch", "Origin", "Codes", "Used", "Status", "Key", "Prize", "Action"], &rows))
-            p {
-                "The odds of guessing a minted code are " (odds(book.odds_of_a_guess(0))) ": "
-                (grouped(book.good_codes())) " good codes of " (book.symbols) " symbols."
-            }
+            (table("Batches of codes", &["Batch", "Origin", "Codes", "Used", "Status", "Prize", "Action"], &rows))
+            p { (odds_line(&book)) }
             p.soft { "A code is used once its submission is accepted; the numbers are at most a minute old. To see a single code, search for it." }
         }
     };
@@ -59,10 +56,9 @@ fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Vec<Markup> {
     vec![
         html! { (batch.name) },
         html! { @if batch.origin.is_imported() { "imported" } @else { "minted" } },
-        html! { (grouped(codes_of(batch))) },
+        html! { (grouped(batch.count())) },
         html! { (number(used.get(&batch.name).map_or(0, |sum| sum.records))) },
         html! { span.pill.(class) { (status) } },
-        html! { (or_dash(batch.origin.key_version())) },
         html! { (or_dash(batch.prize.as_ref())) },
         html! {
             @if batch.status != BatchStatus::Void {
@@ -78,11 +74,11 @@ async fn ask(console: Console, (InScope(scope), Query(query)): (InScope, Query))
     let batch = existing_batch(&book, query.get("batch"))?;
     let content = html! {
         (facts(&[
-            ("Codes", html! { (grouped(codes_of(batch))) }),
+            ("Codes", html! { (grouped(batch.count())) }),
             ("Prize", html! { (or_dash(batch.prize.as_ref())) }),
             ("Environment", crate::layout::environment(scope.environment)),
         ]))
-        p { "Within seconds, none of its codes counts any more. Submissions that have one keep it, and their prizes." }
+        p { "Its codes stop working within seconds. Entries made with them stay valid, and so do their prizes." }
         form method="post" action={ (path_of(&scope)) "/codes/void" } {
             input type="hidden" name="batch" value=(batch.name);
             (typed_field(&batch.name))

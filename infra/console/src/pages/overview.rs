@@ -20,8 +20,8 @@ use ops_core::campaigns::set_paused;
 use ops_core::failure::Failure;
 use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, codes_of, each_day, each_hour, latest_hour,
-    prizes_left, receipt_words, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, each_day, each_hour, latest_hour, prizes_left,
+    receipt_words, span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
@@ -239,18 +239,13 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
     let redeemed = by_dimension(cells, Metric::Batches);
     let row = |batch: &Batch| {
         let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
-        let all = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
+        let all = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let name = html! {
             (batch.name)
             @if batch.status == BatchStatus::Void { " " span.pill.over { "void" } }
             @if let Some(prize) = &batch.prize { br; span.soft { (prize) } }
         };
-        Share {
-            name,
-            value: used,
-            of: all,
-            words: format!("{} of {}", number(used), grouped(codes_of(batch))),
-        }
+        Share { name, value: used, of: all, words: format!("{} of {}", number(used), grouped(batch.count())) }
     };
     let prizes = prizes_left(batches, &redeemed).into_iter().filter_map(|prizes| {
         let PrizesLeft { batch, prize, codes, at_most } = prizes;

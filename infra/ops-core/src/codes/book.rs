@@ -6,6 +6,7 @@ use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
 
 use crate::failure::Failure;
+use crate::format::{grouped, one_guess_in};
 
 /// Attempts for one change before giving up because others keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
@@ -22,6 +23,16 @@ const PRIZE_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 /// When the scope has none, or the table does not answer.
 pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure> {
     Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
+}
+
+/// The odds of guessing a minted code, in words.
+pub fn odds_line(book: &CodeBook) -> String {
+    let Some(length) = book.minted_length else { return "No codes are minted.".to_owned() };
+    format!(
+        "{} would be right: {} good minted codes of {length} characters.",
+        one_guess_in(book.odds_of_a_guess()),
+        grouped(book.good_codes()),
+    )
 }
 
 /// Applies `change` to a scope's code book, possibly several times; if it fails, the book stays unchanged.

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 
-use common::domain::code_list::{CodeList, WeakestLength};
+use common::domain::code_list::CodeList;
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
 use common::domain::scope::Scope;
 use common::store::StoreError;
@@ -12,15 +12,18 @@ use common::store::codes::{CodeKey, Codes};
 use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
-use super::import::{ImportRequest, batch_to_fill, is_void};
+use super::import::{ImportRequest, batch_to_fill, is_void, refuse_minted_lengths};
 use super::{MAX_CONCURRENCY, PART, book};
 use crate::failure::Failure;
-use crate::format::{grouped, odds};
+use crate::format::{grouped, one_guess_in};
 use crate::problem::Problems;
 use crate::tables::Tables;
 
 /// Codes remembered at once to find repeated ones: about 20 MB. A longer file is read several times.
 const MAX_REMEMBERED: u64 = 1_000_000;
+
+/// A shorter list is imported only with a special option: it may be counted up behind a word, and does not show it.
+const MIN_CODES: u64 = 100;
 
 /// The result of checking a file that can be imported.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,16 +34,28 @@ pub struct Checked {
     pub repeated: u64,
     /// Those of the others that were imported before.
     pub known: AlreadyImported,
-    /// The new codes.
+    /// Its characters and lengths.
     pub list: CodeList,
     /// The digest of all codes, in their order.
     pub digest: String,
     /// Whether an import of the file was cut short, or is running.
     pub is_begun: bool,
     /// The lines of the file by the length of their code, shortest first.
-    pub lengths: Vec<OfLength>,
-    /// The code length, among those in the file, whose codes are easiest to guess.
-    pub weakest: Option<WeakestLength>,
+    pub lengths: Vec<CodesOfLength>,
+    /// The valid imported codes of the scope, once these are imported.
+    pub imported_codes: u64,
+}
+
+impl Checked {
+    /// The number of codes that would be imported.
+    pub fn new(&self) -> u64 {
+        self.count.saturating_sub(self.repeated + self.known.count)
+    }
+
+    /// The odds that a guess at a text of the list's alphabet and shortest length is an imported code.
+    pub fn odds_of_a_guess(&self) -> f64 {
+        self.list.odds_of_a_guess(self.imported_codes)
+    }
 }
 
 /// Codes of a file that were imported before.
@@ -54,7 +69,7 @@ pub struct AlreadyImported {
 
 /// The lines whose codes have one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfLength {
+pub struct CodesOfLength {
     /// Characters of a code.
     pub length: usize,
     /// Number of lines.
@@ -85,8 +100,8 @@ pub async fn check(
     let mut seen = FileScan::default();
     let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
         for (line, code) in part {
-            if let Some(why) = cannot_be_imported(&book, &code) {
-                problem(line, why);
+            if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                problem(line, "this code has other characters than the letters A to Z and digits; remove it");
             }
             seen.add(line, code);
         }
@@ -95,8 +110,9 @@ pub async fn check(
     let count = request.codes.check_all(PART, check_part).await?;
     seen.refuse_heading(request, count)?;
     let digest = hex::encode(seen.digest.finalize());
+    let lengths: Vec<_> = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
+    refuse_minted_lengths(&book, &lengths)?;
     batch_to_fill(&mut book.clone(), request, &digest)?;
-    let lengths = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
     let mut checked = Checked {
         count,
         repeated: 0,
@@ -105,27 +121,36 @@ pub async fn check(
         is_begun: book.begun_import(&digest).is_some(),
         digest,
         lengths,
-        weakest: None,
+        imported_codes: 0,
     };
-    leave_out_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
-    checked.weakest = checked.list.weakest_in(&book);
-    match checked.weakest.filter(|weakest| !request.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
-        Some(weakest) => Err(too_weak(weakest)),
-        None => Ok(checked),
+    find_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
+    checked.imported_codes = book.imported_codes().saturating_add(checked.new());
+    if checked.new() > 0 && !request.allow_weak {
+        refuse_weak(&checked)?;
     }
+    Ok(checked)
 }
 
-fn cannot_be_imported(book: &CodeBook, code: &str) -> Option<&'static str> {
-    if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        Some("this code has other characters than the letters A to Z and digits; remove it")
-    } else if book.has_minted_shape(code) {
-        Some(
-            "this code looks like one that is minted here, so it could be two codes at once; remove it, or print it \
-             with another length",
+fn refuse_weak(checked: &Checked) -> Result<(), Failure> {
+    let distinct = checked.count.saturating_sub(checked.repeated);
+    let message = if distinct < MIN_CODES {
+        format!(
+            "the list has {distinct} codes, and fewer than {MIN_CODES} show too little of how they are made to say if they \
+             can be guessed; if they are random, say --allow-weak"
+        )
+    } else if checked.odds_of_a_guess() > ACCEPTABLE_ODDS {
+        format!(
+            "{} would be right, and {} is accepted: there would be {} imported codes, and {} texts are made like the \
+             shortest of this list; print longer codes with random characters, or say --allow-weak",
+            one_guess_in(checked.odds_of_a_guess()),
+            one_guess_in(ACCEPTABLE_ODDS),
+            grouped(checked.imported_codes),
+            grouped(checked.list.texts()),
         )
     } else {
-        None
-    }
+        return Ok(());
+    };
+    Err(Failure::new("codes_too_weak", message))
 }
 
 /// What was seen of a file's codes.
@@ -186,11 +211,11 @@ fn has_no_digits(code: &str) -> bool {
 }
 
 impl LinesOfLength {
-    fn describe(self, length: usize) -> OfLength {
+    fn describe(self, length: usize) -> CodesOfLength {
         let sample = |(line, code): &(usize, String)| Sample { line: *line, masked: masked(code) };
         let first = sample(&self.first);
         let last = self.last.as_ref().map_or_else(|| first.clone(), sample);
-        OfLength { length, count: self.count, first, last }
+        CodesOfLength { length, count: self.count, first, last }
     }
 }
 
@@ -204,8 +229,8 @@ fn masked(code: &str) -> String {
     code.chars().enumerate().map(mask).collect()
 }
 
-/// Counts repeated and known codes, and takes them out of the list: the list and the book count each code once.
-async fn leave_out_duplicates(
+/// Counts the codes that the file repeats, and those that are imported already.
+async fn find_duplicates(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
@@ -233,18 +258,17 @@ async fn leave_out_duplicates(
                     distinct.push(code);
                 } else {
                     checked.repeated += 1;
-                    checked.list.leave_out(&code);
                 }
             }
             looked_up += u64::try_from(distinct.len()).unwrap_or(u64::MAX);
-            leave_out_known(codes, scope, book, distinct, checked).await?;
+            count_known(codes, scope, book, distinct, checked).await?;
             progress(looked_up, checked.count);
         }
     }
     Ok(())
 }
 
-async fn leave_out_known(
+async fn count_known(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
@@ -257,29 +281,15 @@ async fn leave_out_known(
     let lookups = distinct.into_iter().map(|code| async move {
         let key = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
         let record = codes.get(scope, &key).await?.filter(|record| record.batch.is_some());
-        Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
+        Ok::<_, StoreError>(record.map(|record| is_void(book, &record)))
     });
     let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
     while let Some(found) = lookups.next().await {
-        let Some((code, is_void)) = found? else { continue };
-        checked.list.leave_out(&code);
+        let Some(is_void) = found? else { continue };
         checked.known.count += 1;
         checked.known.void += u64::from(is_void);
     }
     Ok(())
-}
-
-fn too_weak(weakest: WeakestLength) -> Failure {
-    let WeakestLength { length, codes, space, odds: chance } = weakest;
-    let message = format!(
-        "a guess would be right with odds of {}, above the accepted {}: there would be {} codes of {length} \
-         characters among {} texts of that form; print longer codes with random characters, or say --allow-weak",
-        odds(chance),
-        odds(ACCEPTABLE_ODDS),
-        grouped(codes),
-        grouped(space),
-    );
-    Failure::new("codes_too_weak", message)
 }
 
 #[cfg(test)]

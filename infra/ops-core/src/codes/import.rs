@@ -1,18 +1,18 @@
 //! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
 //! interrupted import again finishes it.
 
-use common::domain::code_list::CodeList;
-use common::domain::codebook::{BatchStatus, CodeBook, LengthCount, Origin};
+use common::domain::codebook::{BatchStatus, CodeBook, LengthSource, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::code_books::CodeBooks;
 use common::store::codes::{CodeKey, CodeRecord, Codes};
 use futures_util::{StreamExt, stream};
 
-use super::check::Checked;
+use super::check::{Checked, CodesOfLength};
 use super::{MAX_CONCURRENCY, PART, book};
 use crate::column::Column;
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::tables::Tables;
 
 /// A request to import codes.
@@ -54,9 +54,10 @@ pub async fn import(
 ) -> Result<Imported, Failure> {
     let file = checked.digest.as_str();
     let (batch, book) = book::change(&tables.code_books, scope, |book| {
+        refuse_minted_lengths(book, &checked.lengths)?;
         let batch = batch_to_fill(book, request, file)?;
-        let new = checked.list.lengths().collect();
-        book::batch_mut(book, &batch)?.origin.begin_import(file, new);
+        let (lengths, new) = (checked.list.lengths(), checked.new());
+        book::batch_mut(book, &batch)?.origin.begin_import(file, lengths, new);
         Ok((batch, book.clone()))
     })
     .await?;
@@ -73,12 +74,8 @@ pub async fn import(
             return Ok(done);
         }
         let stored = import_part(tables.codes(), scope, &book, &done.batch, part.into_iter()).await;
-        // A part alone shows too little of the form.
-        let with_space =
-            |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
-        let fresh: Vec<_> = stored.fresh.lengths().map(with_space).collect();
-        count_more(&tables.code_books, scope, &done.batch, file, &fresh).await?;
-        done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
+        count_more(&tables.code_books, scope, &done.batch, file, stored.fresh).await?;
+        done.imported += stored.fresh;
         done.duplicates += stored.known;
         done.void += stored.void;
         if let Some(error) = stored.failed {
@@ -86,6 +83,19 @@ pub async fn import(
         }
         progress(done.imported + done.duplicates);
     }
+}
+
+/// Refuses codes of the length that minted codes have: such a code could be two codes at once.
+pub(super) fn refuse_minted_lengths(book: &CodeBook, lengths: &[CodesOfLength]) -> Result<(), Failure> {
+    let is_minted =
+        |of_length: &&CodesOfLength| book.source_of(of_length.length) == Some(LengthSource::Minted);
+    let Some(CodesOfLength { length, count, .. }) = lengths.iter().find(is_minted) else { return Ok(()) };
+    let message = format!(
+        "{} of these codes have {length} characters, the length of the codes minted in this environment, and a length is \
+         either minted or imported; import them into another campaign",
+        grouped(*count)
+    );
+    Err(Failure::new("length_minted", message))
 }
 
 /// The name of the batch to add the codes of a file to: the imported batch of the given name, the one to which an import of
@@ -129,7 +139,7 @@ pub(super) fn batch_to_fill(
 /// The result of storing one part of a file.
 #[derive(Default)]
 struct StoredPart {
-    fresh: CodeList,
+    fresh: u64,
     /// Imported before.
     known: u64,
     /// Those of `known` that are void.
@@ -139,7 +149,7 @@ struct StoredPart {
 }
 
 enum Stored {
-    Fresh(String),
+    Fresh,
     Known { is_void: bool },
 }
 
@@ -156,7 +166,7 @@ async fn import_part(
     let mut part = StoredPart::default();
     while let Some(result) = results.next().await {
         match result {
-            Ok(Stored::Fresh(code)) => part.fresh.add(&code),
+            Ok(Stored::Fresh) => part.fresh += 1,
             Ok(Stored::Known { is_void }) => {
                 part.known += 1;
                 part.void += u64::from(is_void);
@@ -176,16 +186,16 @@ async fn import_one(
 ) -> Result<Stored, StoreError> {
     let key = CodeKey::Imported { digest: book.digest(&code), batch: batch.to_owned() };
     if codes.import(scope, &key, batch).await? {
-        return Ok(Stored::Fresh(code));
+        return Ok(Stored::Fresh);
     }
     let record = codes.get(scope, &key).await?.unwrap_or_default();
     Ok(Stored::Known { is_void: is_void(book, &record) })
 }
 
-/// Whether an imported code, or its batch, was voided.
+/// True if the batch of an imported code was voided.
 pub(super) fn is_void(book: &CodeBook, record: &CodeRecord) -> bool {
     let batch = record.batch.as_deref().and_then(|name| book.batch(name));
-    record.voided || batch.is_none_or(|batch| batch.status != BatchStatus::Active)
+    batch.is_none_or(|batch| batch.status != BatchStatus::Active)
 }
 
 async fn count_more(
@@ -193,14 +203,14 @@ async fn count_more(
     scope: &Scope,
     batch: &str,
     file: &str,
-    more: &[LengthCount],
+    more: u64,
 ) -> Result<(), Failure> {
-    if more.is_empty() {
+    if more == 0 {
         return Ok(());
     }
     let status = book::change(books, scope, |book| {
         let batch = book::batch_mut(book, batch)?;
-        more.iter().for_each(|more| batch.origin.count_import(file, *more));
+        batch.origin.count_import(file, more);
         Ok(batch.status)
     })
     .await?;

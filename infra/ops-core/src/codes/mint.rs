@@ -7,13 +7,15 @@ use std::sync::mpsc;
 use std::thread;
 
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
-use common::domain::codebook::{ACCEPTABLE_ODDS, Batch, BatchStatus, Ciphers, CodeBook, Origin};
+use common::domain::codebook::{
+    ACCEPTABLE_ODDS, Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, LengthSource, Origin,
+};
 use common::domain::scope::Scope;
 use common::store::code_books::CodeBooks;
 
 use super::book;
 use crate::failure::Failure;
-use crate::format::{grouped, odds};
+use crate::format::{grouped, one_guess_in};
 
 /// Maximum number of codes in a batch.
 pub const MAX_CODES: u64 = 1_000_000_000;
@@ -34,7 +36,7 @@ pub struct MintRequest {
     pub prize: Option<String>,
     /// The batch's name; `None` picks a free one.
     pub batch: Option<String>,
-    /// Symbols per code; can only be set before the scope's first code is minted.
+    /// Characters of a code; can only be set before the scope's first code is minted.
     pub symbols: Option<u8>,
     /// Mint even if the odds of a guess exceed [`ACCEPTABLE_ODDS`].
     pub allow_weak: bool,
@@ -86,12 +88,7 @@ pub async fn reserve(
         return Err(Failure::new("count_invalid", message));
     }
     book::change(books, scope, |book| {
-        if let Some(symbols) = symbols {
-            set_length(book, *symbols)?;
-        }
-        if !allow_weak && book.odds_of_a_guess(*count) > ACCEPTABLE_ODDS {
-            return Err(too_weak(book, *count));
-        }
+        book.minted_length = Some(length_to_mint(book, *symbols)?);
         let first = book.minted;
         let last = first.checked_add(count - 1);
         if last.zip(book.cipher()).and_then(|(last, cipher)| cipher.encipher(last)).is_none() {
@@ -99,35 +96,53 @@ pub async fn reserve(
             return Err(Failure::new("codes_exhausted", message));
         }
         book.minted = first.saturating_add(*count);
-        let origin = Origin::Minted { first, count: *count, key_version: book.key_version() };
+        let origin = Origin::Minted { first, count: *count };
         let batch = book::add_batch(book, name.as_deref(), origin, prize.as_deref(), BatchStatus::Reserved)?;
+        if !allow_weak && book.odds_of_a_guess() > ACCEPTABLE_ODDS {
+            return Err(too_weak(book));
+        }
         Ok(Reservation { scope: scope.clone(), batch, book: book.clone(), first, count: *count })
     })
     .await
 }
 
-fn set_length(book: &mut CodeBook, symbols: u8) -> Result<(), Failure> {
-    if !CODE_SYMBOLS.contains(&symbols) {
+/// The length of the new codes. Every length belongs to minted codes or to imported ones, whichever came first.
+fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
+    let Some(wanted) = wanted else {
+        let message = format!(
+            "codes of every length from {DEFAULT_CODE_SYMBOLS} to {} are imported here, and a length is either imported or \
+             minted; mint in another campaign, or shorter codes with --length",
+            CODE_SYMBOLS.end()
+        );
+        return book.length_to_mint().ok_or_else(|| Failure::new("length_imported", message));
+    };
+    if !CODE_SYMBOLS.contains(&wanted) {
         let message = format!("--length must be {} to {}", CODE_SYMBOLS.start(), CODE_SYMBOLS.end());
         return Err(Failure::new("length_invalid", message));
     }
-    if book.minted > 0 && book.symbols != symbols {
+    if let Some(minted) = book.minted_length.filter(|minted| *minted != wanted) {
         let message = format!(
-            "codes of {} symbols are minted already, and all have one length; leave --length out",
-            book.symbols
+            "codes of {minted} characters are minted already, and all have one length; leave --length out"
         );
         return Err(Failure::new("length_fixed", message));
     }
-    book.symbols = symbols;
-    Ok(())
+    if book.source_of(wanted.into()) == Some(LengthSource::Imported) {
+        let message = format!(
+            "codes of {wanted} characters are imported here, and a length is either imported or minted; say another \
+             --length, or leave it out"
+        );
+        return Err(Failure::new("length_imported", message));
+    }
+    Ok(wanted)
 }
 
-fn too_weak(book: &CodeBook, count: u64) -> Failure {
+/// `book` with the codes that were asked for.
+fn too_weak(book: &CodeBook) -> Failure {
     let message = format!(
-        "with these codes a guess would be right with odds of {}, above the accepted {}; mint fewer, start the \
-         campaign with a longer --length, or say --allow-weak",
-        odds(book.odds_of_a_guess(count)),
-        odds(ACCEPTABLE_ODDS)
+        "with these codes, {} would be right, and {} is accepted; mint fewer, start the campaign with a longer --length, \
+         or say --allow-weak",
+        one_guess_in(book.odds_of_a_guess()),
+        one_guess_in(ACCEPTABLE_ODDS)
     );
     Failure::new("codes_too_weak", message)
 }
@@ -175,18 +190,22 @@ impl Reservation {
         &self.book
     }
 
-    /// Writes the codes as printed, one per line, in constant memory and on several threads. Leaves out texts that are
-    /// also codes under an older version of the key, so that no code is printed twice; returns how many it left out.
+    /// The length of the codes, if it is not the usual one because such codes are imported.
+    pub fn length_beside_imported(&self) -> Option<u8> {
+        let usual = usize::from(DEFAULT_CODE_SYMBOLS);
+        self.book.minted_length.filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
+    }
+
+    /// Writes the codes as printed, one per line, in constant memory and on several threads.
     ///
     /// # Errors
-    /// Those of `out` and of `progress`, which is called with the number of serial numbers done.
+    /// Those of `out` and of `progress`, which is called with the number of codes done.
     pub fn write(
         &self,
         out: &mut impl Write,
         progress: &mut dyn FnMut(u64) -> io::Result<()>,
-    ) -> io::Result<u64> {
+    ) -> io::Result<()> {
         let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
-        let older = self.book.ciphers_before(self.book.key_version());
         let end = self.first.saturating_add(self.count);
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
@@ -196,22 +215,20 @@ impl Reservation {
             let mut queues = Vec::new();
             for _ in 0..threads {
                 let (sender, receiver) = mpsc::sync_channel(WAITING_CHUNKS);
-                let (cipher, older, start) = (&cipher, &older, starts);
-                scope.spawn(move || encipher(cipher, older, start, stride, end, &sender));
+                let (cipher, start) = (&cipher, starts);
+                scope.spawn(move || encipher(cipher, start, stride, end, &sender));
                 queues.push(receiver);
                 starts = starts.saturating_add(CHUNK);
             }
-            let (mut written, mut left_out) = (0, 0);
+            let mut written = 0;
             for queue in queues.iter().cycle() {
                 // The first queue that has ended is the one after the last chunk.
                 let Ok(chunk) = queue.recv() else { break };
-                let chunk = chunk?;
-                out.write_all(&chunk.text)?;
-                left_out += chunk.left_out;
+                out.write_all(&chunk?)?;
                 written = self.count.min(written + CHUNK);
                 progress(written)?;
             }
-            Ok(left_out)
+            Ok(())
         })
     }
 }
@@ -219,15 +236,14 @@ impl Reservation {
 /// Enciphers a chunk at `start` and every `stride` serial numbers further, until `end` or until the receiver is gone.
 fn encipher(
     cipher: &CodeCipher,
-    older: &Ciphers<'_>,
     start: u64,
     stride: u64,
     end: u64,
-    queue: &mpsc::SyncSender<io::Result<Chunk>>,
+    queue: &mpsc::SyncSender<io::Result<Vec<u8>>>,
 ) {
     let mut start = start;
     while start < end {
-        let chunk = chunk(cipher, older, start, end.min(start.saturating_add(CHUNK)));
+        let chunk = chunk(cipher, start, end.min(start.saturating_add(CHUNK)));
         if queue.send(chunk).is_err() {
             return;
         }
@@ -235,26 +251,15 @@ fn encipher(
     }
 }
 
-#[derive(Default)]
-struct Chunk {
-    text: Vec<u8>,
-    /// Serial numbers whose text is also a code under an older version of the key.
-    left_out: u64,
-}
-
-fn chunk(cipher: &CodeCipher, older: &Ciphers<'_>, start: u64, end: u64) -> io::Result<Chunk> {
-    let mut chunk = Chunk::default();
+fn chunk(cipher: &CodeCipher, start: u64, end: u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
     for serial in start..end {
         let code =
             cipher.encipher(serial).ok_or_else(|| io::Error::other("a serial number is out of range"))?;
-        if older.find(&code).is_some() {
-            chunk.left_out += 1;
-            continue;
-        }
-        chunk.text.extend_from_slice(printed(&code).as_bytes());
-        chunk.text.push(b'\n');
+        text.extend_from_slice(printed(&code).as_bytes());
+        text.push(b'\n');
     }
-    Ok(chunk)
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -266,13 +271,13 @@ mod tests {
 
     fn reservation(first: u64, count: u64) -> Reservation {
         let book = CodeBook {
-            minting_keys: vec![SecretKey::from_random([7; 32])],
+            minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
-            symbols: 12,
+            minted_length: Some(12),
             minted: first + count,
             batches: Vec::new(),
         };
-        let origin = Origin::Minted { first, count, key_version: 1 };
+        let origin = Origin::Minted { first, count };
         let batch = Batch { name: "a".to_owned(), origin, prize: None, status: BatchStatus::Reserved };
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
         Reservation { scope, batch, book, first, count }
@@ -290,32 +295,12 @@ mod tests {
                 told.push(done);
                 Ok(())
             };
-            let left_out = reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
-            assert_eq!(left_out, 0);
+            reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
             let written: String =
                 expected.iter().take(usize::try_from(count).expect("few")).cloned().collect();
             assert_eq!(String::from_utf8(out).expect("ASCII"), written);
             assert_eq!(told.last(), Some(&count));
         }
-    }
-
-    #[test]
-    fn what_is_a_code_under_an_older_version_is_left_out() {
-        let mut reservation = reservation(0, 1);
-        let printed_before = reservation.book.cipher().expect("a length").encipher(0).expect("in range");
-        let origin = Origin::Minted { first: 0, count: 1, key_version: 1 };
-        reservation.book.batches.push(Batch { origin, ..reservation.batch.clone() });
-        reservation.book.minting_keys.push(SecretKey::from_random([8; 32]));
-        let cipher = reservation.book.cipher().expect("a length");
-        let twin = cipher.decipher(&printed_before).expect("a number");
-        (reservation.first, reservation.count) = (twin - 1, 3);
-
-        let mut out = Vec::new();
-        let left_out = reservation.write(&mut out, &mut |_| Ok(())).expect("memory takes it");
-
-        let code = |serial| printed(&cipher.encipher(serial).expect("in range")) + "\n";
-        assert_eq!(String::from_utf8(out).expect("ASCII"), code(twin - 1) + &code(twin + 1));
-        assert_eq!(left_out, 1);
     }
 
     #[test]

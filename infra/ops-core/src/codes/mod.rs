@@ -1,4 +1,4 @@
-//! Mints, imports and voids codes, in batches; rotates the minting key.
+//! Mints, imports and voids codes, in batches.
 
 pub mod atomic_file;
 pub mod book;
@@ -7,7 +7,6 @@ pub mod find;
 pub mod import;
 pub mod lines;
 pub mod mint;
-pub mod rotate;
 pub mod usage;
 pub mod void;
 
@@ -17,7 +16,7 @@ use common::domain::scope::Scope;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Concurrent calls to the table while a file is imported or voided.
+/// Concurrent calls to the table while a file is imported.
 const MAX_CONCURRENCY: usize = 32;
 
 /// Lines of a file that are processed together.

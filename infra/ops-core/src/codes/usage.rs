@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use common::domain::codebook::{Batch, CodeBook, Origin};
+use common::domain::codebook::{Batch, CodeBook};
 use common::domain::scope::Scope;
 use common::store::codes::{CodeKey, CodeRecord, Codes};
 
@@ -15,33 +15,24 @@ pub struct Usage {
     pub redeemed: u64,
     /// Those of submissions that are not settled.
     pub held: u64,
-    /// Those voided one by one that no submission has.
-    pub void: u64,
 }
 
 impl Usage {
     /// The number of codes of the batch that can be entered, or could be if the batch were active.
     pub fn unused_of(self, batch: &Batch) -> u64 {
-        let Self { redeemed, held, void } = self;
-        let (Origin::Minted { count, .. } | Origin::Imported { count, .. }) = batch.origin;
-        count.saturating_sub(redeemed + held + void)
+        batch.count().saturating_sub(self.redeemed + self.held)
     }
 
     fn add(&mut self, record: &CodeRecord) {
         match &record.claim {
             Some(claim) if claim.redeemed => self.redeemed += 1,
             Some(_) => self.held += 1,
-            None if record.voided => self.void += 1,
             None => {}
         }
     }
 
     fn plus(self, other: Self) -> Self {
-        Self {
-            redeemed: self.redeemed + other.redeemed,
-            held: self.held + other.held,
-            void: self.void + other.void,
-        }
+        Self { redeemed: self.redeemed + other.redeemed, held: self.held + other.held }
     }
 }
 

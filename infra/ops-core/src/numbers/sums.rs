@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use common::domain::codebook::{Batch, BatchStatus, Origin};
+use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
 use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
 use common::domain::timestamp::Timestamp;
@@ -157,13 +157,6 @@ pub fn receipt_words(dimension: &str) -> String {
     if by.is_empty() { state } else { format!("{state}, by the {by}") }
 }
 
-/// The number of codes in a batch.
-pub fn codes_of(batch: &Batch) -> u64 {
-    match &batch.origin {
-        Origin::Minted { count, .. } | Origin::Imported { count, .. } => *count,
-    }
-}
-
 /// The prizes of a batch that can still be won.
 #[derive(Clone, Copy, Debug)]
 pub struct PrizesLeft<'a> {
@@ -179,7 +172,7 @@ pub struct PrizesLeft<'a> {
 /// What is left of the prizes of each batch that has one; `redeemed` is of the whole campaign.
 pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Sums) -> Vec<PrizesLeft<'a>> {
     let left = |batch: &'a Batch| {
-        let codes = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
+        let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let redeemed = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
         let at_most = (batch.status == BatchStatus::Active).then(|| (codes - redeemed).max(0));
         Some(PrizesLeft { batch, prize: batch.prize.as_deref()?, codes, at_most })

@@ -55,9 +55,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
     stack.fine(&[&["code", "mint"], &SCOPE[..], &["--count", "2", "--output", &minted]].concat()).await;
     let list = stack.file("list.csv", "CHAI202600001\n");
     stack.fine(&[&["code", "import", &list, "--allow-weak", "--batch", "old"], &SCOPE[..]].concat()).await;
-    stack.fine(&[&["code", "void", "--yes", "--file", &list], &SCOPE[..]].concat()).await;
     stack.fine(&[&["code", "void", "--yes", "--batch", "old"], &SCOPE[..]].concat()).await;
-    stack.fine(&[&["code", "rotate"], &SCOPE[..]].concat()).await;
     let phone = ["--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"];
     stack.fine(&[&["phone", "block"], &phone[..]].concat()).await;
     stack.fine(&[&["phone", "unblock"], &phone[..]].concat()).await;
@@ -81,8 +79,6 @@ async fn every_command_that_changes_something_leaves_a_row() {
         "code.mint",
         "code.import",
         "code.void",
-        "code.void",
-        "code.rotate",
         "phone.block",
         "phone.unblock",
         "submission.settle",

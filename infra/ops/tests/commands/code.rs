@@ -3,6 +3,7 @@
 mod voiding;
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
@@ -12,7 +13,9 @@ use common::domain::code::Code;
 use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};
 use common::domain::scope::Environment;
 use common::store::codes::{CodeKey, CodeRecord};
-use ops_core::codes::mint;
+use ops_core::codes::check::check;
+use ops_core::codes::import::{ImportRequest, import};
+use ops_core::codes::{lines, mint};
 use serde_json::json;
 use service_tests::fault_injection::{FaultInjector, FaultKind};
 
@@ -76,13 +79,13 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
     let (first, second) = (stack.arg("a.csv"), stack.arg("b.csv"));
     stack.fine(&mint_args("10", &first, &[])).await;
     let text = stack.fine(&mint_args("5", &second, &["--batch", "april"])).await;
-    assert!(text.contains("15 good codes of 12 symbols"), "{text}");
+    assert!(text.contains("15 good minted codes of 12 characters"), "{text}");
     let all: HashSet<_> = codes_in(&stack, "a.csv").into_iter().chain(codes_in(&stack, "b.csv")).collect();
     assert_eq!(all.len(), 15);
     let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
     let expected = json!([
-        { "batch": "batch-1", "origin": "minted", "count": 10, "key_version": 1, "prize": null, "status": "active" },
-        { "batch": "april", "origin": "minted", "count": 5, "key_version": 1, "prize": null, "status": "active" },
+        { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
+        { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
     ]);
     assert_eq!(listed["batches"], expected);
     let error = stack.refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"])).await;
@@ -159,7 +162,9 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
 async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_counted() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "code\nkettle-01\nKETTLE 02\nkettle01\nKETTLE-03\n");
-    let import = [&["code", "import"], &LIVE[..], &[&file, "--batch", "spring", "--prize", "A mug"]].concat();
+    let import =
+        [&["code", "import"], &LIVE[..], &[&file, "--allow-weak", "--batch", "spring", "--prize", "A mug"]]
+            .concat();
     let done = stack.json(&import).await;
     assert_eq!((&done["imported"], &done["duplicates"]), (&json!(3), &json!(1)));
     let found = record(&stack, "Kettle 0-2").await.expect("it was imported");
@@ -167,39 +172,16 @@ async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_co
     assert_eq!(stack.json(&import).await["imported"], 0, "a second time changes nothing");
 
     let more = stack.file("more.csv", "KETTLE-03\nKETTLE-04\n");
-    stack.fine(&[&["code", "import"], &LIVE[..], &[&more, "--batch", "spring"]].concat()).await;
+    stack
+        .fine(&[&["code", "import"], &LIVE[..], &[&more, "--allow-weak", "--batch", "spring"]].concat())
+        .await;
     let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
     let expected = json!({
-        "batch": "spring", "origin": "imported", "count": 4, "key_version": null, "prize": "A mug", "status": "active",
+        "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active",
     });
     assert_eq!(listed["batches"], json!([expected]));
     let other = [&["code", "import"], &LIVE[..], &[&more, "--batch", "spring", "--prize", "A car"]].concat();
     assert_eq!(stack.refused(&other).await["code"], "prize_differs");
-}
-
-#[tokio::test]
-async fn a_list_that_is_imported_again_makes_no_batch_and_counts_once_in_the_odds() {
-    let stack = Stack::with_chai().await;
-    let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-    let first = stack.json(&import_args(&file, &[])).await;
-    let void = stack.file("void.csv", "KETTLE-02\n");
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--file", &void]].concat()).await;
-    for batch in [&[][..], &["--batch", "batch-1"], &["--batch", "other"]] {
-        let again = stack.json(&import_args(&file, batch)).await;
-        assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
-        assert_eq!(
-            (&again["batch"], &again["imported"], &again["duplicates"], &again["void"]),
-            (&json!(null), &json!(0), &json!(2), &json!(1))
-        );
-    }
-    let text = stack.fine(&import_args(&file, &[])).await;
-    assert!(text.starts_with("Nothing was imported: all 2 codes were there before.\n"), "{text}");
-    assert!(text.contains("2 codes of 8 characters") && text.contains("1 of those"), "{text}");
-    assert_eq!(book(&stack).await.batches.len(), 1);
-
-    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    assert!(listed.contains("The odds of guessing a minted code are 0.0e0: 0 good codes"), "{listed}");
-    assert!(listed.contains("The odds of guessing an imported code are 7.1e-13: 2 codes of 8"), "{listed}");
 }
 
 #[tokio::test]
@@ -208,7 +190,7 @@ async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
     let output = stack.arg("minted.csv");
     stack.fine(&mint_args("1", &output, &[])).await;
     let minted = codes_in(&stack, "minted.csv").concat();
-    let file = stack.file("bad.csv", format!("GOOD-1\nTEST-0-VALID\n{minted}\nA;SECRET\n"));
+    let file = stack.file("bad.csv", format!("GOOD-1\nTEST-0-VALID\n{minted}/1\nA;SECRET\n"));
     let ended = stack.run(&[&["code", "import"], &LIVE[..], &[&file]].concat()).await;
     assert_eq!(ended.code, 1);
     for line in ["bad.csv:2: ", "bad.csv:3: ", "bad.csv:4: "] {
@@ -303,93 +285,147 @@ async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedC
     verifier.resolve(query, None, Staleness::BeforeRejecting, now).await.expect("it answers")
 }
 
+/// Codes of this length that look random; no two are the same.
+fn random_looking(count: u64, length: usize) -> String {
+    let code = |number: u64| {
+        let code = format!("{:032X}", u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 64);
+        code[..length].to_owned() + "\n"
+    };
+    (1..=count).map(code).collect()
+}
+
+#[tokio::test]
+async fn imported_length_is_not_minted() {
+    let stack = Stack::with_chai().await;
+    let brand = stack.file("brand.csv", random_looking(300, 12));
+    assert_eq!(stack.json(&import_args(&brand, &[])).await["imported"], 300);
+    let wanted = stack.refused(&mint_args("2", &stack.arg("a.csv"), &["--length", "12"])).await;
+    assert_eq!(wanted["code"], "length_imported");
+    let ended = stack.run(&mint_args("2", &stack.arg("a.csv"), &[])).await;
+    let said = "Codes of 12 characters are imported in this environment, so these have 13.\n";
+    assert!(ended.err.starts_with(said), "before it prints: {}", ended.err);
+    assert!(ended.out.contains("2 good minted codes of 13 characters"), "{}", ended.out);
+    let book = book(&stack).await;
+    for code in codes_in(&stack, "a.csv") {
+        assert_eq!(normal(&code).len(), 13);
+        assert!(matches!(book.verify(&normal(&code)), BookMatch::Minted { .. }));
+    }
+    let more = stack.file("more.csv", random_looking(400, 12));
+    assert_eq!(stack.json(&import_args(&more, &[])).await["imported"], 100, "12 stays imported");
+}
+
+#[tokio::test]
+async fn minted_length_is_not_imported() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
+    let brand = stack.file("brand.csv", random_looking(300, 12) + &random_looking(9, 11));
+    let error = stack.refused(&import_args(&brand, &[])).await;
+    let message = "300 of these codes have 12 characters, the length of the codes minted in this environment, and a \
+                   length is either minted or imported; import them into another campaign";
+    assert_eq!((&error["code"], &error["message"]), (&json!("length_minted"), &json!(message)));
+    assert_eq!(book(&stack).await.batches.len(), 1);
+    let other = stack.file("other.csv", random_looking(300, 11));
+    assert_eq!(stack.json(&import_args(&other, &[])).await["imported"], 300);
+}
+
+#[tokio::test]
+async fn mint_and_import_at_once_never_share_a_length() {
+    let stack = Stack::with_chai().await;
+    let brand = stack.file("brand.csv", random_looking(300, 12));
+    let (scope, tables) = (chai(Environment::Live), stack.tables().await);
+    let request = ImportRequest {
+        codes: lines::codes(Path::new(&brand), None),
+        prize: None,
+        batch: None,
+        allow_weak: false,
+    };
+    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
+    // Minted after the import has looked, before it writes.
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
+    let refused = import(&tables, &scope, request, &checked, |_| ()).await.expect_err("12 is minted");
+    assert_eq!(refused.code, "length_minted");
+    assert_eq!(book(&stack).await.imported_codes(), 0);
+}
+
+#[tokio::test]
+async fn code_with_other_characters_is_not_imported() {
+    let stack = Stack::with_chai().await;
+    let lines = "KETTLE\u{c9}-01\nKETTLE/01\nABCD-EFG0\n";
+    let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &["--allow-weak"])).await;
+    let lines: Vec<_> =
+        error["problems"].as_array().expect("a list").iter().map(|one| &one["line"]).collect();
+    assert_eq!(lines, [1, 2], "{error}");
+}
+
+#[tokio::test]
+async fn imported_codes_that_can_be_guessed_are_refused() {
+    let stack = Stack::with_chai().await;
+    let digits: String = (0..100).map(|number| format!("{}\n", 10_000_000 + number * 7_919)).collect();
+    let weak = stack.file("weak.csv", digits);
+    let error = stack.refused(&import_args(&weak, &[])).await;
+    let message = "one guess in 1 million would be right, and one guess in 1 million is accepted";
+    assert_ne!(error["message"], message);
+    let ten = stack.json(&import_args(&weak, &["--allow-weak"])).await;
+    assert!((ten["odds_of_a_guess"].as_f64().expect("odds") - 1e-6).abs() < 1e-12, "{ten}");
+    let more: String = (0..100).map(|number| format!("{}\n", 20_000_000 + number * 7_919)).collect();
+    let error = stack.refused(&import_args(&stack.file("more.csv", more), &[])).await;
+    assert_eq!(error["code"], "codes_too_weak", "those that are there count too");
+    let message = error["message"].as_str().expect("a message");
+    assert!(
+        message.starts_with("one guess in 500,000 would be right, and one guess in 1 million is accepted"),
+        "{message}"
+    );
+    let short = stack.refused(&import_args(&stack.file("short.csv", random_looking(99, 12)), &[])).await;
+    assert_eq!(short["code"], "codes_too_weak");
+    let message = short["message"].as_str().expect("a message");
+    assert!(message.starts_with("the list has 99 codes, and fewer than 100"), "{message}");
+}
+
+#[tokio::test]
+async fn list_that_is_imported_again_makes_no_batch() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
+    let first = stack.json(&import_args(&file, &["--allow-weak"])).await;
+    for batch in [&[][..], &["--batch", "batch-1"], &["--batch", "other"]] {
+        let again = stack.json(&import_args(&file, batch)).await;
+        assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
+        assert_eq!(
+            (&again["batch"], &again["imported"], &again["duplicates"], &again["void"]),
+            (&json!(null), &json!(0), &json!(2), &json!(0))
+        );
+    }
+    let text = stack.fine(&import_args(&file, &[])).await;
+    assert!(text.starts_with("Nothing was imported: all 2 codes were there before.\n"), "{text}");
+    assert_eq!(book(&stack).await.batches.len(), 1);
+}
+
 #[tokio::test]
 async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_older_book() {
     let stack = Stack::with_chai().await;
     let verifier = verifier(&stack).await;
     assert_eq!(judged(&verifier, &stack, "KETTLE-01").await, ResolvedCode::Unknown, "the book is read now");
     let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
-    assert!(text.contains("They are good now: functions had 1 second to learn of them."), "{text}");
+    assert!(text.contains("The codes work now."), "{text}");
     let minted = codes_in(&stack, "a.csv").concat();
     assert_eq!(judged(&verifier, &stack, &minted).await.key(), Some(&CodeKey::Minted(0)));
 
-    let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &[])).await;
-    assert!(text.contains("They are good now"), "{text}");
+    let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &["--allow-weak"])).await;
+    assert!(text.contains("The codes work now."), "{text}");
     let imported = judged(&verifier, &stack, "KETTLE-01").await;
     assert!(matches!(imported.key(), Some(CodeKey::Imported { .. })), "{imported:?}");
-}
-
-#[tokio::test]
-async fn what_looks_like_a_minted_code_or_has_other_characters_is_not_imported() {
-    let stack = Stack::with_chai().await;
-    // The scope's codes have eight symbols; twelve could be another scope's.
-    stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--length", "8"])).await;
-    let lines = "ABCD-EFGH-JKMN\nabcd efgh\nKETTLÉ-01\nKETTLE/01\nABCD-EFG0\nABCD-EFGH-J\n";
-    let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &[])).await;
-    let problems: Vec<_> = error["problems"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|problem| {
-            let message = problem["message"].as_str().expect("a message");
-            (
-                problem["line"].as_u64().expect("a line"),
-                message.starts_with("this code looks like one that is minted"),
-            )
-        })
-        .collect();
-    assert_eq!(problems, [(1, true), (2, true), (3, false), (4, false)], "{error}");
-    assert_eq!(book(&stack).await.batches.len(), 1);
-    stack.fine(&import_args(&stack.file("brand.csv", "ABCD-EFG0\nABCD-EFGH-J\n"), &[])).await;
-}
-
-#[tokio::test]
-async fn imported_codes_that_can_be_guessed_are_refused_unless_asked_for() {
-    let stack = Stack::with_chai().await;
-    // One code of six digits is the most that is accepted; the weakest length decides.
-    let weak = stack.file("weak.csv", "000001\n000002\n1234567890\n");
-    let error = stack.refused(&import_args(&weak, &[])).await;
-    assert_eq!(error["code"], "codes_too_weak");
-    let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("odds of 2.0e-6") && message.contains("2 codes of 6 characters"), "{message}");
-    assert!(message.contains("--allow-weak"), "{message}");
-    assert!(book(&stack).await.batches.is_empty(), "nothing was imported");
-
-    let accepted = stack.file("accepted.csv", "000001\n1234567890\n");
-    let text = stack.fine(&import_args(&accepted, &["--batch", "april"])).await;
-    assert!(
-        text.contains("The odds of guessing an imported code are 1.0e-6: 1 codes of 6 characters"),
-        "{text}"
-    );
-    let again = stack.json(&import_args(&accepted, &["--batch", "april"])).await;
-    assert_eq!(again["duplicates"], 2, "codes that are there already are counted once");
-    let more = stack.file("more.csv", "000003\n");
-    assert_eq!(
-        stack.refused(&import_args(&more, &[])).await["code"],
-        "codes_too_weak",
-        "those there count too"
-    );
-    stack.fine(&import_args(&more, &["--allow-weak"])).await;
-    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    assert!(listed.contains("april    imported  2      6 to 10  active"), "{listed}");
-    assert!(listed.contains("batch-2  imported  1      6        active"), "{listed}");
 }
 
 #[tokio::test]
 async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-    stack.fine(&import_args(&file, &["--batch", "april"])).await;
+    stack.fine(&import_args(&file, &["--allow-weak", "--batch", "april"])).await;
     stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "april"]].concat()).await;
     let more = stack.file("more.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\n");
-    let text = stack.fine(&import_args(&more, &[])).await;
+    let text = stack.fine(&import_args(&more, &["--allow-weak"])).await;
     assert!(text.contains("Imported 1 codes as batch batch-2; 2 were there before."), "{text}");
     assert!(text.contains("2 of those that were there before are void and stay void"), "{text}");
     assert!(text.contains("Print other codes in their place and import those."), "{text}");
-    let list = stack.file("one.csv", "KETTLE-03\n");
-    let one = [&["code", "void", "--yes"], &LIVE[..], &["--file", &list]].concat();
-    stack.fine(&one).await;
-    assert_eq!(stack.json(&import_args(&more, &[])).await["void"], 3, "one that was voided by itself, too");
 }
 
 /// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
@@ -431,61 +467,4 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
         }
     }
     assert!(calls >= 3 * 5, "the campaign, the book twice read and twice written: {calls}");
-}
-
-#[tokio::test]
-async fn after_a_rotation_new_codes_have_the_new_key_and_earlier_ones_stay_good() {
-    let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("300", &stack.arg("a.csv"), &["--prize", "A kettle"])).await;
-    let file = stack.file("brand.csv", "KETTLE-01\n");
-    stack.fine(&import_args(&file, &["--batch", "printed"])).await;
-    let rotate = [&["code", "rotate"], &LIVE[..]].concat();
-    let rotated = stack.json(&rotate).await;
-    assert_eq!(
-        (&rotated["key_version"], &rotated["batches_of_earlier_versions"]),
-        (&json!(2), &json!(["batch-1"]))
-    );
-    let minted = stack.json(&mint_args("300", &stack.arg("b.csv"), &[])).await;
-    assert_eq!(
-        (&minted["count"], &minted["left_out"], &minted["key_version"]),
-        (&json!(300), &json!(0), &json!(2))
-    );
-    let said = stack.fine(&rotate).await;
-    assert!(said.contains("under version 3 of the key"), "{said}");
-    assert!(said.contains("600 good codes of 12 symbols"), "the odds of all versions add up: {said}");
-    assert!(
-        said.contains("their odds add up. What was minted before stays good: batch-1, batch-3."),
-        "{said}"
-    );
-    stack.fine(&mint_args("300", &stack.arg("c.csv"), &[])).await;
-
-    let book = book(&stack).await;
-    let mut serials = 0..;
-    let mut all = HashSet::new();
-    for (name, prize) in [("a.csv", Some("A kettle")), ("b.csv", None), ("c.csv", None)] {
-        for code in codes_in(&stack, name) {
-            // Serial numbers continue across versions, so no two codes share a record.
-            let (serial, prize) = (serials.next().expect("a number"), prize.map(str::to_owned));
-            assert_eq!(book.verify(&normal(&code)), BookMatch::Minted { serial, prize });
-            assert!(all.insert(code));
-        }
-    }
-    assert_eq!(record(&stack, "KETTLE-01").await.expect("it is imported").batch.as_deref(), Some("printed"));
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
-    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    assert!(listed.contains("batch-1  minted    300    12      void    1    A kettle"), "{listed}");
-    assert!(listed.contains("printed  imported  1      8       active  -    -"), "{listed}");
-    assert!(listed.contains("batch-3  minted    300    12      active  2    -"), "{listed}");
-}
-
-#[tokio::test]
-async fn a_key_is_not_rotated_without_end_nor_where_there_is_none() {
-    let stack = Stack::with_chai().await;
-    let rotate = [&["code", "rotate"], &LIVE[..]].concat();
-    for _ in 1..8 {
-        stack.fine(&rotate).await;
-    }
-    assert_eq!(stack.refused(&rotate).await["code"], "too_many_key_versions");
-    let nobody = ["code", "rotate", "--campaign", "nobody", "--environment", "live"];
-    assert_eq!(stack.refused(&nobody).await["code"], "campaign_unknown");
 }

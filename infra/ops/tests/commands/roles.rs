@@ -194,9 +194,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("code batches {scope}"),
         // The book tells whether it is a code of the campaign, and its keys are encrypted.
         format!("submission list {CAMPAIGN} --code CHAI20260000{turn}"),
-        format!("code void {scope} --yes --file {list}"),
         format!("code void {scope} --yes --batch old-{turn}"),
-        format!("code rotate {scope}"),
         // Moving records takes rights of admins; here there are none to move.
         "migrate".to_owned(),
         format!("export submissions {scope} --output {}", stack.arg(&format!("submissions-{turn}.csv"))),

@@ -13,7 +13,7 @@ use crate::support::{Stack, chai};
 
 async fn keys(books: &CodeBooks, environment: Environment) -> String {
     let stored = books.get(&chai(environment)).await.expect("it is read").expect("a book");
-    let keys = stored.book.minting_keys.iter().chain([&stored.book.digest_key]);
+    let keys = [&stored.book.minting_key, &stored.book.digest_key].into_iter();
     keys.map(|key| format!("{:?}", key.expose())).collect()
 }
 
@@ -30,7 +30,6 @@ async fn versions(stack: &Stack) -> Vec<String> {
 #[tokio::test]
 async fn after_a_rotation_every_book_is_under_the_new_secret_and_its_keys_are_what_they_were() {
     let stack = Stack::with_chai().await;
-    stack.fine(&["code", "rotate", "--campaign", "chai-bora-2026", "--environment", "live"]).await;
     // A warm function, which has fetched the secret and read the book.
     let warm = stack.tables().await.code_books;
     let before = keys(&warm, Environment::Live).await;

@@ -242,7 +242,7 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\n");
     let import = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live", &file];
-    stack.fine(&[&import[..], &["--prize", "A mug"]].concat()).await;
+    stack.fine(&[&import[..], &["--allow-weak", "--prize", "A mug"]].concat()).await;
     let scope = chai(Environment::Live);
     let book = ops_core::codes::book::read(&stack.tables().await.code_books, &scope).await.expect("a book");
     let Batch { name, status, .. } = book.batches[0].clone();

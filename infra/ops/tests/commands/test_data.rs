@@ -48,7 +48,7 @@ async fn photos(campaign: &TestCampaign) -> usize {
     listed.contents().len()
 }
 
-/// A campaign with entries in both environments, a photo, a blocked phone, a voided and an imported code.
+/// A campaign with entries in both environments, a photo, a blocked phone and an imported code.
 async fn used() -> TestCampaign {
     let service = Service::with_options(Options { background: false, ..Options::default() });
     let mut config = plain();

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::scope::Environment;
-use common::store::{code_books, codes};
+use common::store::code_books;
 use futures_util::future::join_all;
 use local::partner::SimulatedPartner;
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
@@ -214,34 +213,6 @@ async fn lose_book(campaign: &TestCampaign, environment: Environment) {
     delete.key(code_books::KEY, scope).send().await.expect("the table");
 }
 
-/// Stores a campaign's code book where the first release kept it.
-async fn put_book_of_first_release(campaign: &TestCampaign, environment: Environment) {
-    let table = campaign.service.env.required(codes::VARIABLE).expect("the stack sets it");
-    let number = |number: u64| AttributeValue::N(number.to_string());
-    let key = |byte| AttributeValue::B(Blob::new([byte; 32]));
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let origin = AttributeValue::M(
-        [
-            ("kind".to_owned(), text("minted")),
-            ("first".to_owned(), number(0)),
-            ("count".to_owned(), number(100)),
-        ]
-        .into(),
-    );
-    let batch = [("name".to_owned(), text("first")), ("origin".to_owned(), origin)];
-    let batch = batch.into_iter().chain([("status".to_owned(), text("active"))]).collect();
-    let put = campaign.service.dynamodb().put_item().table_name(table);
-    put.item(codes::KEY, text(&campaign.scope(environment).key("book")))
-        .item("minting_key", key(1))
-        .item("digest_key", key(2))
-        .item("symbols", number(12))
-        .item("minted", number(100))
-        .item("batches", AttributeValue::L(vec![AttributeValue::M(batch)]))
-        .send()
-        .await
-        .expect("the table");
-}
-
 #[tokio::test]
 async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
     let campaign = TestCampaign::plain().await;
@@ -253,10 +224,6 @@ async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
     let recorded = campaign.lookup(&phone(1)).send().await;
     assert_eq!(recorded.field("submissions"), json!([]));
     assert_eq!(campaign.outcome(&phone(1), "TEST-0-VALID").await, "entered", "it needs no book");
-
-    put_book_of_first_release(&campaign, Environment::Test).await;
-    assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
-    assert_eq!(sending.send().await.field("message_key"), "entered");
 }
 
 #[tokio::test]

@@ -8,7 +8,6 @@ use common::domain::codebook::BatchStatus;
 use common::domain::message::{Language, MessageKey};
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
-use common::store::codes::CodeKey;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::service::Service;
@@ -82,21 +81,6 @@ async fn codes_minted_after_a_wrong_one_work_within_a_second() {
     assert_eq!(first, 100);
     service.clock.advance(Duration::from_secs(1));
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(100)).await, "entered");
-}
-
-#[tokio::test]
-async fn a_voided_code_is_invalid_but_its_own_submission_stays() {
-    let campaign = TestCampaign::plain().await;
-    let first = campaign.submit(&phone(1), &campaign.code(0)).await;
-    let scope = campaign.scope(Environment::Test);
-    for serial in [0, 1] {
-        let now = campaign.service.clock.now();
-        campaign.service.tables.codes.void(&scope, &CodeKey::Minted(serial), now).await.expect("voided");
-    }
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "invalid");
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(0)).await, "invalid");
-    let again = campaign.submit(&phone(1), &campaign.code(0)).await;
-    assert_eq!(again.field("id"), first.field("id"));
 }
 
 #[tokio::test]

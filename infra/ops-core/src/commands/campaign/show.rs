@@ -119,8 +119,7 @@ async fn code_counts(
             continue;
         };
         let minted = book.minted;
-        let imported: u64 =
-            book.batches.iter().filter(|b| b.origin.is_imported()).map(crate::commands::code::count_of).sum();
+        let imported: u64 = book.batches.iter().filter(|b| b.origin.is_imported()).map(|b| b.count()).sum();
         // Other campaigns have no codes of the service, except those made before their policy changed.
         if campaign.code == CodePolicy::Service || minted + imported > 0 {
             let name = if environment.is_live() { "codes, live" } else { "codes, test" };

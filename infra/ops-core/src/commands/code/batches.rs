@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use common::domain::code_list::weakest_imported;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
-use super::import::weakest_line;
-use super::odds_line;
+use crate::codes::book::odds_line;
 use crate::codes::usage::{self, Usage};
 use crate::failure::Failure;
 use crate::format::{grouped, or_dash, table};
@@ -50,17 +48,6 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
         batch_table(book, usage)
     };
     text.push_str(&odds_line(book));
-    let weakest = weakest_imported(book);
-    if let Some(weakest) = &weakest {
-        text.push('\n');
-        text.push_str(&weakest_line(weakest));
-    }
-    if book.has_imported_of_unknown_form() {
-        text.push_str(
-            "\nAn earlier release imported some codes without recording their form. They count as random letters and \
-             digits here, and may be easier to guess.",
-        );
-    }
     if usage.is_none() && !book.batches.is_empty() {
         text.push_str(
             "\n--used counts the used and unused codes of each batch; it reads all records of the table.",
@@ -84,34 +71,28 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
         ));
     }
     let batches: Vec<Value> = book.batches.iter().map(|batch| batch_json(batch, usage)).collect();
-    let (minted, imported) = (book.odds_of_a_guess(0), weakest.map(|weakest| weakest.odds));
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
         "batches": batches,
-        "key_version": book.key_version(),
-        "symbols": book.symbols,
+        "length": book.minted_length,
         "minted": book.minted,
-        // A guess is at a minted code or at an imported one, whose forms differ.
-        "odds_of_a_guess": minted.max(imported.unwrap_or(0.0)),
-        "odds_of_a_minted_code": minted,
-        "odds_of_an_imported_code": imported,
+        "odds_of_a_guess": book.odds_of_a_guess(),
     });
     Report::new(json, text)
 }
 
 fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
     let row = |batch: &Batch| {
-        let mut row = vec![batch.name.clone(), kind_of(batch).to_owned(), grouped(count_of(batch))];
+        let mut row = vec![batch.name.clone(), kind_of(batch).to_owned(), grouped(batch.count())];
         if let Some(usage) = usage {
             let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
-            let Usage { redeemed, held, void } = of_batch;
-            row.extend([redeemed, held, void, of_batch.unused_of(batch)].map(grouped));
+            let Usage { redeemed, held } = of_batch;
+            row.extend([redeemed, held, of_batch.unused_of(batch)].map(grouped));
         }
         row.extend([
             or_dash(lengths_of(batch, book)),
             status_of(batch).to_owned(),
-            or_dash(batch.origin.key_version()),
             or_dash(batch.prize.as_ref()),
         ]);
         row
@@ -119,9 +100,9 @@ fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
     let rows: Vec<_> = book.batches.iter().map(row).collect();
     let mut heading = vec!["BATCH", "ORIGIN", "CODES"];
     if usage.is_some() {
-        heading.extend(["USED", "HELD", "VOIDED", "UNUSED"]);
+        heading.extend(["USED", "HELD", "UNUSED"]);
     }
-    heading.extend(["LENGTH", "STATUS", "KEY", "PRIZE"]);
+    heading.extend(["LENGTH", "STATUS", "PRIZE"]);
     table(&heading, &rows)
 }
 
@@ -129,34 +110,26 @@ pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
     let mut json = json!({
         "batch": batch.name,
         "origin": kind_of(batch),
-        "count": count_of(batch),
-        "key_version": batch.origin.key_version(),
+        "count": batch.count(),
         "prize": batch.prize,
         "status": batch.status,
     });
     if let (Some(usage), Some(fields)) = (usage, json.as_object_mut()) {
         let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
-        let Usage { redeemed, held, void } = of_batch;
-        let unused = of_batch.unused_of(batch);
-        let counts = [("used", redeemed), ("held", held), ("voided", void), ("unused", unused)];
+        let Usage { redeemed, held } = of_batch;
+        let counts = [("used", redeemed), ("held", held), ("unused", of_batch.unused_of(batch))];
         fields.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
     }
     json
 }
 
-pub(crate) fn count_of(batch: &Batch) -> u64 {
-    match batch.origin {
-        Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
-    }
-}
-
-/// The lengths of a batch's codes, such as `6 to 8`; `None` if they were not counted.
+/// The lengths of a batch's codes, such as `6 to 8`.
 fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
     let lengths = match &batch.origin {
-        Origin::Minted { .. } => return Some(book.symbols.to_string()),
-        Origin::Imported { lengths, .. } => lengths.iter().map(|known| known.length),
+        Origin::Minted { .. } => return book.minted_length.map(|length| length.to_string()),
+        Origin::Imported { lengths, .. } => lengths,
     };
-    let (shortest, longest) = (lengths.clone().min()?, lengths.max()?);
+    let (shortest, longest) = (lengths.first()?, lengths.last()?);
     Some(if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") })
 }
 

@@ -1,16 +1,15 @@
 //! `ops code import`.
 
 use common::clock::Clock;
-use common::domain::code_list::WeakestLength;
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
-use super::{good_now, wait_for_functions};
+use super::{CODES_WORK, wait_for_functions};
 use crate::audit::Action;
-use crate::codes::check::{Checked, OfLength, Sample, check};
+use crate::codes::check::{Checked, CodesOfLength, Sample, check};
 use crate::codes::import;
 use crate::failure::Failure;
-use crate::format::{grouped, odds, table};
+use crate::format::{grouped, one_guess_in, table};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
 
@@ -56,10 +55,9 @@ pub(super) async fn import(
     let import::Imported { batch, imported, duplicates, void } = imported?;
     wait_for_functions(clock).await;
     let heading = format!(
-        "Imported {} codes as batch {batch}; {} were there before. {}",
+        "Imported {} codes as batch {batch}; {} were there before. {CODES_WORK}",
         grouped(imported),
         grouped(duplicates),
-        good_now()
     );
     let outcome = Outcome { batch: Some(batch), imported, duplicates, void };
     Ok(report(scope, &checked, &outcome, dry_run, heading))
@@ -85,7 +83,7 @@ fn report(scope: &Scope, checked: &Checked, outcome: &Outcome, dry_run: bool, he
         "duplicates": duplicates,
         "void": void,
         "file": file_json(checked),
-        "odds_of_a_guess": checked.weakest.map(|weakest| weakest.odds),
+        "odds_of_a_guess": checked.odds_of_a_guess(),
     });
     Report::new(json, format!("{heading}\n{}{}", description(checked), notes(checked, *void)))
 }
@@ -93,7 +91,7 @@ fn report(scope: &Scope, checked: &Checked, outcome: &Outcome, dry_run: bool, he
 fn file_json(checked: &Checked) -> Value {
     let sample = |sample: &Sample| json!({ "line": sample.line, "code": sample.masked });
     let lengths = checked.lengths.iter().map(|of_length| {
-        let OfLength { length, count, first, last } = of_length;
+        let CodesOfLength { length, count, first, last } = of_length;
         json!({ "length": length, "count": count, "first": sample(first), "last": sample(last) })
     });
     json!({
@@ -114,8 +112,8 @@ fn description(checked: &Checked) -> String {
         characters.len()
     );
     let sample = |sample: &Sample| format!("{} (line {})", sample.masked, sample.line);
-    let row = |of_length: &OfLength| {
-        let OfLength { length, count, first, last } = of_length;
+    let row = |of_length: &CodesOfLength| {
+        let CodesOfLength { length, count, first, last } = of_length;
         vec![length.to_string(), grouped(*count), sample(first), sample(last)]
     };
     let rows: Vec<_> = checked.lengths.iter().map(row).collect();
@@ -134,27 +132,18 @@ fn description(checked: &Checked) -> String {
 
 /// The odds of a guess, and the number of codes that stay void.
 fn notes(checked: &Checked, void: u64) -> String {
-    let mut notes = String::new();
-    if let Some(weakest) = checked.weakest {
-        notes.push_str(&weakest_line(&weakest));
-    }
+    let mut notes = format!(
+        "{} would be right: {} imported codes, and {} texts are made like the shortest of these.",
+        one_guess_in(checked.odds_of_a_guess()),
+        grouped(checked.imported_codes),
+        grouped(checked.list.texts())
+    );
     if void > 0 {
         notes.push_str(&format!(
-            "\n{} of those that were there before are void and stay void, because they or their batch were voided, \
-             and a voided code never counts again. Print other codes in their place and import those.",
+            "\n{} of those that were there before are void and stay void, because their batch was voided, and a voided \
+             code never works again. Print other codes in their place and import those.",
             grouped(void)
         ));
     }
     notes
-}
-
-/// The odds of guessing an imported code.
-pub(super) fn weakest_line(weakest: &WeakestLength) -> String {
-    let WeakestLength { length, codes, space, odds: chance } = weakest;
-    format!(
-        "The odds of guessing an imported code are {}: {} codes of {length} characters among {} texts of that form.",
-        odds(*chance),
-        grouped(*codes),
-        grouped(*space)
-    )
 }

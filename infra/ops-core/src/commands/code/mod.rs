@@ -12,21 +12,22 @@ use std::pin::pin;
 
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::clock::Clock;
-use common::domain::codebook::{Batch, BatchStatus, CodeBook};
+use common::domain::codebook::{Batch, CodeBook, DEFAULT_CODE_SYMBOLS};
 use common::domain::scope::Scope;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task;
 
-pub(crate) use self::batches::{count_of, status_of};
+pub(crate) use self::batches::status_of;
 use crate::audit::Action;
-use crate::cli::{CodeCommand, VoidArgs};
+use crate::cli::CodeCommand;
 use crate::codes::atomic_file::{AtomicFile, NotRenamed};
+use crate::codes::book::odds_line;
 use crate::codes::import::ImportRequest;
 use crate::codes::mint::{self, Reservation};
-use crate::codes::{book, code_scope, lines, rotate};
+use crate::codes::{book, code_scope, lines};
 use crate::failure::Failure;
-use crate::format::{grouped, odds, seconds};
+use crate::format::grouped;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
 
@@ -49,20 +50,12 @@ pub(crate) async fn run(
             let request = ImportRequest { codes, prize, batch, allow_weak };
             import::import(tables, &scope, request, dry_run, clock, terminal).await
         }
-        CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, dry_run, confirm } => {
+        CodeCommand::Void { scope, batch, dry_run, confirm } => {
             let scope = code_scope(tables, scope.into()).await?;
-            match (batch, file) {
-                (Some(name), _) if dry_run => void::plan_batch(tables, &scope, &name, terminal).await,
-                (Some(name), _) => void::void_batch(tables, &scope, &name, confirm, clock, terminal).await,
-                (None, Some(file)) => {
-                    let codes = lines::codes(&file, column.as_deref());
-                    if dry_run {
-                        return void::plan_file(tables, &scope, codes).await;
-                    }
-                    void::void_file(tables, &scope, codes, confirm, clock, terminal).await
-                }
-                (None, None) => Err(Failure::new("usage", "say which codes with --batch or --file")),
+            if dry_run {
+                return void::plan_batch(tables, &scope, &batch, terminal).await;
             }
+            void::void_batch(tables, &scope, &batch, confirm, clock, terminal).await
         }
         CodeCommand::Show { scope, code } => {
             let scope = code_scope(tables, scope.into()).await?;
@@ -73,11 +66,6 @@ pub(crate) async fn run(
             let scope = code_scope(tables, scope.into()).await?;
             let book = book::read(&tables.code_books, &scope).await?;
             batches::batches(tables, &scope, &book, used, terminal).await
-        }
-        CodeCommand::Rotate { scope } => {
-            let scope = code_scope(tables, scope.into()).await?;
-            tables.audit.append(Action::new("code.rotate").in_scope(&scope), clock.now()).await?;
-            Ok(report_rotated(&scope, &rotate::rotate(&tables.code_books, &scope).await?))
         }
     }
 }
@@ -90,9 +78,8 @@ async fn wait_for_functions(clock: &Clock) {
     clock.sleep(FRESH_BOOK_MAX_AGE).await;
 }
 
-fn good_now() -> String {
-    format!("They are good now: functions had {} to learn of them.", seconds(FRESH_BOOK_MAX_AGE))
-}
+/// Said after [`wait_for_functions`].
+const CODES_WORK: &str = "The codes work now.";
 
 async fn mint(
     tables: &Tables,
@@ -110,10 +97,16 @@ async fn mint(
     tables.audit.append(Action::new("code.mint").in_scope(scope).with(details), clock.now()).await?;
     let reservation = mint::reserve(&tables.code_books, scope, request).await?;
     let book = reservation.book().clone();
+    if let Some(length) = reservation.length_beside_imported() {
+        let usual = format!(
+            "Codes of {DEFAULT_CODE_SYMBOLS} characters are imported in this environment, so these have {length}."
+        );
+        terminal.note(&usual);
+    }
     let mut progress = Progress::new(clock, "minted", request.count);
     let written = write(file, reservation.clone(), &mut progress, terminal).await;
     progress.end(terminal);
-    let (file, left_out) = match written {
+    let file = match written {
         Ok(written) => written,
         Err(error) => {
             mint::withdraw(&tables.code_books, &reservation).await?;
@@ -130,45 +123,28 @@ async fn mint(
     })?;
     file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
     wait_for_functions(clock).await;
-    let written = request.count.saturating_sub(left_out);
-    Ok(mint_report(scope, &batch, &book, written, left_out, output))
+    Ok(mint_report(scope, &batch, &book, output))
 }
 
-fn mint_report(
-    scope: &Scope,
-    batch: &Batch,
-    book: &CodeBook,
-    written: u64,
-    left_out: u64,
-    output: &Path,
-) -> Report {
+fn mint_report(scope: &Scope, batch: &Batch, book: &CodeBook, output: &Path) -> Report {
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
         "batch": batch.name,
-        "count": written,
-        "left_out": left_out,
-        "key_version": book.key_version(),
+        "count": batch.count(),
         "prize": batch.prize,
         "output": output.display().to_string(),
-        "symbols": book.symbols,
+        "length": book.minted_length,
         "minted": book.minted,
-        "odds_of_a_guess": book.odds_of_a_guess(0),
+        "odds_of_a_guess": book.odds_of_a_guess(),
     });
-    let mut text = format!(
-        "Minted {} codes as batch {} into {}. {}\n{}",
-        grouped(written),
+    let text = format!(
+        "Minted {} codes as batch {} into {}. {CODES_WORK}\n{}",
+        grouped(batch.count()),
         batch.name,
         output.display(),
-        good_now(),
         odds_line(book)
     );
-    if left_out > 0 {
-        text.push_str(&format!(
-            "\n{} were left out, because the same codes are minted under an earlier version of the key.",
-            grouped(left_out)
-        ));
-    }
     Report::new(json, text)
 }
 
@@ -178,14 +154,14 @@ async fn write(
     reservation: Reservation,
     progress: &mut Progress<'_>,
     terminal: &mut Terminal<'_>,
-) -> io::Result<(AtomicFile, u64)> {
+) -> io::Result<AtomicFile> {
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
         // The receiver is dropped after Ctrl-C: stop.
         let mut progress = |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into());
-        let left_out = reservation.write(&mut file, &mut progress)?;
-        file.sync().map(|()| (file, left_out))
+        reservation.write(&mut file, &mut progress)?;
+        file.sync().map(|()| file)
     });
     let mut stopped = pin!(async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -223,45 +199,4 @@ fn kept(not_renamed: &NotRenamed, output: &Path, batch: &Batch) -> Failure {
         partial.display()
     );
     Failure::new("file_not_renamed", message)
-}
-
-fn odds_line(book: &CodeBook) -> String {
-    format!(
-        "The odds of guessing a minted code are {}: {} good codes of {} symbols.",
-        odds(book.odds_of_a_guess(0)),
-        grouped(book.good_codes()),
-        book.symbols
-    )
-}
-
-fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
-    let earlier: Vec<_> = book
-        .batches
-        .iter()
-        .filter(|batch| batch.status != BatchStatus::Void && batch.origin.key_version().is_some())
-        .map(|batch| batch.name.as_str())
-        .collect();
-    let mut text = format!(
-        "Codes that are minted from now on are under version {} of the key; imported codes keep theirs.\n{}",
-        book.key_version(),
-        odds_line(book)
-    );
-    if !earlier.is_empty() {
-        text.push_str(&format!(
-            "\nA guess may meet a code of any version, so their odds add up. What was minted before stays good: {}. \
-             If an earlier key may be known to others, void those batches: ops code void --campaign {} --environment \
-             {} --batch NAME",
-            earlier.join(", "),
-            scope.campaign,
-            scope.environment
-        ));
-    }
-    let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
-        "key_version": book.key_version(),
-        "batches_of_earlier_versions": earlier,
-        "odds_of_a_guess": book.odds_of_a_guess(0),
-    });
-    Report::new(json, text)
 }

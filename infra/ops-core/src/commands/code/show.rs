@@ -35,21 +35,20 @@ pub(super) async fn show(
         return Err(Failure::new("code_is_sentinel", message));
     }
     let found = look_up(tables, scope, &code.normal()).await?;
-    let (mut json, mut texts) = (Vec::new(), Vec::new());
-    for code in &found {
-        let phone = match &code.submission {
-            Some(submission) => Some(phones::shown(tables, submission, false).await?),
-            None => None,
-        };
-        json.push(as_json(code, phone.as_deref()));
-        texts.push(as_text(code, phone.as_deref(), scope, zone));
-    }
-    let mut text = texts.join("\n");
-    if found.is_empty() {
-        json.push(json!({ "state": NOT_OF_THIS_CAMPAIGN }));
-        text = format!("This is not a code of {}, {}.", scope.campaign, scope.environment);
-    }
-    let json = json!({ "campaign": scope.campaign, "environment": scope.environment, "codes": json });
+    let (code, text) = match &found {
+        Some(code) => {
+            let phone = match &code.submission {
+                Some(submission) => Some(phones::shown(tables, submission, false).await?),
+                None => None,
+            };
+            (as_json(code, phone.as_deref()), as_text(code, phone.as_deref(), scope, zone))
+        }
+        None => {
+            let text = format!("This is not a code of {}, {}.", scope.campaign, scope.environment);
+            (json!({ "state": NOT_OF_THIS_CAMPAIGN }), text)
+        }
+    };
+    let json = json!({ "campaign": scope.campaign, "environment": scope.environment, "code": code });
     Ok(Report::new(json, text))
 }
 

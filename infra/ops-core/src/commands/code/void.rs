@@ -5,17 +5,15 @@ use common::cache;
 use common::clock::Clock;
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::scope::Scope;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::batches::{AllUsage, batch_json, count_of, count_used};
-use crate::audit::Action;
+use super::batches::{AllUsage, batch_json, count_used};
 use crate::codes::{book, void};
-use crate::column::Column;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
 use crate::format::{grouped, seconds};
 use crate::tables::Tables;
-use crate::terminal::{Progress, Report, Terminal};
+use crate::terminal::{Report, Terminal};
 
 const DRY_RUN: &str = "Nothing was voided, because of --dry-run.";
 
@@ -58,9 +56,9 @@ pub(super) async fn void_batch(
     }
     let batch = void::void_batch(tables, scope, name, clock.now()).await?;
     let text = format!(
-        "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
+        "Batch {} is void: its {} codes stop working within {}. Entries made with them stay valid.",
         batch.name,
-        grouped(count_of(&batch)),
+        grouped(batch.count()),
         seconds(if batch.prize.is_some() { FRESH_BOOK_MAX_AGE } else { cache::MAX_AGE })
     );
     Ok(Report::new(batch_json(&batch, None), text))
@@ -68,7 +66,7 @@ pub(super) async fn void_batch(
 
 fn unused_in_words(batch: &Batch, usage: &AllUsage) -> String {
     let unused = usage.get(&batch.name).copied().unwrap_or_default().unused_of(batch);
-    format!("{} of its {} codes are unused", grouped(unused), grouped(count_of(batch)))
+    format!("{} of its {} codes are unused", grouped(unused), grouped(batch.count()))
 }
 
 fn dry(mut json: Value) -> Value {
@@ -76,61 +74,4 @@ fn dry(mut json: Value) -> Value {
         fields.insert("dry_run".to_owned(), Value::Bool(true));
     }
     json
-}
-
-/// Says what voiding the codes of a file would do.
-pub(super) async fn plan_file(
-    tables: &Tables,
-    scope: &Scope,
-    codes: Column<'_, String>,
-) -> Result<Report, Failure> {
-    let void::Voided { voided, unused, already_void, in_use } = void::check(tables, scope, codes).await?;
-    let json = json!({ "would_be_voided": voided, "unused": unused, "already_void": already_void, "in_use": in_use });
-    let text = format!(
-        "{DRY_RUN} {} codes would be voided, of which {} are unused; {} are void already. {} of them are held or \
-         redeemed by a submission, which would keep its code.",
-        grouped(voided),
-        grouped(unused),
-        grouped(already_void),
-        grouped(in_use)
-    );
-    Ok(Report::new(dry(json), text))
-}
-
-pub(super) async fn void_file(
-    tables: &Tables,
-    scope: &Scope,
-    codes: Column<'_, String>,
-    confirm: ConfirmArgs,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
-    let planned = void::check(tables, scope, codes).await?;
-    if planned.voided > 0 {
-        let question = format!(
-            "Void {} codes of {}, {}? {} of them are unused; submissions that have the others keep them.",
-            grouped(planned.voided),
-            scope.campaign,
-            scope.environment,
-            grouped(planned.unused)
-        );
-        terminal.confirm(&question, Answer::Word(scope.campaign.as_str()), confirm)?;
-    }
-    let action = Action::new("code.void").in_scope(scope).with(json!({ "count": planned.count() }));
-    tables.audit.append(action, clock.now()).await?;
-    let mut progress = Progress::new(clock, "voided", planned.count());
-    let show = |done| progress.show(terminal, done);
-    let voided = void::void_file(tables, scope, codes, clock.now(), show).await;
-    progress.end(terminal);
-    let void::Voided { voided, unused, already_void, in_use } = voided?;
-    let json = json!({ "voided": voided, "unused": unused, "already_void": already_void, "in_use": in_use });
-    let text = format!(
-        "Voided {} codes, of which {} were unused; {} were void before. {} of them are held or redeemed by a \
-         submission, which keeps its code.",
-        grouped(voided),
-        grouped(unused),
-        grouped(already_void),
-        grouped(in_use)
-    );
-    Ok(Report::new(json, text))
 }

@@ -11,8 +11,8 @@ use crate::commands::code::status_of;
 use crate::format::{grouped, table};
 use crate::numbers::Days;
 use crate::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, codes_of, phones_by_entries,
-    receipt_words, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, phones_by_entries, receipt_words, span,
+    sums, total, unknown_now, wait,
 };
 use crate::terminal::Report;
 
@@ -139,7 +139,7 @@ fn code_table(cells: &Cells, batches: &[Batch]) -> String {
     let redeemed = by_dimension(cells, Metric::Batches);
     let row = |batch: &Batch| {
         let sum = redeemed.get(&batch.name).copied().unwrap_or_default();
-        let codes = codes_of(batch);
+        let codes = batch.count();
         let all = i64::try_from(codes).unwrap_or(i64::MAX);
         let (prize, bar) = (batch.prize.clone().unwrap_or_default(), bar(sum.records, all.max(1)));
         vec![batch.name.clone(), number(sum.records), grouped(codes), prize, bar]
@@ -187,7 +187,7 @@ fn as_json(overview: Overview<'_>) -> Value {
     let redeemed = by_dimension(cells, Metric::Batches);
     let batch = |batch: &Batch| {
         let redeemed = records_of(&redeemed, &batch.name);
-        json!({ "batch": batch.name, "codes": codes_of(batch), "redeemed": redeemed, "prize": batch.prize })
+        json!({ "batch": batch.name, "codes": batch.count(), "redeemed": redeemed, "prize": batch.prize })
     };
     let left = |prizes: &PrizesLeft<'_>| {
         let PrizesLeft { batch, prize, codes, at_most } = prizes;

@@ -185,11 +185,11 @@ async fn a_batch_is_void_once_its_name_is_typed() {
     let unknown = operator.post(&format!("{CODES}/void"), "batch=other&typed=other").await;
     assert_eq!(unknown.status, 404);
     let show = ["code", "show", "--campaign", "chai-bora-2026", "--environment", "live", &codes[0]];
-    assert_eq!(stack.json(&show).await["codes"][0]["state"], "unused");
+    assert_eq!(stack.json(&show).await["code"]["state"], "unused");
 
     let done = operator.post(&format!("{CODES}/void"), "batch=kettles&typed=kettles").await;
     assert_eq!(done.status, 303);
-    assert_eq!(stack.json(&show).await["codes"][0]["state"], "void");
+    assert_eq!(stack.json(&show).await["code"]["state"], "void");
     let row = last_row(&stack).await;
     assert_eq!((&row["action"], &row["subject"]), (&json!("code.void"), &json!("kettles")));
     assert!(!operator.page(CODES).await.contains("/codes/void?"), "there is nothing left to void");
