@@ -143,8 +143,8 @@ fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consume
             CodeStatus::OwnedBySamePhone(claim.submission_id)
         }
         Some(_) | None if !is_redeemable => CodeStatus::Invalid,
-        Some(claim) if claim.redeemed => CodeStatus::Redeemed,
-        Some(_) => CodeStatus::HeldByOther,
+        Some(claim) if claim.redeemed => CodeStatus::Redeemed(claim.submission_id),
+        Some(claim) => CodeStatus::HeldByOther(claim.submission_id),
         None => CodeStatus::Free,
     }
 }
@@ -267,8 +267,8 @@ mod tests {
             let expected = match owner {
                 Some(1) => CodeStatus::OwnedBySamePhone(submission_id),
                 _ if serial >= 10 => CodeStatus::Invalid,
-                Some(_) if redeemed => CodeStatus::Redeemed,
-                Some(_) => CodeStatus::HeldByOther,
+                Some(_) if redeemed => CodeStatus::Redeemed(submission_id),
+                Some(_) => CodeStatus::HeldByOther(submission_id),
                 None => CodeStatus::Free,
             };
             prop_assert_eq!(status, expected);

@@ -15,10 +15,10 @@ pub enum CodeStatus {
     Free,
     /// Taken by this earlier submission of the same phone, which was not rejected.
     OwnedBySamePhone(SubmissionId),
-    /// Redeemed by another phone.
-    Redeemed,
-    /// Held by another phone's submission that is not settled yet.
-    HeldByOther,
+    /// Redeemed by this submission of another phone.
+    Redeemed(SubmissionId),
+    /// Held by this submission of another phone, which is not settled yet.
+    HeldByOther(SubmissionId),
     /// Not genuine, or withdrawn.
     Invalid,
     /// A sentinel that asks for a rejection.
@@ -64,12 +64,22 @@ fn closed(status: CampaignStatus) -> Option<MessageKey> {
 }
 
 impl CodeStatus {
+    /// The submission that has the code; `None` if no other phone has it.
+    pub fn holder(&self) -> Option<SubmissionId> {
+        match self {
+            Self::Redeemed(holder) | Self::HeldByOther(holder) => Some(*holder),
+            Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) | Self::Invalid | Self::Forced(_) => {
+                None
+            }
+        }
+    }
+
     /// The message key of a rejected code, the same for a submission and a pre-check.
     pub fn rejection(&self) -> Option<MessageKey> {
         match self {
             Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) => None,
-            Self::Redeemed => Some(MessageKey::AlreadyUsed),
-            Self::HeldByOther => Some(MessageKey::CodeHeld),
+            Self::Redeemed(_) => Some(MessageKey::AlreadyUsed),
+            Self::HeldByOther(_) => Some(MessageKey::CodeHeld),
             Self::Invalid => Some(MessageKey::Invalid),
             Self::Forced(key) => Some(*key),
         }
@@ -85,14 +95,18 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000);
 
+    fn other() -> SubmissionId {
+        "c0ffee00-0000-8000-8000-000000000001".parse().expect("an id")
+    }
+
     #[test]
     fn a_code_that_cannot_be_used_is_rejected_for_its_own_reason() {
         for (status, expected) in [
             (CodeStatus::NotNeeded, None),
             (CodeStatus::Free, None),
             (CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 24])), None),
-            (CodeStatus::Redeemed, Some(MessageKey::AlreadyUsed)),
-            (CodeStatus::HeldByOther, Some(MessageKey::CodeHeld)),
+            (CodeStatus::Redeemed(other()), Some(MessageKey::AlreadyUsed)),
+            (CodeStatus::HeldByOther(other()), Some(MessageKey::CodeHeld)),
             (CodeStatus::Invalid, Some(MessageKey::Invalid)),
             (CodeStatus::Forced(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
         ] {
@@ -141,8 +155,8 @@ mod tests {
         fn rejections(&self) -> Vec<MessageKey> {
             let of_the_code = match &self.code {
                 CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedBySamePhone(_) => None,
-                CodeStatus::Redeemed => Some(MessageKey::AlreadyUsed),
-                CodeStatus::HeldByOther => Some(MessageKey::CodeHeld),
+                CodeStatus::Redeemed(_) => Some(MessageKey::AlreadyUsed),
+                CodeStatus::HeldByOther(_) => Some(MessageKey::CodeHeld),
                 CodeStatus::Invalid => Some(MessageKey::Invalid),
                 CodeStatus::Forced(key) => Some(*key),
             };
@@ -169,8 +183,8 @@ mod tests {
             Just(CodeStatus::Free),
             any::<[u8; 24]>()
                 .prop_map(|bytes| CodeStatus::OwnedBySamePhone(SubmissionId::from_random(bytes))),
-            Just(CodeStatus::Redeemed),
-            Just(CodeStatus::HeldByOther),
+            Just(CodeStatus::Redeemed(other())),
+            Just(CodeStatus::HeldByOther(other())),
             Just(CodeStatus::Invalid),
             prop::sample::select(MessageKey::ALL).prop_map(CodeStatus::Forced),
         ]

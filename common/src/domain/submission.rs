@@ -45,6 +45,9 @@ pub struct Submission {
     /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only for counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
+    /// What had its code, if it was rejected because of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_refusal: Option<CodeRefusal>,
     /// The attached receipt; `None` if it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<ReceiptId>,
@@ -103,6 +106,16 @@ pub struct Submission {
     /// Earlier states, oldest first: the first and the latest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
+}
+
+/// The reason why a code was refused that is otherwise good. Callers never see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeRefusal {
+    /// The submission that held or had redeemed the code.
+    pub holder: SubmissionId,
+    /// The code's batch; `None` if no batch has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
 }
 
 /// A consumer's consent, given when the submission was made.
@@ -266,6 +279,7 @@ impl Submission {
             phone,
             code_key: None,
             batch: None,
+            code_refusal: None,
             receipt_id: None,
             receipt: None,
             purchase: None,

@@ -14,7 +14,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{Receipt, ReceiptState, Source};
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
-use common::domain::submission::{Consent, NewSubmission, State, Submission, SubmissionStatus};
+use common::domain::submission::{CodeRefusal, Consent, NewSubmission, State, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
@@ -216,6 +216,7 @@ impl<'a> Creation<'a> {
         let Self { api, new, .. } = self;
         let submission = Submission {
             reasons: vec![reason.as_str().to_owned()],
+            code_refusal: self.code_refusal(code, reason),
             ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
         };
         let entrant = &known.records.entrant;
@@ -226,6 +227,16 @@ impl<'a> Creation<'a> {
             self.store.create_rejected(self.write(code, &submission), wrong_code, api.received_at).await?;
         // A rejection's conditions do not cover the code's record.
         next(result, submission, known, RecordSource::Assumed)
+    }
+
+    /// What has the code, if that is why the submission is rejected. It is in the record that the decision was made on.
+    fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
+        let holder = code.status.holder().filter(|_| code.status.rejection() == Some(reason))?;
+        Some(CodeRefusal { holder, batch: self.batch_of(&code.resolved) })
+    }
+
+    fn batch_of(&self, code: &ResolvedCode) -> Option<String> {
+        code.key().and_then(|key| self.service.verifier().batch_of(&self.api.scope, key))
     }
 
     /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
@@ -257,7 +268,7 @@ impl<'a> Creation<'a> {
         let is_for_partner = code.acceptance() == AcceptanceTiming::ByPartner;
         Submission {
             code_key: code.key().map(|key| key.in_scope(&api.scope)),
-            batch: code.key().and_then(|key| self.service.verifier().batch_of(&api.scope, key)),
+            batch: self.batch_of(code),
             receipt_id: request.receipt_id,
             partner_code: request.code.clone().filter(|_| is_for_partner),
             settling,

@@ -18,6 +18,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         phone: None,
         code_key: None,
         batch: None,
+        code_refusal: None,
         receipt_id: Some(ReceiptId::from_random([2; 16])),
         receipt: None,
         purchase: None,

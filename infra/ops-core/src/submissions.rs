@@ -1,5 +1,6 @@
 //! Finds and lists submissions.
 
+pub mod code_entered;
 pub mod shown;
 pub mod story;
 

@@ -20,6 +20,7 @@ impl Submission {
             phone: None,
             code_key: Some("demo#live#partner#1".to_owned()),
             batch: None,
+            code_refusal: None,
             receipt_id: None,
             receipt: None,
             purchase: None,

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use common::domain::campaign::CodePolicy;
+use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::code::Code;
 use common::domain::ids::{Reference, SubmissionId};
 use common::domain::phone::Phone;
@@ -17,6 +17,7 @@ use ops_core::failure::Failure;
 use ops_core::format::{or_dash, zoned_time};
 use ops_core::phones::{self, PhoneInScope};
 use ops_core::submissions;
+use ops_core::submissions::code_entered::CodeEntered;
 use ops_core::tables::Tables;
 
 use super::page;
@@ -49,7 +50,7 @@ struct SearchResult {
 
 impl SearchResult {
     fn nothing() -> Self {
-        let said = "Nothing found: nothing known here matches.";
+        let said = "Nothing found.";
         Self { said: said.to_owned(), ..Self::default() }
     }
 }
@@ -72,7 +73,7 @@ async fn render(console: &Console, SearchResult { said, shown }: SearchResult) -
         (shown)
         details {
             summary { "Search for a request id" }
-            p { "This reads the whole table of submissions, of all campaigns, and takes about a minute for ten million." }
+            p { "This takes about a minute for ten million submissions." }
             form.row method="post" action="/search/request" {
                 div { label for="request" { "Request id" } input #request name="request" required autocomplete="off"; }
                 div {
@@ -85,7 +86,7 @@ async fn render(console: &Console, SearchResult { said, shown }: SearchResult) -
                     label for="environment" { "Environment" }
                     select #environment name="environment" { option { "live" } option { "test" } }
                 }
-                button { "Read the table" }
+                button { "Search all" }
             }
         }
     };
@@ -149,7 +150,7 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResu
                 ("Entries", html! { (entrant.entries) }),
                 ("Today", html! { (entrant.today) @if let Some(limit) = campaign.limits.phone_daily { " of " (limit) } }),
                 ("In total", html! { (entrant.total) @if let Some(limit) = campaign.limits.phone_total { " of " (limit) } }),
-                ("Throttled", html! {
+                ("Too many wrong codes", html! {
                     @match entrant.throttled_until.filter(|_| entrant.is_throttled(now)) {
                         Some(until) => { "until " (zoned_time(until, campaign.timezone)) }
                         None => { "no" }
@@ -191,16 +192,18 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
                 // A campaign without a book has no codes yet.
                 CodePolicy::Service if tables.code_books.overview(&scope).await?.is_none() => {}
                 CodePolicy::Service => {
-                    let codes = look_up(tables, &scope, &code.normal()).await?;
-                    found.extend(codes.iter().map(|code| service_code(&scope, code)));
+                    if let Some(code) = look_up(tables, &scope, &code.normal()).await? {
+                        let entered = entered(tables, &campaign, code.submission.clone()).await?;
+                        found.push(service_code(&scope, &code, entered));
+                    }
                 }
                 CodePolicy::Partner if code.sentinel().is_some() => {}
                 CodePolicy::Partner => {
                     let has = submissions::of_code(tables, &campaign, &scope, typed, console.now()).await?;
                     if let Some(submission) = has {
-                        found.push(
-                            html! { h2 { (scope_words(&scope)) } (list(tables, &[submission]).await?) },
-                        );
+                        let listed = list(tables, std::slice::from_ref(&submission)).await?;
+                        let entered = entered(tables, &campaign, Some(submission)).await?;
+                        found.push(html! { h2 { (scope_words(&scope)) } p { (or_dash(entered)) } (listed) });
                     }
                 }
             }
@@ -217,10 +220,21 @@ fn scope_words(scope: &Scope) -> Markup {
     html! { "A code of " (scope.campaign) " " (environment(scope.environment)) }
 }
 
-fn service_code(scope: &Scope, code: &CodeOfScope) -> Markup {
+/// Who entered a code, in a sentence.
+async fn entered(
+    tables: &Tables,
+    campaign: &Campaign,
+    holder: Option<Submission>,
+) -> Result<Option<String>, Failure> {
+    let Some(holder) = holder else { return Ok(None) };
+    Ok(Some(CodeEntered::by(tables, holder, campaign.timezone).await?.sentence()))
+}
+
+fn service_code(scope: &Scope, code: &CodeOfScope, entered: Option<String>) -> Markup {
     let CodeOfScope { batch, state, is_void, claim, submission } = code;
     html! {
         h2 { (scope_words(scope)) }
+        @if let Some(entered) = entered { p { (entered) } }
         (facts(&[
             ("State", html! { (state.as_str()) @if *is_void { ", voided" } }),
             ("Batch", html! { (or_dash(batch.as_ref().map(|batch| &batch.name))) }),

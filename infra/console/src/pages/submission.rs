@@ -12,6 +12,7 @@ use maud::{Markup, html};
 use ops_core::failure::Failure;
 use ops_core::format::{local_time, zoned_time};
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+use ops_core::submissions::code_entered::CodeEntered;
 use ops_core::submissions::shown::Shown;
 use ops_core::submissions::story::Story;
 use ops_core::submissions::{self, Look};
@@ -84,10 +85,11 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
     submissions::record_look(&tables, submission, look, now).await?;
     let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
     let receipt = receipts::of_submission(&tables, console.env(), submission, None, now).await?;
-    let Story { events, request_id, .. } = Story::new(submission, receipt.as_ref(), zone);
+    let entered = CodeEntered::before(&tables, submission, zone).await?;
+    let Story { events, request_id, .. } = Story::new(submission, entered.as_ref(), receipt.as_ref(), zone);
     let phone = phones::shown(&tables, submission, look.phone).await?;
     let has_photo = receipt.as_ref().is_some_and(|seen| matches!(seen.receipt.source, Source::Photo { .. }));
-    let shown = Shown { submission, phone, receipt, zone, show_receipt: look.receipt };
+    let shown = Shown { submission, phone, code_entered: entered, receipt, zone, show_receipt: look.receipt };
     let known = shown.facts();
     // The text of a hidden value names the option of the command line.
     let value =
@@ -101,7 +103,7 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
             @for (at, what) in &events { li { time datetime=(at) { (zoned_time(*at, zone)) } (what) } }
         }
         p.soft { "Made by request " (request_id.as_deref().unwrap_or("not recorded")) "." }
-        h2 { "What is known" }
+        h2 { "Details" }
         (facts(&known))
         form.row method="post" {
             @if !look.phone { button name="show" value="phone" { "Show the phone" } }

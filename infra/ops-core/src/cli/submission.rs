@@ -23,7 +23,7 @@ pub(crate) struct ListArgs {
     // Neither phone nor code is parsed by clap, whose error messages would repeat them.
     #[arg(long, value_name = "PHONE", conflicts_with_all = ["code", "reference"])]
     pub(crate) phone: Option<String>,
-    /// List the submission that has a code; a rejected one has lost it
+    /// List the submission that has a code, and say who entered it; with -, type the code when asked
     #[arg(long, value_name = "CODE", conflicts_with = "reference")]
     pub(crate) code: Option<String>,
     /// List the submissions with a reference

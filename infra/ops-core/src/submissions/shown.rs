@@ -12,6 +12,7 @@ use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::code_entered::CodeEntered;
 use super::story::{proposed, said};
 use crate::format::{grouped, lines, or_dash, zoned_time};
 use crate::receipts::ReceiptView;
@@ -27,6 +28,8 @@ pub struct Shown<'a> {
     pub submission: &'a Submission,
     /// Masked or in clear.
     pub phone: String,
+    /// Who entered its code, if it was rejected because of that.
+    pub code_entered: Option<CodeEntered>,
     /// Its receipt.
     pub receipt: Option<ReceiptView>,
     /// The campaign's time zone, for the times in the text.
@@ -44,6 +47,7 @@ impl Shown<'_> {
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
         let mut pairs = self.pairs();
+        pairs.extend(self.code_entered.as_ref().map(|entered| ("code", entered.sentence())));
         if let Some(settling) = &submission.settling {
             pairs.push(("assignee", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
@@ -152,6 +156,8 @@ impl Shown<'_> {
                     self.submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
                 fields.insert("anomaly_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
             }
+            let entered = self.code_entered.as_ref().map(CodeEntered::as_json);
+            fields.insert("code_entered".to_owned(), json!(entered));
             fields.insert(
                 "receipt_source".to_owned(),
                 json!(self.receipt.as_ref().map(|seen| self.source(seen))),

@@ -8,6 +8,7 @@ use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use super::code_entered::CodeEntered;
 use crate::format::entries_in_words;
 use crate::receipts::ReceiptView;
 
@@ -28,7 +29,12 @@ pub struct Story {
 
 impl Story {
     /// Builds the history from the records.
-    pub fn new(submission: &Submission, receipt: Option<&ReceiptView>, zone: Tz) -> Self {
+    pub fn new(
+        submission: &Submission,
+        code_entered: Option<&CodeEntered>,
+        receipt: Option<&ReceiptView>,
+        zone: Tz,
+    ) -> Self {
         let mut events = Vec::new();
         if let Some(ReceiptView { receipt, .. }) = receipt {
             events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
@@ -43,6 +49,7 @@ impl Story {
             let made = if index == 0 { "made: " } else { "" };
             events.push((state.at, format!("{made}{}", sentence(state))));
         }
+        events.extend(code_entered.map(|entered| (submission.created_at, entered.sentence())));
         let proposed =
             proposed(submission).map(|(at, words)| (at, format!("{words}, if another person agrees")));
         events.extend(proposed);
@@ -70,7 +77,7 @@ impl Story {
 fn sentence(state: &PastState) -> String {
     let PastState { status, reasons, is_under_way, anomaly, .. } = state;
     let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut sentence = format!("{} `{}`", name(json!(status.state())), status.message_key());
+    let mut sentence = format!("{}, {}", name(json!(status.state())), status.message_key());
     if let Some(review) = status.review_status() {
         sentence.push_str(&format!(", {}", name(json!(review))));
     }

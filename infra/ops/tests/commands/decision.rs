@@ -204,9 +204,9 @@ async fn a_submissions_story_tells_what_happened_in_order() {
         |part: &str| said.iter().position(|what| what.contains(part)).unwrap_or_else(|| panic!("{said:?}"));
     let in_order = [
         place("receipt "),
-        place("made: pending `receipt_received`, under_review"),
+        place("made: pending, receipt_received, under_review"),
         place("decided by"),
-        place("accepted `entered`, verified"),
+        place("accepted, entered, verified"),
     ];
     assert!(in_order.is_sorted(), "{said:?}");
     let times: Vec<_> = events.filter_map(|event| event["at"].as_str()).collect();
@@ -214,7 +214,7 @@ async fn a_submissions_story_tells_what_happened_in_order() {
     assert!(!story.to_string().contains(CODE) && !story.to_string().contains("712345678"), "{story}");
 
     let text = stack.fine(&["submission", "story", &id]).await;
-    assert!(text.contains("made by request shop-4711") && text.contains("accepted `entered`"), "{text}");
+    assert!(text.contains("made by request shop-4711") && text.contains("accepted, entered"), "{text}");
     let error = stack.refused(&["submission", "story", "nothing"]).await;
     assert_eq!(error["code"], stack.refused(&["submission", "show", "nothing"]).await["code"]);
 }

@@ -10,6 +10,7 @@ mod campaign_files;
 mod code;
 mod code_import;
 mod code_state;
+mod complaint;
 mod console;
 mod correction;
 mod decision;

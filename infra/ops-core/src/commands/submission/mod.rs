@@ -14,7 +14,7 @@ use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::phone_or_typed;
+use super::{phone_or_typed, typed_or};
 pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::format::{entries_in_words, table, zoned_time};
 use crate::settle::{ManualSettlement, Proof, Verdict, resume, settle};
 use crate::submissions::Look;
+use crate::submissions::code_entered::CodeEntered;
 use crate::submissions::shown::{Shown, as_json};
 use crate::submissions::story::Story;
 use crate::tables::Tables;
@@ -69,7 +70,8 @@ async fn show_found(name: &str, show: ShowArgs, env: &Env, now: Timestamp) -> Re
         let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         let phone = phones::shown(&tables, submission, show_phone).await?;
-        shown.push(Shown { submission, phone, receipt, zone, show_receipt });
+        let code_entered = CodeEntered::before(&tables, submission, zone).await?;
+        shown.push(Shown { submission, phone, code_entered, receipt, zone, show_receipt });
     }
     Ok(report_shown(&shown))
 }
@@ -80,7 +82,8 @@ async fn show_stories(name: &str, env: &Env, now: Timestamp) -> Result<Report, F
     for submission in submissions::find(&tables, name).await? {
         let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
-        stories.push(Story::new(&submission, receipt.as_ref(), zone));
+        let entered = CodeEntered::before(&tables, &submission, zone).await?;
+        stories.push(Story::new(&submission, entered.as_ref(), receipt.as_ref(), zone));
     }
     Ok(report_stories(&stories))
 }
@@ -165,12 +168,14 @@ async fn listed(
     let (most, zone) = (usize::from(limit), campaign.timezone);
     let wanted = |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
     let is_open = matches!(state, Some(State::Pending | State::Unknown));
+    let is_by_code = code.is_some();
     let mut found = match (phone, code, reference) {
         (Some(typed), _, _) => {
             let phone = phone_or_typed(&typed, terminal)?;
             submissions::of_phone(&tables, &scope, &phone).await?
         }
         (_, Some(typed), _) => {
+            let typed = typed_or(&typed, "Code: ", terminal)?;
             submissions::of_code(&tables, &campaign, &scope, &typed, now).await?.into_iter().collect()
         }
         (_, _, Some(reference)) => {
@@ -178,12 +183,12 @@ async fn listed(
         }
         _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
         _ => {
-            let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref, --unsettled \
-                            and --state pending or unknown read a few records. Read it?";
+            let question = "This takes about a minute for ten million submissions; --phone, --code, --ref, --unsettled and \
+                            --state pending or unknown answer at once. Go on?";
             if terminal.input.is_some() {
                 terminal.confirm(question, Answer::Yes, confirm)?;
             } else {
-                terminal.note("reading the whole table of submissions, of all campaigns");
+                terminal.note("this takes about a minute for ten million submissions");
             }
             submissions::list(&tables, &scope, most, wanted).await?
         }
@@ -193,7 +198,12 @@ async fn listed(
         found.sort_by_key(|submission| Reverse(submission.created_at));
     }
     let shown = with_phones(&tables, found.get(..most).unwrap_or(&found)).await?;
-    Ok(if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) })
+    let mut report =
+        if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) };
+    if let Some(holder) = found.first().filter(|_| is_by_code) {
+        report.text.push_str(&CodeEntered::by(&tables, holder.clone(), zone).await?.sentence());
+    }
+    Ok(report)
 }
 
 async fn corrected(
