@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Draw winners so that anyone can check it: freeze the entries of a period, draw, show
     #[command(subcommand)]
     Draw(DrawCommand),
-    /// Export submissions, entrants or winners into a new file; reads the whole table
+    /// Export submissions, entrants or winners into a new file; takes about a minute for ten million submissions
     #[command(subcommand)]
     Export(ExportCommand),
     /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
@@ -283,8 +283,8 @@ pub(crate) enum SubmissionCommand {
     },
     /// List a campaign's submissions, newest first; with --unsettled, longest waiting first
     ///
-    /// An index serves --phone, --code, --ref, --unsettled and --state pending or unknown. Anything else reads the whole table
-    /// of submissions, and asks first.
+    /// With --phone, --code, --ref, --unsettled or --state pending or unknown it answers at once. Without, it takes about a
+    /// minute for ten million submissions, and asks first.
     List(ListArgs),
     /// Hand submissions that wait for an operator back to the service, for example after an outage
     Resume {

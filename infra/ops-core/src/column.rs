@@ -67,8 +67,19 @@ pub struct Lines<'a, R, T> {
     line: usize,
     /// `None` before the first line.
     layout: Option<Layout>,
+    /// The first line is a heading.
+    has_heading: bool,
     /// The rest of the file cannot be read.
     ended: bool,
+}
+
+/// A column without problems.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CheckedColumn {
+    /// The number of values.
+    pub(crate) count: u64,
+    /// True if a heading is above them.
+    pub(crate) has_heading: bool,
 }
 
 /// The layout of a file, which its first line decides.
@@ -89,16 +100,16 @@ impl<'a, T> Column<'a, T> {
 
     /// Reads from `reader`; the path is only named in errors.
     pub fn lines_of<R>(self, reader: R) -> Lines<'a, R, T> {
-        Lines { column: self, reader, line: 0, layout: None, ended: false }
+        Lines { column: self, reader, line: 0, layout: None, has_heading: false, ended: false }
     }
 
     /// Checks every line. `check` gets the values of one part, each with its line, and reports problems by line. Returns the
-    /// number of values.
+    /// number of values, and whether a heading was above them.
     pub(crate) async fn check_all(
         self,
         most_at_once: usize,
         mut check: impl AsyncFnMut(Vec<(usize, T)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
-    ) -> Result<u64, Failure> {
+    ) -> Result<CheckedColumn, Failure> {
         let problems = Problems::from_file(&self.path.display().to_string());
         let [name, names] = self.values.names;
         let mut lines = self.open()?;
@@ -123,7 +134,7 @@ impl<'a, T> Column<'a, T> {
         }
         let mut found = problems.into_sorted();
         if found.is_empty() {
-            return Ok(count);
+            return Ok(CheckedColumn { count, has_heading: lines.has_heading });
         }
         truncate_problems(&mut found);
         Err(Failure::from_problems(self.values.invalid, found))
@@ -207,8 +218,14 @@ impl<R: BufRead, T> Lines<'_, R, T> {
             let [name, _] = self.column.values.names;
             return Ok(Some(Err(format!("this line is too long; put one {name} on each line"))));
         }
-        let text = String::from_utf8(bytes);
-        Ok(Some(text.map_err(|_| "this line is not UTF-8; save the file as CSV in UTF-8".to_owned())))
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(Ok(text))),
+            Err(_) => {
+                // So is the rest, or it is no text at all.
+                self.ended = true;
+                Ok(Some(Err("this line is not UTF-8; save the file as CSV UTF-8".to_owned())))
+            }
+        }
     }
 
     /// Reads the layout from the first line. Returns the line's value, or `None` if the line is a heading.
@@ -227,6 +244,7 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         match (first, second, self.column.heading) {
             (Some((index, _)), None, _) => {
                 self.layout = Some(layout(index));
+                self.has_heading = true;
                 Ok(None)
             }
             (None, _, Some(_)) => {
@@ -310,7 +328,9 @@ fn not_text(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         Some("this file is UTF-16; save it as CSV in UTF-8")
     } else if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"\xd0\xcf\x11\xe0") {
-        Some("this file is a workbook; save its sheet as CSV in UTF-8")
+        Some("this is an Excel workbook: save the sheet as CSV UTF-8")
+    } else if bytes.contains(&0) {
+        Some("this is not a text file; save the list as CSV UTF-8")
     } else {
         None
     }

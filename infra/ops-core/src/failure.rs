@@ -33,9 +33,8 @@ impl Failure {
 
     /// An error for files with problems; the message counts them.
     pub fn from_problems(code: &'static str, problems: Vec<Problem>) -> Self {
-        let things = if problems.len() == 1 { "problem" } else { "problems" };
-        let message =
-            format!("nothing was changed: correct the {} {things} and run this again", problems.len());
+        let things = if problems.len() == 1 { "problem; correct it" } else { "problems; correct them" };
+        let message = format!("nothing was changed: {} {things} and run this again", problems.len());
         Self { code, message, problems }
     }
 

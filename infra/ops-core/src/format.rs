@@ -37,17 +37,15 @@ pub fn one_guess_in(odds: f64) -> String {
         return "no guess".to_owned();
     }
     let mut guesses = 1.0 / odds;
-    if guesses < 9.95 {
-        return format!("one guess in {guesses:.1}");
-    }
     let mut millions = 0;
     while guesses >= 9.95e5 {
         guesses /= 1e6;
         millions += 1;
     }
     let unit = 10f64.powf(guesses.log10().floor() - 1.0);
-    let rounded = format!("{:.*}", usize::from(unit < 1.0), (guesses / unit).round() * unit);
-    let whole = rounded.parse().map_or(rounded, grouped);
+    let rounded = format!("{:.1}", (guesses / unit).round() * unit);
+    let whole = rounded.trim_end_matches(".0");
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
     format!("one guess in {whole}{}", " million".repeat(millions))
 }
 
@@ -132,6 +130,24 @@ mod tests {
     fn thousands_are_set_apart() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn odds_are_told_in_guesses() {
+        for (odds, words) in [
+            (0.0, "no guess"),
+            (1.0, "one guess in 1"),
+            (0.75, "one guess in 1.3"),
+            (0.1, "one guess in 10"),
+            (1e-6, "one guess in 1 million"),
+            (2e-6, "one guess in 500,000"),
+            (1.02e-6, "one guess in 980,000"),
+            (6.6e-9, "one guess in 150 million"),
+            (3e-11, "one guess in 33,000 million"),
+            (1.3e-15, "one guess in 770 million million"),
+        ] {
+            assert_eq!(one_guess_in(odds), words, "{odds}");
         }
     }
 

@@ -264,7 +264,7 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
                     div {
                         h2 { "Prizes left, at most" }
                         (shares("Prizes that are left, at most", ["Prize", "Left, at most"], prizes))
-                        p.soft { "Held codes are among these, and those that were voided one by one or stayed used after a revocation." }
+                        p.soft { "Held codes are among these, and those that stayed used after a revocation." }
                     }
                 }
             }

@@ -36,6 +36,27 @@ pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     Ok(leaves)
 }
 
+/// A block that is added or removed as a whole. The defaults of its fields say nothing where the block is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct WholeBlock {
+    pub(crate) name: &'static str,
+    /// The meaning of leaving it out, in words.
+    pub(crate) left_out: &'static str,
+    pub(crate) is_added: bool,
+}
+/// The blocks that only one of two campaigns has.
+pub(crate) fn whole_blocks(before: &Campaign, after: &Campaign) -> Result<Vec<WholeBlock>, Failure> {
+    let (old, new) = (to_json(before)?, to_json(after)?);
+    let has =
+        |fields: &Map<String, Value>, name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+    let whole = |Spec { name, kind, default, .. }: &Spec| {
+        let (had, has) = (has(&old, name), has(&new, name));
+        let is_whole = matches!(kind, Kind::Block(_)) && had != has;
+        is_whole.then_some(WholeBlock { name, left_out: (*default)?, is_added: has })
+    };
+    Ok(FILE.fields().iter().filter_map(whole).collect())
+}
+
 /// The default of a value whose field names none.
 const NONE: &str = "none";
 

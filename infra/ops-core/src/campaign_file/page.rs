@@ -1,7 +1,8 @@
 //! The page about the fields of campaign files, `infra/campaign-file.md`, and the template that `ops campaign init` writes.
 
-use common::domain::message::{MessageKey, TextKey};
+use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::partner::PartnerRules;
+use serde_json::Value;
 
 use super::spec::{FILE, Kind, Spec};
 
@@ -106,11 +107,20 @@ pub fn template() -> String {
 
 /// A field as an example, with all fields of a block.
 fn push_field(template: &mut String, margin: &str, name: &str, kind: &'static Kind, example: &str) {
-    if let Kind::Block(fields) = kind {
-        template.push_str(&format!("{margin}{name}:\n"));
-        push_block(template, &format!("{margin}  "), fields, true);
-    } else {
-        template.push_str(&format!("{margin}{name}: {example}\n"));
+    match kind {
+        Kind::Block(fields) => {
+            template.push_str(&format!("{margin}{name}:\n"));
+            push_block(template, &format!("{margin}  "), fields, true);
+        }
+        Kind::Messages => {
+            let language = if name == "sw" { Language::Sw } else { Language::En };
+            template.push_str(&format!("{margin}{name}:\n"));
+            for key in TextKey::all() {
+                let text = Value::from(key.text(language));
+                template.push_str(&format!("{margin}  {}: {text}\n", key.as_str()));
+            }
+        }
+        _ => template.push_str(&format!("{margin}{name}: {example}\n")),
     }
 }
 

@@ -188,7 +188,7 @@ const FIELDS: &[Spec] = &[
         Block(MESSAGES),
         "the service's words",
         "{ en: { entered: \"You are in!\" }, sw: { entered: \"Umeingia!\" } }",
-        "Its own texts, by message key. The API's reference lists the keys.",
+        "Its own texts, by message key. `ops campaign init` lists the keys with the service's words.",
     ),
     optional(
         "receipt",

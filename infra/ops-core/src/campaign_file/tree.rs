@@ -59,7 +59,13 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| NotATree {
             line: error.marker().line().max(1),
-            message: format!("this is not YAML that can be read: {}", error.info()),
+            message: match error.info() {
+                // Such as `name: Chai Bora: Shinda`.
+                info if info.contains("mapping values are not allowed") => {
+                    "put a text with `: ` into quotes".to_owned()
+                }
+                info => format!("this is not YAML that can be read: {info}"),
+            },
         })?;
         let line = span.start.line().max(1);
         refuse_extras(&event, line)?;

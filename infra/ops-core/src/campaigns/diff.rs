@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::meaning::{Facts, meaning};
-use crate::campaign_file::leaves::{Leaf, leaves};
+use crate::campaign_file::leaves::{Leaf, WholeBlock, leaves, whole_blocks};
 use crate::failure::Failure;
 use crate::format::{printable, zoned_time};
 
@@ -25,6 +25,9 @@ pub(crate) struct FieldChange {
     /// The default, in words.
     #[serde(skip)]
     left_out: &'static str,
+    /// Its block, if the block is in one of the two alone.
+    #[serde(skip)]
+    block: Option<WholeBlock>,
 }
 
 /// Shown in place of a value that may hold a secret.
@@ -42,6 +45,11 @@ pub(crate) fn differences(
         leaves.iter().map(|leaf| (leaf.path.clone(), leaf.value.clone())).collect()
     };
     let (old_values, new_values) = (by_path(&old), by_path(&new));
+    let blocks = before.map(|before| whole_blocks(before, after)).transpose()?.unwrap_or_default();
+    let block_of = |path: &str| {
+        let name = path.split(['.', '[']).next();
+        blocks.iter().find(|block| Some(block.name) == name).copied()
+    };
     let removed = old.iter().filter(|leaf| !new_values.contains_key(&leaf.path));
     let mut fields: Vec<&Leaf> = new.iter().chain(removed).collect();
     fields.sort_by_key(|leaf| leaf.place);
@@ -49,12 +57,15 @@ pub(crate) fn differences(
     for Leaf { path, left_out, .. } in fields {
         let (value_before, value_after) = (old_values.get(path), new_values.get(path));
         if value_before != value_after {
+            let block = block_of(path);
+            let of_field = before.filter(|_| block.is_none());
             found.push(FieldChange {
                 field: path.clone(),
                 before: shown(path, value_before.cloned()),
                 after: shown(path, value_after.cloned()),
-                meaning: before.and_then(|before| meaning(path, before, after, facts)),
+                meaning: of_field.and_then(|before| meaning(path, before, after, facts)),
                 left_out,
+                block,
             });
         }
     }
@@ -67,6 +78,7 @@ pub(crate) fn differences(
             after: Value::from("its lists in another order"),
             meaning: None,
             left_out: "",
+            block: None,
         });
     }
     Ok(found)
@@ -76,8 +88,21 @@ pub(crate) fn differences(
 pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     let mut text = String::new();
     let mut said = None;
-    for FieldChange { field, before, after, meaning, left_out } in differences {
+    let mut last_block = None;
+    for FieldChange { field, before, after, meaning, left_out, block } in differences {
         let value = |value| in_words(field, value, left_out, campaign);
+        if let Some(WholeBlock { name, left_out, is_added }) = block {
+            if last_block != *block {
+                let (from, to) =
+                    if *is_added { (*left_out, "these rules") } else { ("its rules", *left_out) };
+                text.push_str(&format!("  {name}: {from} -> {to}\n"));
+            }
+            if *is_added {
+                text.push_str(&format!("      {field}: {}\n", value(after)));
+            }
+            last_block = *block;
+            continue;
+        }
         text.push_str(&format!("  {field}: {} -> {}\n", value(before), value(after)));
         if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
             text.push_str(&format!("      {meaning}\n"));

@@ -67,7 +67,9 @@ pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &F
             "the text changes and its version does not: raise consent.version, or nobody can tell which text a consumer \
              agreed to"
         }
-        _ if path.starts_with("wrong_codes.") => "phones that are throttled stay so until their time is up",
+        _ if path.starts_with("wrong_codes.") => {
+            "phones that sent too many wrong codes stay refused until their time is up"
+        }
         _ if path.starts_with("messages.") => {
             "consumers read it within 5 seconds, also for earlier submissions"
         }

@@ -16,8 +16,8 @@ use crate::draws::run::RoundSource;
 
 #[derive(Subcommand)]
 pub(crate) enum DrawCommand {
-    /// Freeze the accepted entries of a period, and commit to them before anybody can know the winners; reads the whole table
-    /// of submissions
+    /// Freeze the accepted entries of a period, and commit to them before anybody can know the winners; takes about a
+    /// minute for ten million submissions
     Freeze(FreezeArgs),
     /// Wait for the beacon's round and draw the winners; run again, it shows the same ones
     Run {

@@ -27,7 +27,7 @@ pub(crate) struct NumbersArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum NumbersCommand {
-    /// Compare the numbers with a count of all records, which reads the whole tables
+    /// Compare the numbers with a count of all records, which takes about a minute for ten million submissions
     ///
     /// Exits with 1 if numbers differ and are not corrected; those that change while it reads do not count.
     Verify {

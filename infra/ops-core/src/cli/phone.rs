@@ -19,7 +19,7 @@ pub(crate) enum PhoneCommand {
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Show what campaigns know of a phone: its limits, whether it is blocked or throttled, its submissions
+    /// Show what campaigns know of a phone: its limits, whether it is blocked or has sent too many wrong codes, its submissions
     Find {
         /// Tanzanian mobile number; with -, type it when asked, so that it stays out of your shell's history
         // Not parsed by clap, whose error messages would repeat it. It may contain spaces.

@@ -29,8 +29,8 @@ pub(crate) struct ListArgs {
     /// List the submissions with a reference
     #[arg(long = "ref", value_name = "REF")]
     pub(crate) reference: Option<Reference>,
-    /// List only submissions in this state: pending, accepted, rejected, unknown; by itself, accepted or rejected reads the
-    /// whole table
+    /// List only submissions in this state: pending, accepted, rejected, unknown; by itself, accepted or rejected takes
+    /// as long as a list of all
     #[arg(long, value_name = "STATE", value_parser = state)]
     pub(crate) state: Option<State>,
     /// Maximum number of submissions

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void, refuse_minted_lengths};
 use super::{MAX_CONCURRENCY, PART, book};
+use crate::column::CheckedColumn;
 use crate::failure::Failure;
 use crate::format::{grouped, one_guess_in};
 use crate::problem::Problems;
@@ -48,7 +49,7 @@ pub struct Checked {
 
 impl Checked {
     /// The number of codes that would be imported.
-    pub fn new(&self) -> u64 {
+    pub fn new_codes(&self) -> u64 {
         self.count.saturating_sub(self.repeated + self.known.count)
     }
 
@@ -107,8 +108,10 @@ pub async fn check(
         }
         Ok(())
     };
-    let count = request.codes.check_all(PART, check_part).await?;
-    seen.refuse_heading(request, count)?;
+    let CheckedColumn { count, has_heading } = request.codes.check_all(PART, check_part).await?;
+    if !has_heading {
+        seen.refuse_heading(request, count)?;
+    }
     let digest = hex::encode(seen.digest.finalize());
     let lengths: Vec<_> = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
     refuse_minted_lengths(&book, &lengths)?;
@@ -124,8 +127,8 @@ pub async fn check(
         imported_codes: 0,
     };
     find_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
-    checked.imported_codes = book.imported_codes().saturating_add(checked.new());
-    if checked.new() > 0 && !request.allow_weak {
+    checked.imported_codes = book.imported_codes().saturating_add(checked.new_codes());
+    if checked.new_codes() > 0 && !request.allow_weak {
         refuse_weak(&checked)?;
     }
     Ok(checked)
@@ -193,9 +196,6 @@ impl FileScan {
     fn refuse_heading(&self, request: ImportRequest<'_>, count: u64) -> Result<(), Failure> {
         let first = self.first.as_ref().filter(|(_, code)| has_no_digits(code));
         let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else { return Ok(()) };
-        if request.codes.heading.is_some() {
-            return Ok(());
-        }
         let problems = Problems::from_file(&request.codes.path.display().to_string());
         problems.add_line(
             *line,

@@ -56,7 +56,7 @@ pub async fn import(
     let (batch, book) = book::change(&tables.code_books, scope, |book| {
         refuse_minted_lengths(book, &checked.lengths)?;
         let batch = batch_to_fill(book, request, file)?;
-        let (lengths, new) = (checked.list.lengths(), checked.new());
+        let (lengths, new) = (checked.list.lengths(), checked.new_codes());
         book::batch_mut(book, &batch)?.origin.begin_import(file, lengths, new);
         Ok((batch, book.clone()))
     })

@@ -70,7 +70,7 @@ async fn change(
         return change_each(&tables, &campaign, &phones, blocked, &decide(&tables).await?).await;
     };
     let column = Column { path: &file, heading: column.as_deref(), values: PHONES };
-    let count = column.check_all(1_000, async |_, _| Ok(())).await?;
+    let count = column.check_all(1_000, async |_, _| Ok(())).await?.count;
     let tables = connection::tables(env).await?;
     tables.campaign(&campaign).await?;
     let verb = if blocked { "Block" } else { "Unblock" };

@@ -35,7 +35,7 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
         ("account", account.clone()),
         ("region", region.clone()),
         ("stage", or_dash(env.optional("STAGE"))),
-        ("rights of", or_dash(last)),
+        ("role", or_dash(last)),
     ];
     pairs.extend(names.iter().cloned());
     let tables: serde_json::Map<String, Value> =

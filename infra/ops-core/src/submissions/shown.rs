@@ -157,7 +157,7 @@ impl Shown<'_> {
                 fields.insert("anomaly_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
             }
             let entered = self.code_entered.as_ref().map(CodeEntered::as_json);
-            fields.insert("code_entered".to_owned(), json!(entered));
+            fields.extend(entered.map(|entered| ("code_entered".to_owned(), entered)));
             fields.insert(
                 "receipt_source".to_owned(),
                 json!(self.receipt.as_ref().map(|seen| self.source(seen))),

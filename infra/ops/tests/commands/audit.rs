@@ -90,7 +90,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
     ];
     assert_eq!(actions(&stack).await, expected);
     let rows = rows(&stack).await;
-    let settled = &rows[12];
+    let settled = &rows[10];
     assert_eq!(
         json!([
             settled["who"],

@@ -112,6 +112,24 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
 }
 
 #[tokio::test]
+async fn colon_in_a_name_asks_for_quotes() {
+    let stack = Stack::empty().await;
+    let file = stack.file("chai.yaml", CHAI.replace("name: Chai Bora Shinda", "name: Chai Bora: Shinda"));
+    let ended = stack.run(&["campaign", "apply", "--yes", &file]).await;
+    let line = CHAI.lines().position(|line| line.starts_with("name: ")).expect("a name") + 1;
+    assert!(
+        ended.err.contains(&format!("chai.yaml:{line}: put a text with `: ` into quotes\n")),
+        "{}",
+        ended.err
+    );
+    assert!(
+        ended.err.contains("nothing was changed: 1 problem; correct it and run this again\n"),
+        "{}",
+        ended.err
+    );
+}
+
+#[tokio::test]
 async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed() {
     let stack = Stack::empty().await;
     let good = stack.file("good.yaml", CHAI);
@@ -124,7 +142,7 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
         "bad.yaml:1: slug must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`",
         "bad.yaml:1: brand is missing; add it, such as `brand: Chai Bora`",
         "bad.yaml:3: limits.phone_dayly is not a field of a campaign file; did you mean `phone_daily`?",
-        "error: nothing was changed: correct the 6 problems and run this again",
+        "error: nothing was changed: 6 problems; correct them and run this again",
     ] {
         assert!(shown.contains(&format!("{line}\n")), "{line}\n{shown}");
     }

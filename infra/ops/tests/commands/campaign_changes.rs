@@ -148,6 +148,20 @@ async fn what_a_change_means_is_said() {
 }
 
 #[tokio::test]
+async fn block_that_comes_or_goes_is_one_line() {
+    let stack = Stack::with_chai().await;
+    let plain = stack.file("plain.yaml", CHAI);
+    let with = stack.file("with.yaml", format!("{CHAI}receipt: {{ required: false, typed: true }}\n"));
+    let said = would_change(&stack, &with).await;
+    assert!(
+        said.starts_with("  receipt: it takes no receipts -> these rules\n      receipt.required: false\n"),
+        "{said}"
+    );
+    stack.fine(&["campaign", "apply", "--yes", &with]).await;
+    assert_eq!(would_change(&stack, &plain).await, "  receipt: its rules -> it takes no receipts\n");
+}
+
+#[tokio::test]
 async fn items_of_a_list_are_compared_by_their_names() {
     let stack = Stack::empty().await;
     let with = |ranges: &str| stack.file("r.yaml", format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n"));

@@ -1,5 +1,6 @@
 //! The template, the schema and the page of campaign files, which come from the same list of fields as the reader.
 
+use common::domain::message::{Language, TextKey};
 use std::path::Path;
 
 use serde_json::Value;
@@ -60,6 +61,17 @@ async fn each_optional_field_of_the_template_can_be_taken_as_it_is() {
         filled.replace("checked_by: service", "checked_by: partner") + &uncommented(&template, "partner");
     ops_core::campaign_file::read("p.yaml", &partner)
         .unwrap_or_else(|problems| panic!("{problems:?}\n{partner}"));
+}
+
+#[test]
+fn template_lists_every_message_with_its_text() {
+    let template = ops_core::campaign_file::template();
+    for key in TextKey::all() {
+        for language in [Language::En, Language::Sw] {
+            let line = format!("#     {}: {}\n", key.as_str(), serde_json::json!(key.text(language)));
+            assert!(template.contains(&line), "{line}{template}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -148,6 +148,35 @@ async fn the_column_is_recognised_or_named() {
 }
 
 #[tokio::test]
+async fn heading_that_was_found_is_not_looked_for_again() {
+    let stack = Stack::with_chai().await;
+    let codes = "code\nABCDEFGH\n".to_owned() + &random_looking(200).collect::<Vec<_>>().join("\n");
+    let file = stack.file("brand.csv", codes);
+    assert_eq!(stack.json(&import(&file, &[])).await["imported"], 201);
+}
+
+#[tokio::test]
+async fn workbook_is_named_in_one_line() {
+    let stack = Stack::with_chai().await;
+    let garbage: Vec<u8> =
+        (0..100_000u32).map(|number| u8::try_from(number * 31 % 251).expect("a byte")).collect();
+    for (start, why) in [
+        (&b"PK\x03\x04"[..], "this is an Excel workbook: save the sheet as CSV UTF-8"),
+        (b"\xd0\xcf\x11\xe0", "this is an Excel workbook: save the sheet as CSV UTF-8"),
+        (b"\x89PNG\r\n\x1a\n", "this line is not UTF-8; save the file as CSV UTF-8"),
+        (b"book\0", "this is not a text file; save the list as CSV UTF-8"),
+    ] {
+        let file = stack.file("book.xlsx", [start, &garbage].concat());
+        let error = stack.refused(&import(&file, &[])).await;
+        assert_eq!(error["problems"].as_array().map(Vec::len), Some(1), "{error}");
+        assert_eq!(
+            (&error["problems"][0]["line"], &error["problems"][0]["message"]),
+            (&json!(1), &json!(why))
+        );
+    }
+}
+
+#[tokio::test]
 async fn numbers_of_different_lengths_are_pointed_out() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
@@ -209,7 +238,7 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
     let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
     let books = &tables.code_books;
     let mut stored = books.get(&scope).await.expect("it answers").expect("a book");
-    stored.book.batches[0].origin.begin_import(&checked.digest, checked.list.lengths(), checked.new());
+    stored.book.batches[0].origin.begin_import(&checked.digest, checked.list.lengths(), checked.new_codes());
     let digest = stored.book.digest("KETTLE01");
     books.save(&scope, &stored).await.expect("it answers");
     let key = CodeKey::Imported { digest, batch: "april".to_owned() };

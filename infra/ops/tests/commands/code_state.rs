@@ -57,7 +57,7 @@ impl Fixture {
 async fn used_and_unused_codes_are_counted_by_batch() {
     let fixture = Fixture::new().await;
     let ended = fixture.stack.run(&code("batches", &["--used"])).await;
-    assert!(ended.err.starts_with("Reading all records of the table of codes"), "{}", ended.err);
+    assert!(ended.err.starts_with("Counting the used codes"), "{}", ended.err);
     for row in [
         "BATCH  ORIGIN    CODES  USED  HELD  UNUSED  LENGTH  STATUS  PRIZE",
         "packs  minted    5      1     1     3       12      active  A mug",

@@ -140,9 +140,9 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
     let find = ["phone", "find", "--campaign", "chai-bora-2026", "-"];
     let typed = stack.answering(&find, "0712 345 678\n").await;
     for shown in [
-        "today             1 (2 left)",
-        "throttled         no",
-        "blocked           since 2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local): Shares prize pages",
+        "today                 1 (2 left)",
+        "too many wrong codes  no",
+        "blocked               since 2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local): Shares prize pages",
         &id,
     ] {
         assert!(typed.out.contains(shown), "{shown}: {}{}", typed.out, typed.err);

@@ -358,7 +358,7 @@ async fn whoami_names_identity_stack_and_role() {
         assert_eq!(said["tables"]["CAMPAIGNS_TABLE"], "campaigns");
     }
     let said = stack.fine(&["whoami"]).await;
-    assert!(said.contains("rights of          admin\n"), "{said}");
+    assert!(said.contains("role               admin\n"), "{said}");
 }
 
 /// The code of the error that a call ended with.

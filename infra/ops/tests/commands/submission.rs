@@ -36,6 +36,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         phone: secret.encrypt_phone(&scope, id, &phone, random::bytes()),
         code_key,
         batch: None,
+        code_refusal: None,
         receipt_id: None,
         receipt: None,
         purchase: None,
@@ -372,14 +373,14 @@ async fn list_of_the_whole_table_asks_first_at_a_terminal() {
         let unasked = stack.run(&list).await;
         assert_eq!(unasked.code, ops_core::EXIT_OK, "{}", unasked.err);
         assert!(
-            unasked.err.contains("reading the whole table of submissions, of all campaigns"),
+            unasked.err.contains("this takes about a minute for ten million submissions"),
             "{}",
             unasked.err
         );
         let asked = stack.answering(&list, "y\n").await;
         assert!(
             asked.code == ops_core::EXIT_OK
-                && asked.err.contains("reads the whole table of submissions, of all campaigns"),
+                && asked.err.contains("takes about a minute for ten million submissions"),
             "{}",
             asked.err
         );

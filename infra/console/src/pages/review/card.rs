@@ -152,10 +152,10 @@ fn compared(item: &ReviewItem) -> Markup {
         html! { @match text { Some(text) => { @if differs { mark { (text) } } @else { (text) } }, None => span.soft { "–" } } }
     };
     html! {
-        h3 { "Claimed, read, wanted" }
-        div.wide tabindex="0" role="region" aria-label="Claimed, read, wanted" {
+        h3 { "Compare" }
+        div.wide tabindex="0" role="region" aria-label="Compare" {
             table.compared {
-                thead { tr { th scope="col" { span.unseen { "What" } } th scope="col" { "Claimed or read" } th scope="col" { "Tax record" } th scope="col" { "Campaign" } } }
+                thead { tr { th scope="col" { span.unseen { "What" } } th scope="col" { "Sent by the consumer" } th scope="col" { "Tax record" } th scope="col" { "Campaign" } } }
                 tbody {
                     @for Line { what, claimed, record, wanted, differs } in lines {
                         tr {

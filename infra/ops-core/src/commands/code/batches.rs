@@ -14,7 +14,7 @@ use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
 /// What operators should know before all codes are read.
-const READS_ALL: &str = "Reading all records of the table of codes, of every campaign; this takes about a minute for ten million.";
+const READS_ALL: &str = "Counting the used codes; this takes about a minute for ten million.";
 
 /// The use of every batch, if it was asked for.
 pub(super) type AllUsage = BTreeMap<String, Usage>;
@@ -49,9 +49,7 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
     };
     text.push_str(&odds_line(book));
     if usage.is_none() && !book.batches.is_empty() {
-        text.push_str(
-            "\n--used counts the used and unused codes of each batch; it reads all records of the table.",
-        );
+        text.push_str("\n--used counts the used and unused codes of each batch.");
     }
     for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
         text.push_str(&format!(

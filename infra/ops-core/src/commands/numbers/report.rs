@@ -19,8 +19,8 @@ use crate::terminal::Report;
 /// Characters of the longest bar.
 const BAR_CHARS: i64 = 32;
 /// Why fewer prizes may be left.
-const AT_MOST: &str = "Held codes are among these, and those that were voided one by one or stayed used after a revocation. \
-                       `ops code batches --used` counts the unused ones; it reads the whole table of codes.";
+const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
+                       `ops code batches --used` counts the unused ones.";
 /// Shown for an empty region, branch or other name.
 const NONE: &str = "(none)";
 

@@ -67,7 +67,7 @@ fn as_text(phone: &Phone, found: &PhoneInScope, now: Timestamp) -> String {
         None => format!("{used} (no limit)"),
     };
     let throttled = match entrant.throttled_until.filter(|_| entrant.is_throttled(now)) {
-        Some(until) => format!("until {}, for too many wrong codes", zoned_time(until, zone)),
+        Some(until) => format!("yes, refused until {}", zoned_time(until, zone)),
         None => "no".to_owned(),
     };
     let mut pairs = vec![
@@ -77,7 +77,7 @@ fn as_text(phone: &Phone, found: &PhoneInScope, now: Timestamp) -> String {
         ("today", of_limit(entrant.today, campaign.limits.phone_daily)),
         ("in total", of_limit(entrant.total, campaign.limits.phone_total)),
         ("pending receipts", of_limit(entrant.open_receipts, Some(MAX_OPEN_RECEIPTS))),
-        ("throttled", throttled),
+        ("too many wrong codes", throttled),
         (
             "blocked",
             blocked.as_ref().map_or_else(|| "no".to_owned(), |change| change_words("since", change, zone)),

@@ -85,8 +85,7 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
     let (id, reference) = (submission.submission_id.to_string(), submission.reference().to_string());
     for what in [&id, &reference] {
         let page = search(&operator, "/search", &format!("what={what}")).await;
-        for text in ["made: accepted `entered`", "Made by request request-7", "+2557•••••678", &id]
-        {
+        for text in ["made: accepted, entered", "Made by request request-7", "+2557•••••678", &id] {
             assert!(page.contains(text), "{text}: {page}");
         }
     }
