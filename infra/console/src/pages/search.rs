@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 async fn ask(console: Console, (): ()) -> PageResult {
-    render(&console, SearchResult::default()).await
+    render(&console, "", SearchResult::default()).await
 }
 
 /// What was found.
@@ -50,7 +50,8 @@ struct SearchResult {
 
 impl SearchResult {
     fn nothing() -> Self {
-        let said = "Nothing found.";
+        let said = "Nothing found: no submission has this reference or id, and no campaign has this code. Check it for a letter or digit that \
+                    was misread.";
         Self { said: said.to_owned(), ..Self::default() }
     }
 }
@@ -60,13 +61,13 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The page with the questions, and what was found.
-async fn render(console: &Console, SearchResult { said, shown }: SearchResult) -> PageResult {
+/// The page with the question as it was asked, and what was found.
+async fn render(console: &Console, asked: &str, SearchResult { said, shown }: SearchResult) -> PageResult {
     let campaigns = console.tables()?.campaigns.list().await?;
     let content = html! {
         form method="post" action="/search" role="search" {
             label for="what" { "Reference, id, phone or code" }
-            input #what name="what" required autofocus autocomplete="off" autocapitalize="off" spellcheck="false";
+            input #what name="what" value=(asked) required autofocus autocomplete="off" autocapitalize="off" spellcheck="false";
             p { button { "Search" } }
         }
         p role="status" { (said) }
@@ -98,7 +99,7 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
     let tables = console.tables()?;
     if what.parse::<SubmissionId>().is_ok() || what.parse::<Reference>().is_ok() {
         match submissions::find(&tables, what).await {
-            Ok(found) => return shown(&console, &tables, &found).await,
+            Ok(found) => return shown(&console, &tables, what, &found).await,
             // A code can look like a reference.
             Err(failure) if failure.code == "submission_unknown" => {}
             Err(failure) => return Err(failure.into()),
@@ -106,22 +107,25 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
     }
     if let Ok(phone) = what.parse::<Phone>() {
         let found = phones::find(&tables, &phone, None, console.now()).await?;
-        return Ok(render(&console, of_phone(&phone, &found, console.now())).await?.into_response());
+        return Ok(render(&console, what, of_phone(&phone, &found, console.now())).await?.into_response());
     }
     let found = of_code(&console, &tables, what).await?;
-    Ok(render(&console, found).await?.into_response())
+    Ok(render(&console, what, found).await?.into_response())
 }
 
 /// One submission opens; several are listed.
-async fn shown(console: &Console, tables: &Tables, found: &[Submission]) -> PageResult<Response> {
+async fn shown(
+    console: &Console,
+    tables: &Tables,
+    asked: &str,
+    found: &[Submission],
+) -> PageResult<Response> {
     if let [only] = found {
         return Ok(Redirect::to(&path_of_submission(only.submission_id)).into_response());
     }
-    if found.is_empty() {
-        return Ok(render(console, SearchResult::nothing()).await?.into_response());
-    }
     let said = format!("{} found.", counted(found.len(), "submission"));
-    Ok(render(console, SearchResult { said, shown: list(tables, found).await? }).await?.into_response())
+    let result = SearchResult { said, shown: list(tables, found).await? };
+    Ok(render(console, asked, result).await?.into_response())
 }
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
@@ -133,13 +137,21 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     let tables = console.tables()?;
     let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
     let found = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
-    shown(&console, &tables, &found).await
+    if found.is_empty() {
+        let said = format!(
+            "Nothing found: no {} submission of {} was made by this request.",
+            scope.environment, scope.campaign
+        );
+        let nothing = SearchResult { said, ..SearchResult::default() };
+        return Ok(render(&console, "", nothing).await?.into_response());
+    }
+    shown(&console, &tables, "", &found).await
 }
 
 fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResult {
     let submissions = found.iter().map(|found| found.submissions.len()).sum();
     let said = if found.is_empty() {
-        format!("No campaign knows {}.", phone.masked())
+        format!("Nothing found: no campaign knows the phone {}.", phone.masked())
     } else {
         format!("{} of {} found.", counted(submissions, "submission"), phone.masked())
     };
