@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { startBrowser, startStack } from './stage.mjs';
+import { decideBy, seen, startBrowser, startStack } from './stage.mjs';
 
 const [tools, localProgram, opsProgram, screenshots] = process.argv.slice(2);
 const OVERVIEW = '/campaigns/soda-rush-2026/live';
@@ -34,13 +34,12 @@ async function startConsole() {
     await pause(20);
   }
   assert.equal(printed.trim().split('\n').length, 1, 'one line');
-  const stop = async () => {
-    const ended = new Promise((settle) => child.once('close', settle));
+  const ended = new Promise((settle) => child.once('close', (code) => settle({ code, printed })));
+  const stop = () => {
     child.kill('SIGINT');
-    assert.equal(await ended, 0);
-    assert.match(printed, /The console ended\.\n$/);
+    return ended;
   };
-  return { link, origin: new URL(link).origin, stop };
+  return { link, origin: new URL(link).origin, ended, stop };
 }
 
 before(async () => {
@@ -211,39 +210,73 @@ visit('every change is in the log, with who made it', '/changes', async (page) =
   await look(page, 'changes');
 });
 
+/** The form for accepting: beside the photo, and open until it can be sent. */
+async function tryForm(page) {
+  const form = page.locator('.card:visible .accepting');
+  const said = (text) => form.locator('.missing', { hasText: text }).waitFor();
+  await form.waitFor();
+  assert.ok(await page.locator('.card:visible .answers').isHidden(), 'in place of the buttons');
+  const [photo, fields] = await Promise.all([page.locator('.card:visible .photo').boundingBox(), form.boundingBox()]);
+  assert.ok(fields.x >= photo.x + photo.width, 'never over the photo');
+  const frame = await page.locator('.card:visible .photo').evaluate((photo) => ({ ...photo.dataset, wide: photo.scrollWidth / photo.clientWidth, top: photo.scrollTop }));
+  assert.ok(frame.wide > 1.5 && frame.top > 0, `zoomed to the code: ${JSON.stringify(frame)}`);
+  if (screenshots) await page.screenshot({ path: `${screenshots}/console-review-code.png` });
+  await page.keyboard.press('Enter');
+  await said('Type the receipt’s code, or tick');
+  await page.keyboard.type('READ/');
+  await said('6 to 40 letters and digits');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.press('Enter');
+  await said('6 to 40 letters and digits');
+  await look(page, 'review-accept');
+  await page.keyboard.press('Escape');
+  assert.ok(await form.isHidden());
+  await page.keyboard.press('a');
+  assert.equal(await form.locator('[name=code]').inputValue(), 'READ', 'what was typed is there again');
+  await form.locator('[name=code]').fill('');
+}
+
 visit('a hundred waiting receipts are decided by keyboard alone', '/campaigns/duka-kuu-2026/live/review', async (page) => {
   const started = Date.now();
   const card = page.locator('.card:visible');
   let decided = 0;
+  let tried = 0;
   for (;;) {
     await card.or(page.locator('#nothing:visible')).first().waitFor();
-    const shown = await page.evaluate(() => ({ ...document.querySelector('.card:not([hidden])')?.dataset }));
+    const shown = await seen(page);
     if (!shown.id) break;
     decided += 1;
     if (decided % 2) {
-      await page.keyboard.press('a');
+      await decideBy(page, 'a');
       if (!shown.direct) {
+        if (!tried++) await tryForm(page);
         // What a reviewer reads from the photo.
         await page.keyboard.type(`READ${String(decided).padStart(6, '0')}`);
         await page.keyboard.press('Enter');
       }
-    } else await page.keyboard.press('1');
+    } else await decideBy(page, '1');
     await page.waitForFunction((id) => document.querySelector('.card:not([hidden])')?.dataset.id !== id, shown.id);
   }
   const seconds = (Date.now() - started) / 1_000;
-  assert.ok(decided >= WAITING, `${decided} decided`);
+  assert.ok(decided >= WAITING && tried, `${decided} decided, ${tried} with a code`);
   await page.waitForFunction(() => document.getElementById('progress').textContent.startsWith('0 waiting'), null, { timeout: 120_000 });
   console.log(`${decided} receipts of the demo decided by keyboard in ${seconds} s: ten minutes leave ${(600 - seconds) / decided} s to look at each`);
 });
 
-test('a link that was used opens nothing for anybody else', { timeout: PATIENCE_MS }, async () => {
+test('a link that was used ends the console for all', { timeout: PATIENCE_MS }, async () => {
+  const again = await operator.newPage();
+  await again.goto(ops.link);
+  await again.waitForURL(`${ops.origin}/`);
   const other = await stage.browser.newContext();
   const page = await other.newPage();
-  await page.goto(ops.link);
-  await page.getByText('A link is good once').waitFor();
-  assert.deepEqual(await violations(page), []);
-  assert.equal(new URL(page.url()).hash, '', 'the token leaves the address bar');
   await page.goto(`${ops.origin}/`);
   assert.equal(await heading(page), 'Not open here');
+  assert.deepEqual(await violations(page), []);
+  await page.goto(ops.link);
+  await page.getByText('This link was used before').waitFor();
+  assert.equal(new URL(page.url()).hash, '', 'the token leaves the address bar');
+  const { code, printed } = await ops.ended;
+  assert.equal(code, 1);
+  assert.match(printed, /its link was used twice/);
   await other.close();
 });

@@ -53,6 +53,31 @@ export async function startBrowser(tools) {
   return { browser, axe: require('axe-core').source };
 }
 
+/** Waits until the receipt under review was on the screen for so long that keys decide it, and returns what is known of it. */
+export function seen(page) {
+  return page.evaluate(async () => {
+    const UNSEEN_MS = 450;
+    const shown = () => document.querySelector('.card:not([hidden])');
+    for (;;) {
+      const card = shown();
+      const photo = card?.querySelector('img');
+      await new Promise((settle) => setTimeout(settle, card && (!photo || photo.complete) ? UNSEEN_MS : 20));
+      if (card && card === shown() && (!photo || photo.complete)) return { ...card.dataset };
+      if (!card && !document.getElementById('nothing').hidden) return {};
+    }
+  });
+}
+
+/** Presses a key that decides once the receipt was seen, and returns what is known of the receipt. */
+export async function decideBy(page, key) {
+  for (;;) {
+    const card = await seen(page);
+    await page.keyboard.press(key);
+    // On a busy machine, the page saw the photo later than this did.
+    if (!(await page.textContent('#said')).includes('did not count')) return card;
+  }
+}
+
 /** A page of a new visitor. All requests and responses are kept and checked at the end. */
 export class Visit {
   static async begin({ browser, axe, stack, ...options }) {

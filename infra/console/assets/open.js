@@ -2,7 +2,5 @@
 const token = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 const reply = await fetch('/session', { method: 'POST', body: token });
-// A link that is opened again in the browser that has the cookie opens the console, too.
-const isOpen = reply.ok || (await fetch('/')).ok;
-if (isOpen) location.replace('/');
+if (reply.ok) location.replace('/');
 else document.getElementById('state').textContent = await reply.text();

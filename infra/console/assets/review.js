@@ -1,41 +1,76 @@
 // Reviewing by keyboard. The next submissions wait in the page, photos included, so that an answer shows the next one at once.
+// An answer is held here until it cannot be taken back any more; then the console writes it.
 
 const AHEAD = 3;
 const BEAT_MS = 30_000;
 // Claims are not kept for a page that nobody looks at.
 const LEAVE_AFTER_MS = 5 * 60_000;
+// A receipt has to be seen before a key decides it.
+const UNSEEN_MS = 400;
+// Answers this close together may be keys that were meant for something else. They are taken back together.
+const BURST_MS = 1_000;
+// A receipt’s code is printed below its middle.
+const CODE_AT = 0.7;
 const byId = (id) => document.getElementById(id);
 const review = byId('review');
 const holdMs = Number(review.dataset.hold);
 
-const ENDED = 'The console does not answer, so this was not written. It may have ended; start it again with ops console.';
+const ENDED = 'the console does not answer, so this is hardly written. It may have ended; start it again with ops console.';
+const UNSEEN = 'This key did not count: the receipt had only just appeared. Press it again.';
+const CODE_MISSING = 'Type the receipt’s code, or tick that it cannot be read.';
+const CODE_INVALID = 'A receipt’s code has 6 to 40 letters and digits. Read it from the receipt again.';
+const ENTRIES_INVALID = 'Type how many entries it gets.';
 
+// The first is shown.
 let cards = [];
-let answered = [];
-// The card that the window for accepting is about.
-let accepting;
+// Answers that are not written yet, the earliest first. Those that are sent cannot be taken back.
+let answers = [];
+// The card that was shown last, and the time from which keys decide it.
+let shownCard;
+let countsFrom = Infinity;
+// The answer that the line of messages is about.
+let saidAbout;
 let isFetching = false;
 let hasLeft = false;
 let usedAt = performance.now();
 
-/** Sends a form. A console that does not answer is a reply, too. */
-const send = (path, fields = {}) =>
-  fetch(`${location.pathname}/${path}`, {
-    method: 'POST',
-    body: new URLSearchParams({ screen: review.dataset.screen, ...fields }),
-  }).catch(() => ({ ok: false, text: async () => ENDED }));
+const encoded = (fields) => new URLSearchParams({ screen: review.dataset.screen, ...fields });
 
-function say(text, isBad = false) {
-  byId('said').textContent = text;
-  byId('said').className = isBad ? 'bad' : '';
+/** Sends a form. A console that does not answer is a reply, too. */
+const send = (path, fields, options) =>
+  fetch(`${location.pathname}/${path}`, { method: 'POST', body: encoded(fields), ...options }).catch(() => ({ ok: false, text: async () => ENDED }));
+
+function say(text, kind = '') {
+  const said = byId('said');
+  said.textContent = text;
+  said.className = '';
+  // The animation begins again.
+  void said.offsetWidth;
+  said.className = kind;
+  saidAbout = undefined;
 }
+
+const photoOf = (card) => card.querySelector('.photo');
+const formOf = (card) => card.querySelector('.accepting');
+const isAccepting = (card) => Boolean(card) && !formOf(card).hidden;
 
 function show() {
   for (const card of cards) card.hidden = card !== cards[0];
   byId('nothing').hidden = cards.length > 0 || isFetching;
-  const heading = cards[0]?.querySelector('h2') ?? byId('nothing');
-  heading.focus({ preventScroll: true });
+  const card = cards[0];
+  if (isAccepting(card)) formOf(card).querySelector('input').focus({ preventScroll: true });
+  else (card?.querySelector('h2') ?? byId('nothing')).focus({ preventScroll: true });
+  if (card === shownCard) return;
+  shownCard = card;
   scrollTo(0, 0);
+  countsFrom = Infinity;
+  const see = () => {
+    if (shownCard === card) countsFrom = performance.now() + UNSEEN_MS;
+  };
+  const image = card?.querySelector('.photo img');
+  if (!image || image.complete) return see();
+  image.addEventListener('load', see, { once: true });
+  image.addEventListener('error', see, { once: true });
 }
 
 async function fetchAhead() {
@@ -45,7 +80,7 @@ async function fetchAhead() {
     const reply = await send('next');
     if (reply.status === 204) break;
     if (!reply.ok) {
-      say(await reply.text(), true);
+      say(await reply.text(), 'bad');
       break;
     }
     const template = document.createElement('template');
@@ -60,127 +95,147 @@ async function fetchAhead() {
   if (cards.length === 0) show();
 }
 
-/** Shows a card again: at once, or after the one that is shown, which must not change under the reviewer's finger. */
-function putBack(card, place) {
-  answered = answered.filter((one) => one.card !== card);
-  if (!cards.includes(card)) cards.splice(place, 0, card);
-  if (cards[0] === card) show();
-}
-
 function drop(isDropped) {
-  const wasShown = cards[0];
   cards.filter(isDropped).forEach((card) => card.remove());
   cards = cards.filter((card) => !isDropped(card));
-  if (cards[0] !== wasShown) show();
+  if (cards[0] !== shownCard) show();
 }
 
-async function answer(card, fields, said) {
+function answer(card, fields, said) {
+  closeForm(card);
   cards = cards.filter((one) => one !== card);
   card.hidden = true;
-  const given = { card, isHeld: false, sent: send('answer', { id: card.dataset.id, ...fields }) };
-  answered.push(given);
+  const { id, revision, secondLook } = card.dataset;
+  const given = { card, fields: { id, revision, second_look: secondLook, ...fields }, at: performance.now(), isSent: false };
+  given.timer = setTimeout(() => write(given), holdMs);
+  answers.push(given);
   fetchAhead();
   show();
-  say(`${card.dataset.ref}: ${said}. Press u to undo.`);
-  const reply = await given.sent;
-  if (reply.ok) {
-    given.isHeld = true;
-    setTimeout(hear, holdMs + 1_000);
-  } else {
-    putBack(card, 1);
-    say(`${card.dataset.ref}: ${await reply.text()}`, true);
+  const { length } = burst(given);
+  if (length > 1) say(`${length} answers within a second. Press u to take them back.`, 'flash');
+  else say(`${card.dataset.ref}: ${said}. Press u to undo.`);
+  saidAbout = given;
+}
+
+/** The answers of one second that can be taken back. */
+const burst = (last) => answers.filter((one) => !one.isSent && one.at > last.at - BURST_MS);
+
+async function write(given) {
+  clearTimeout(given.timer);
+  given.isSent = true;
+  // It arrives although the page is closed meanwhile.
+  const reply = await send('answer', given.fields, { keepalive: true });
+  answers = answers.filter((one) => one !== given);
+  if (hasLeft) return;
+  const { card } = given;
+  const told = reply.status === 204 ? 'written.' : await reply.text();
+  if (reply.ok || reply.status === 409) card.remove();
+  else {
+    // It is shown at once, so that the message is about the receipt below it.
+    cards.unshift(card);
+    show();
   }
+  if (reply.status !== 204 || saidAbout === given) say(`${card.dataset.ref}: ${told}`, reply.ok ? '' : 'bad');
+  fetchAhead();
 }
 
-function accept(card, fields) {
-  answer(card, { verdict: 'accept', ...fields }, 'accepted');
-}
-
-function askForCode(card) {
-  accepting = card;
-  byId('code').value = card.dataset.code ?? '';
-  byId('code').disabled = byId('without').checked = false;
-  byId('entries').value = card.dataset.entries ?? '';
-  byId('accepting').showModal();
-  byId(card.dataset.code ? 'entries' : 'code').focus();
-}
-
-async function undo() {
-  const last = answered.at(-1);
+function undo() {
+  const last = answers.filter((one) => !one.isSent).at(-1);
   if (!last) return say('There is nothing to undo.');
-  // It can be taken back once the console has it.
-  if (!(await last.sent).ok || !answered.includes(last)) return;
-  const reply = await send('undo', { id: last.card.dataset.id });
-  if (!reply.ok) return say(`${last.card.dataset.ref}: ${await reply.text()}`, true);
-  putBack(last.card, 0);
-  say(`${last.card.dataset.ref}: taken back.`);
+  const taken = burst(last);
+  taken.forEach(({ timer }) => clearTimeout(timer));
+  answers = answers.filter((one) => !taken.includes(one));
+  cards.unshift(...taken.map(({ card }) => card));
+  show();
+  say(`${taken.map(({ card }) => card.dataset.ref).join(', ')}: taken back.`);
 }
 
-async function skip() {
-  const card = cards.shift();
-  if (!card) return;
-  card.remove();
-  show();
+async function skip(card) {
+  drop((one) => one === card);
   say(`${card.dataset.ref}: skipped.`);
   const reply = await send('skip', { id: card.dataset.id });
-  if (!reply.ok) say(await reply.text(), true);
+  if (!reply.ok) say(await reply.text(), 'bad');
   fetchAhead();
 }
 
-/** Shows the results of earlier answers. */
-function take({ held, notices }, known) {
-  for (const { id, text, is_failure: isFailure, is_gone: isGone } of notices) {
-    const card = answered.find((one) => one.card.dataset.id === id)?.card;
-    if (isFailure && card && !isGone) putBack(card, 1);
-    say(text, isFailure);
-  }
-  // Those that are written are not needed any more.
-  const isWritten = (one) => known.includes(one) && !held.includes(one.card.dataset.id);
-  answered.filter(isWritten).forEach((one) => one.card.remove());
-  answered = answered.filter((one) => !isWritten(one));
-  fetchAhead();
+/** Shows the form for accepting in place of the buttons, and the photo near the code. */
+function openForm(card) {
+  card.querySelector('.answers').hidden = true;
+  const form = formOf(card);
+  form.hidden = false;
+  form.querySelector('.missing').textContent = '';
+  const photo = photoOf(card);
+  photo.classList.remove('zoomed');
+  photo.classList.add('near');
+  photo.scrollTo((photo.scrollWidth - photo.clientWidth) / 2, photo.scrollHeight * CODE_AT - photo.clientHeight / 2);
+  form.querySelector('input').select();
 }
 
-/** Asks for the results of the answers. */
-async function hear() {
-  if (hasLeft) return;
-  const known = answered.filter((one) => one.isHeld);
-  const reply = await send('notices');
-  if (reply.ok) take(await reply.json(), known);
-  else say(await reply.text(), true);
+function closeForm(card) {
+  card.querySelector('.answers').hidden = false;
+  formOf(card).hidden = true;
+  photoOf(card).classList.remove('near');
 }
+
+/** The first field that cannot be sent, and what is missing. */
+function missing({ code, entries }) {
+  if (code && !code.disabled && code.validity.valueMissing) return [code, CODE_MISSING];
+  if (code && !code.disabled && !code.validity.valid) return [code, CODE_INVALID];
+  return entries.validity.valid ? [] : [entries, ENTRIES_INVALID];
+}
+
+review.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const [field, text] = missing(form.elements);
+  form.querySelector('.missing').textContent = text ?? '';
+  if (field) return field.focus();
+  answer(form.closest('.card'), { verdict: 'accept', ...Object.fromEntries(new FormData(form)) }, 'accepted');
+});
+review.addEventListener('input', ({ target }) => {
+  const { code, without } = target.form.elements;
+  if (target === without) code.disabled = without.checked;
+  // The rest of a code may be still to come, but no other character.
+  const isCode = !code || code.disabled || !/[^\s\p{Pd}\p{L}\p{N}]/u.test(code.value);
+  target.form.querySelector('.missing').textContent = isCode ? '' : CODE_INVALID;
+});
 
 async function beat() {
   if (hasLeft) return;
   if (performance.now() - usedAt > LEAVE_AFTER_MS) return leave('Released to other reviewers after five minutes. Press any key, or touch the page, to continue.');
-  const known = answered.filter((one) => one.isHeld);
   const reply = await send('beat');
-  if (!reply.ok) return say(await reply.text(), true);
-  const told = await reply.json();
-  byId('progress').textContent = told.progress;
-  const isLost = (card) => told.lost.includes(card.dataset.id);
+  if (!reply.ok) return say(await reply.text(), 'bad');
+  const { progress, lost } = await reply.json();
+  byId('progress').textContent = progress;
+  const isLost = (card) => lost.includes(card.dataset.id);
   if (cards.some(isLost)) {
     drop(isLost);
     say('Another reviewer has what was shown here.');
   }
-  take(told, known);
+  fetchAhead();
 }
 
 function leave(text) {
   hasLeft = true;
-  navigator.sendBeacon(`${location.pathname}/leave`, new URLSearchParams({ screen: review.dataset.screen }));
+  const beacon = (path, fields) => navigator.sendBeacon(`${location.pathname}/${path}`, encoded(fields));
+  for (const { fields, timer } of answers.filter((one) => !one.isSent)) {
+    clearTimeout(timer);
+    beacon('answer', fields);
+  }
+  beacon('leave', { answered: answers.map(({ fields }) => fields.id).join() });
   cards.forEach((card) => card.remove());
   cards = [];
   say(text);
 }
 
-const photoOf = (card) => card?.querySelector('.photo');
-
-const KEYS = {
-  a: (card) => (card.dataset.direct ? accept(card, {}) : askForCode(card)),
-  e: askForCode,
+const DECISIONS = {
+  a: (card) => (card.dataset.direct ? answer(card, { verdict: 'accept' }, 'accepted') : openForm(card)),
+  e: openForm,
   s: skip,
+};
+const LOOKS = {
   z: (card) => {
+    photoOf(card).classList.remove('near');
     photoOf(card).classList.toggle('zoomed');
     // So that arrows move it.
     photoOf(card).focus();
@@ -191,18 +246,28 @@ const KEYS = {
     photo.dataset.turn = (Number(photo.dataset.turn ?? 0) + 1) % 4;
   },
 };
+const TOOLS = { u: undo, '?': () => byId('keys').showModal(), o: () => byId('reopening').showModal() };
+
+/** What a key decides about the card, if anything. */
+function decision(card, key) {
+  const reason = card.querySelector(`[data-reason][data-key="${CSS.escape(key)}"]`)?.dataset.reason;
+  return reason ? () => answer(card, { verdict: 'reject', reason }, `rejected, ${reason}`) : DECISIONS[key];
+}
 
 function press(key) {
   const card = cards[0];
-  if (key === 'u') undo();
-  else if (key === '?') byId('keys').showModal();
-  else if (key === 'o') byId('reopening').showModal();
-  else if (!card) return false;
-  else if (KEYS[key]) KEYS[key](card);
-  else {
-    const button = card.querySelector(`[data-reason][data-key="${CSS.escape(key)}"]`);
-    if (!button) return false;
-    answer(card, { verdict: 'reject', reason: button.dataset.reason }, `rejected, ${button.dataset.reason}`);
+  const now = performance.now();
+  const isUnseen = now < countsFrom;
+  const tool = TOOLS[key] ?? (card && LOOKS[key]);
+  const decide = card && decision(card, key);
+  // Someone who types text wants to decide nothing.
+  if (isUnseen || !(tool || decide)) countsFrom = Math.max(countsFrom, now + UNSEEN_MS);
+  if (tool) tool(card);
+  else if (!decide) return false;
+  else if (isUnseen) say(UNSEEN);
+  else if (!isAccepting(card)) {
+    if (byId('said').textContent === UNSEEN) say('');
+    decide(card);
   }
   return true;
 }
@@ -210,7 +275,12 @@ function press(key) {
 document.addEventListener('keydown', (event) => {
   if (hasLeft) return location.reload();
   usedAt = performance.now();
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector('dialog[open]')) return;
+  if (document.querySelector('dialog[open]')) return;
+  if (event.key === 'Escape' && isAccepting(cards[0])) {
+    closeForm(cards[0]);
+    return show();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.key.length > 1) return;
   // Those who speak to their computer, or hear it read, turn single keys off.
   if (event.target.closest('input:not([type=checkbox]), textarea, select') || !byId('single-keys').checked) return;
   if (press(event.key)) event.preventDefault();
@@ -225,28 +295,24 @@ for (const part of [review, byId('tools')]) {
     if (button) press(button.dataset.key);
   });
 }
-byId('without').addEventListener('change', () => (byId('code').disabled = byId('without').checked));
-for (const button of document.querySelectorAll('[data-close]')) {
+review.addEventListener('click', (event) => {
+  if (!event.target.closest('[data-close]')) return;
+  closeForm(cards[0]);
+  show();
+});
+for (const button of document.querySelectorAll('dialog [data-close]')) {
   button.addEventListener('click', () => button.closest('dialog').close(''));
 }
-byId('accepting').addEventListener('close', () => {
-  const dialog = byId('accepting');
-  const isYes = dialog.returnValue === 'yes';
-  dialog.returnValue = '';
-  if (!isYes) return;
-  const [code, entries] = [byId('code').value, byId('entries').value];
-  if (!cards.includes(accepting)) return say(`${accepting.dataset.ref}: not accepted; another reviewer has it.`, true);
-  // What was typed is there again if it is refused.
-  Object.assign(accepting.dataset, { code, entries });
-  accept(accepting, byId('without').checked ? { without: 'yes', entries } : { code, entries });
-});
 byId('reopening').addEventListener('close', async () => {
   const dialog = byId('reopening');
   if (dialog.returnValue !== 'yes') return;
   dialog.returnValue = '';
   const reply = await send('reopen', { name: byId('name').value, why: byId('why').value });
-  say(await reply.text(), !reply.ok);
+  say(await reply.text(), reply.ok ? '' : 'bad');
   byId('why').value = '';
+});
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden' && !hasLeft) answers.filter((one) => !one.isSent).forEach(write);
 });
 addEventListener('pagehide', () => {
   if (!hasLeft) leave('');

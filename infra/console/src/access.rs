@@ -1,12 +1,14 @@
 //! Who may use the console: the browser that exchanged the link's token for a cookie, while the console is in use.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::domain::timestamp::Timestamp;
 use common::random;
 use subtle::ConstantTimeEq;
+use tempfile::TempDir;
+use tokio::sync::Notify;
 
 /// Without use for this long, the console ends: its page may be open on an unattended machine.
 pub const IDLE_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -28,9 +30,27 @@ impl Secret {
 pub(crate) struct Access {
     cookie_name: String,
     cookie: Secret,
-    /// `None` once it is exchanged.
-    token: Mutex<Option<Secret>>,
+    token: Secret,
+    link: Mutex<Link>,
+    /// Notified when a token that was exchanged is presented again.
+    presented_again: Notify,
     last_use: AtomicI64,
+}
+
+/// The state of the link.
+enum Link {
+    /// With the folder of the page that redirects to it, if a browser was opened.
+    Unused(Option<TempDir>),
+    Used,
+}
+
+/// The result of presenting a token.
+pub(crate) enum Trade {
+    /// The `Set-Cookie` for it.
+    Cookie(String),
+    /// It was exchanged before, so somebody else has it, and the console ends.
+    PresentedAgain,
+    Wrong,
 }
 
 impl Access {
@@ -42,21 +62,51 @@ impl Access {
             // Browsers share cookies between ports, so another console on this machine would overwrite it.
             cookie_name: format!("ops_console_{port}"),
             cookie: Secret::new(),
-            token: Mutex::new(Some(token)),
+            token,
+            link: Mutex::new(Link::Unused(None)),
+            presented_again: Notify::new(),
             last_use: AtomicI64::new(now.as_millis()),
         };
         (access, in_link)
     }
 
-    /// The `Set-Cookie` for the token, which is valid once.
-    pub(crate) fn trade(&self, given: &str) -> Option<String> {
-        let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        if !token.as_ref()?.is(given) {
-            return None;
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the page of the link until the link is used.
+    pub(crate) fn keep(&self, page: TempDir) {
+        let mut link = self.link();
+        if let Link::Unused(kept) = &mut *link {
+            *kept = Some(page);
         }
-        *token = None;
-        let Self { cookie_name, cookie: Secret(cookie), .. } = self;
-        Some(format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict"))
+    }
+
+    /// Deletes the page of the link.
+    pub(crate) fn close_link(&self) {
+        *self.link() = Link::Used;
+    }
+
+    /// Exchanges the token, which is valid once.
+    pub(crate) fn trade(&self, given: &str) -> Trade {
+        if !self.token.is(given) {
+            return Trade::Wrong;
+        }
+        match std::mem::replace(&mut *self.link(), Link::Used) {
+            Link::Unused(_) => {
+                let Self { cookie_name, cookie: Secret(cookie), .. } = self;
+                Trade::Cookie(format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict"))
+            }
+            Link::Used => {
+                self.presented_again.notify_one();
+                Trade::PresentedAgain
+            }
+        }
+    }
+
+    /// Waits until a token that was exchanged is presented again.
+    pub(crate) async fn presented_again(&self) {
+        self.presented_again.notified().await;
     }
 
     /// Whether a `Cookie` header has this run's cookie.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
+use axum::http::header::CONNECTION;
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use maud::{Markup, html};
 use ops_core::failure::Failure;
@@ -36,14 +37,7 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Response;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Self::Rejection> {
-        match to_bytes(request.into_body(), MAX_BYTES).await {
-            Ok(bytes) => Ok(Self::parse(&bytes)),
-            Err(_) => Err(refusal(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "Too long",
-                "What was sent is too long. Shorten the text.",
-            )),
-        }
+        Ok(Self::parse(&read(request.into_body()).await?))
     }
 }
 
@@ -76,7 +70,16 @@ pub(crate) fn typed_field(word: &str) -> Markup {
 }
 
 /// A body that is a short text.
-pub(crate) async fn text(body: Body) -> Option<String> {
-    let bytes = to_bytes(body, MAX_BYTES).await.ok()?;
-    String::from_utf8(bytes.into()).ok()
+pub(crate) async fn text(body: Body) -> Result<String, Response> {
+    Ok(String::from_utf8_lossy(&read(body).await?).into_owned())
+}
+
+/// A body, or the refusal of one that is too long. The rest of it is not read, so the connection ends.
+async fn read(body: Body) -> Result<Bytes, Response> {
+    to_bytes(body, MAX_BYTES).await.map_err(|_| {
+        let message = "What was sent is too long. Shorten the text.";
+        let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", message);
+        refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        refused
+    })
 }

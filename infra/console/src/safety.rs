@@ -2,18 +2,18 @@
 //! reach the port too.
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{DOCTYPE, html};
 
+use crate::access::Trade;
 use crate::failure::refusal;
 use crate::layout::head;
 use crate::state::Console;
@@ -73,6 +73,7 @@ const NOT_OPENED: Refused = (
     "Open the console by the link that ops console printed. A link is good once: if it was used, end the console with Ctrl-C \
      and run ops console again.",
 );
+const USED_TWICE: &str = "This link was used before, so somebody else may have it, and the console has ended. Run ops console again.";
 
 fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
     if !is_own_host(console.authority(), request) {
@@ -90,13 +91,16 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
         return Ok(());
     }
     // A page of another port of this machine is the same site to a browser, and its requests have the cookie.
-    if !is_from_own_page_or_user(request)
-        || !header(request, &COOKIE).is_some_and(|cookies| access.admits(cookies))
-    {
+    if !is_from_own_page_or_user(request) || !is_signed_in(console, request) {
         return Err(NOT_OPENED);
     }
     access.used(now);
     Ok(())
+}
+
+/// True if the request has the cookie.
+fn is_signed_in(console: &Console, request: &Request) -> bool {
+    header(request, &COOKIE).is_some_and(|cookies| console.access().admits(cookies))
 }
 
 /// The only value of a header; `None` if there are several.
@@ -141,16 +145,30 @@ async fn open() -> Html<String> {
     Html(page.into_string())
 }
 
-async fn trade(State(console): State<Console>, uri: Uri, body: Body) -> Response {
+/// Exchanges the token. A browser that has the cookie may open the link again.
+async fn trade(State(console): State<Console>, request: Request) -> Response {
+    let is_open = is_signed_in(&console, &request);
+    let has_query = request.uri().query().is_some();
     // The token is in the body, so that no log of addresses has it.
-    let cookie = match form::text(body).await {
-        Some(token) if uri.query().is_none() => console.access().trade(&token),
-        _ => None,
+    let token = match form::text(request.into_body()).await {
+        Ok(token) if !has_query => token,
+        Ok(_) => return not_opened(),
+        Err(too_long) => return too_long,
     };
-    let Some(cookie) = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) else {
-        let (status, _, message) = NOT_OPENED;
-        return (status, message).into_response();
-    };
-    console.access().used(console.now());
-    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+    if is_open {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    match console.access().trade(&token) {
+        Trade::Cookie(cookie) => {
+            console.access().used(console.now());
+            (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+        }
+        Trade::PresentedAgain => (StatusCode::UNAUTHORIZED, USED_TWICE).into_response(),
+        Trade::Wrong => not_opened(),
+    }
+}
+
+fn not_opened() -> Response {
+    let (status, _, message) = NOT_OPENED;
+    (status, message).into_response()
 }

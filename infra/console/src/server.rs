@@ -10,9 +10,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::Access;
-use crate::pages::review::screens;
 use crate::state::Console;
-use crate::{assets, failure, pages, safety};
+use crate::{assets, browser, failure, pages, safety};
 
 /// How long requests in flight may take after the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -26,6 +25,8 @@ pub enum Ended {
     Stopped,
     /// It was not used for [`crate::IDLE_LIMIT`].
     Idle,
+    /// Its link was used a second time, by a browser that is not the one that it admitted.
+    LinkUsedTwice,
 }
 
 /// A console that is bound to its port, and does not serve yet.
@@ -60,12 +61,15 @@ impl Server {
         &self.link
     }
 
-    /// Serves until `stopped` is ready, or nobody has used the console for [`crate::IDLE_LIMIT`]. Then writes the answers of
-    /// reviewers that can still be taken back.
-    ///
-    /// # Errors
-    /// When some of these answers could not be written.
-    pub async fn run(self, stopped: impl Future<Output = ()>) -> Result<Ended, Failure> {
+    /// Opens the link in the user's browser, if there is one.
+    pub(crate) fn open_browser(&self) {
+        if let Ok(page) = browser::open(self.console.env(), &self.link) {
+            self.console.access().keep(page);
+        }
+    }
+
+    /// Serves until `stopped` is ready, the console was not used for [`crate::IDLE_LIMIT`], or its link was used twice.
+    pub async fn run(self, stopped: impl Future<Output = ()>) -> Ended {
         let Self { listener, console, .. } = self;
         let (stop, mut stopping) = watch::channel(false);
         let graceful = async move {
@@ -81,13 +85,13 @@ impl Server {
         let ended = tokio::select! {
             () = stopped => Ended::Stopped,
             () = idle(&console) => Ended::Idle,
-            () = screens::write_when_due(&console) => Ended::Stopped,
+            () = console.access().presented_again() => Ended::LinkUsedTwice,
         };
+        console.access().close_link();
         // Without receivers it has already stopped.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
-        screens::write_all(&console).await?;
-        Ok(ended)
+        ended
     }
 }
 

@@ -1,18 +1,32 @@
 //! Writes a reviewer's answer: settles what waits, or records a second look.
 
+use common::domain::ids::SubmissionId;
+use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use super::Reviewer;
-use super::held::ReviewDecision;
 use crate::failure::Failure;
-use crate::settle::{ManualSettlement, Verdict, action, moved, settle_seen};
+use crate::settle::{ManualSettlement, Proof, Verdict, action, moved, settle_seen};
 use crate::tables::Tables;
 
 /// The reason that is recorded: the screen has single keys for decisions, and no words.
 const WHY: &str = "reviewed in the console";
+
+/// A reviewer's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewDecision {
+    /// The submission.
+    pub submission_id: SubmissionId,
+    /// The revision that the reviewer saw. An answer to another one is not written.
+    pub revision: u32,
+    /// True if the reviewer was told that the answer is only compared with a decision.
+    pub is_second_look: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+}
 
 /// What an answer led to.
 #[derive(Clone, Debug)]
@@ -28,6 +42,8 @@ pub enum ReviewResult {
     },
     /// The answer was compared with the decision that the submission had.
     SecondLook(Submission),
+    /// Nothing was written: this other submission was accepted with the same receipt.
+    ReceiptTaken(Submission),
 }
 
 /// Writes an answer, with its row in the audit log.
@@ -48,10 +64,18 @@ pub async fn write(
     if !is_second_look {
         let why = Some(WHY.to_owned());
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
-        return Ok(match settle_seen(tables, before, verdict.clone(), decision).await? {
-            ManualSettlement::Done(after) => ReviewResult::Settled(after),
-            ManualSettlement::Proposed { after, at_stake, .. } => ReviewResult::Proposed { after, at_stake },
-        });
+        let code = purchase(&before, verdict);
+        return match settle_seen(tables, before, verdict.clone(), decision).await {
+            Ok(ManualSettlement::Done(after)) => Ok(ReviewResult::Settled(after)),
+            Ok(ManualSettlement::Proposed { after, at_stake, .. }) => {
+                Ok(ReviewResult::Proposed { after, at_stake })
+            }
+            Err(failure) if failure.code == "purchase_taken" => {
+                let other = accepted_with(tables, scope, code).await?;
+                other.map(ReviewResult::ReceiptTaken).ok_or(failure)
+            }
+            Err(failure) => Err(failure),
+        };
     }
     let rejects = match verdict {
         Verdict::Reject(key) => Some(*key),
@@ -65,5 +89,28 @@ pub async fn write(
         Ok(ReviewResult::SecondLook(after))
     } else {
         Err(moved())
+    }
+}
+
+/// The code of the purchase that an answer claims.
+fn purchase(before: &Submission, verdict: &Verdict) -> Option<VerificationCode> {
+    match verdict {
+        Verdict::Accept { proof: Proof::Read(code), .. } => Some(code.clone()),
+        Verdict::Accept { proof: Proof::Record | Proof::Waived, .. } | Verdict::Reject(_) => {
+            before.purchase.clone()
+        }
+    }
+}
+
+/// The submission that was accepted with a receipt's code.
+async fn accepted_with(
+    tables: &Tables,
+    scope: &Scope,
+    code: Option<VerificationCode>,
+) -> Result<Option<Submission>, Failure> {
+    let Some(code) = code else { return Ok(None) };
+    match tables.store.receipts().purchase(scope, &code).await? {
+        Some(id) => Ok(tables.store.submissions().get(scope, id).await?),
+        None => Ok(None),
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is what a reviewer sees of it:
 //!   [`photo`] copies its photo, [`related`] finds what may be the same;
-//! - [`held`] keeps answers that can still be taken back; [`answer`] writes them; [`reopen`] undoes a decision;
+//! - [`answer`] writes an answer, which the screen held for as long as it could be taken back; [`reopen`] undoes a decision;
 //! - [`progress`] counts the reviewers' decisions.
 
 pub mod answer;
-pub mod held;
 pub mod item;
 pub mod photo;
 pub mod progress;

@@ -23,8 +23,7 @@ use common::store::submissions::key;
 use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
-use ops_core::review::answer::{ReviewResult, write as write_answer};
-use ops_core::review::held::ReviewDecision;
+use ops_core::review::answer::{ReviewDecision, ReviewResult, write as write_answer};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::review::queue::{ClaimedSubmission, ReviewQueue};
@@ -182,7 +181,7 @@ async fn what_a_reviewer_leaves_or_skips_another_gets_at_once_the_longest_waitin
     assert_eq!(asha.queue.waiting(), (3, Some(NOW)));
     asha.queue.skip(&asha.claims, waiting[1], now).await.expect("it answers");
     assert_eq!(juma.next_id(now).await, Some(waiting[1]));
-    // The first has an answer that is not written yet.
+    // The first has an answer that is still to come.
     asha.queue.leave(&asha.claims, &waiting[..1]).await.expect("it answers");
     let soon = now.after(Duration::from_secs(119));
     assert_eq!(Screen::new(&stack, "neema").await.next_id(soon).await, Some(waiting[2]));

@@ -20,19 +20,19 @@ use super::REASONS;
 use crate::layout::{environment, path_of};
 use crate::pages::submission::path_of_submission;
 
+/// The form of a receipt's code, as people type it; the server decides.
+const CODE_PATTERN: &str = r"[\s\p{Pd}]*([A-Za-z0-9][\s\p{Pd}]*){6,40}";
+
 /// Products or shops that are named; a campaign may have hundreds.
 const MAX_NAMED: usize = 12;
 
 pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     let ReviewItem { submission, campaign, is_second_look, .. } = item;
     let id = submission.submission_id;
-    let is_direct = *is_second_look || item.record().is_some() || submission.receipt_id.is_none();
-    let code = item.code();
-    let entries = usual_entries(campaign, submission);
+    let is_direct = !needs_code(item) && usual_entries(campaign, submission).is_some();
     html! {
-        article.card hidden data-id=(id) data-ref=(submission.reference()) data-direct=[(is_direct && entries.is_some()).then_some("yes")]
-            data-entries=[entries]
-            data-code=[code.as_ref().map(|code| code.as_str())] aria-labelledby={ "title-" (id) } {
+        article.card hidden data-id=(id) data-ref=(submission.reference()) data-revision=(submission.revision) data-second-look=(is_second_look)
+            data-direct=[is_direct.then_some("yes")] aria-labelledby={ "title-" (id) } {
             figure.photo tabindex="0" aria-label="Photo of the receipt" { (photo(item, screen)) }
             div.facts-of-card {
                 h2 id={ "title-" (id) } tabindex="-1" {
@@ -49,6 +49,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 @if !*is_second_look { (at_stake(submission, campaign, item.prize.as_deref())) }
                 (partner(submission))
                 (answers(may_be_redeemed(submission)))
+                (accept_form(item))
                 (compared(item))
                 (checked(item))
                 (related_submissions(&item.related, *is_second_look, campaign))
@@ -118,6 +119,39 @@ fn answers(is_maybe_redeemed: bool) -> Markup {
                 button.danger type="button" data-key=(key) data-reason=(reason) { (words(reason.as_str())) " " kbd { (key) } }
             }
             button.quiet type="button" data-key="s" { "Skip " kbd { "s" } }
+        }
+    }
+}
+
+/// Accepting asks for the code of a receipt without a record, because the code makes the receipt count once.
+fn needs_code(item: &ReviewItem) -> bool {
+    !item.is_second_look && item.record().is_none() && item.submission.receipt_id.is_some()
+}
+
+/// The form for accepting, which takes the place of the buttons.
+fn accept_form(item: &ReviewItem) -> Markup {
+    let ReviewItem { submission, campaign, .. } = item;
+    let needs_code = needs_code(item);
+    let code = item.code();
+    html! {
+        form.accepting hidden novalidate aria-label="Accept" {
+            @if submission.receipt_id.is_some() {
+                label { "Verification code of the receipt"
+                    input name="code" value=[code.as_ref().map(|code| code.as_str())] required[needs_code] pattern=(CODE_PATTERN)
+                        autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="60";
+                }
+                @if needs_code {
+                    label.inline { input name="without" type="checkbox" value="yes"; " The code cannot be read: accept without it" }
+                }
+            }
+            label { "Entries"
+                input name="entries" value=[usual_entries(campaign, submission)] inputmode="numeric" pattern="[0-9]{1,6}" required autocomplete="off";
+            }
+            p.missing role="alert" {}
+            p.row {
+                button { "Accept " kbd { "Enter" } }
+                button.quiet type="button" data-close { "Back " kbd { "Esc" } }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ mod card;
 pub(crate) mod screens;
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::RawPathParams;
@@ -20,22 +21,28 @@ use ops_core::corrections::Corrected;
 use ops_core::failure::Failure;
 use ops_core::format::seconds;
 use ops_core::review::Reviewer;
-use ops_core::review::held::UNDO_WINDOW;
+use ops_core::review::answer::{ReviewDecision, ReviewResult, write};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::PhotoCopier;
 use ops_core::review::progress::progress;
 use ops_core::review::reopen::reopen;
 use ops_core::settle::{Proof, Verdict};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::screens::Screen;
 use super::{InScope, page};
 use crate::assets;
-use crate::failure::{self, PageResult, sentence};
+use crate::failure::{PageResult, page_message};
 use crate::form::Form;
 use crate::layout::{Page, Section};
 use crate::plot::number;
 use crate::state::Console;
+
+/// How long the page holds an answer, so that it can be taken back. The claim of a submission lasts longer.
+const UNDO_WINDOW: Duration = Duration::from_secs(8);
+
+/// The code of a failure because the submission is not the revision that was shown.
+const MOVED: &str = "submission_moved";
 
 /// The reasons to reject, by the digit of their key.
 const REASONS: [(char, MessageKey); 9] = [
@@ -55,13 +62,13 @@ const KEYS: [(&str, &str); 11] = [
     ("e", "accept with another code or number of entries"),
     ("1 to 9", "reject, for the reason with that number"),
     ("s", "skip: leave it to others"),
-    ("u", "undo the last answer, within 8 seconds"),
+    ("u", "undo the last answer, within 8 seconds; answers of the same second together"),
     ("o", "reopen another operator's decision"),
     ("z", "zoom the photo; arrows move it"),
     ("r", "rotate the photo"),
     ("c", "more contrast"),
     ("?", "show these keys"),
-    ("Esc", "close a window"),
+    ("Esc", "close a form or a window"),
 ];
 
 pub(crate) fn routes() -> Router<Console> {
@@ -70,10 +77,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&path(""), get(page(review)))
         .route(&path("/next"), post(page(next)))
         .route(&path("/answer"), post(page(answer)))
-        .route(&path("/undo"), post(page(undo)))
         .route(&path("/skip"), post(page(skip)))
         .route(&path("/beat"), post(page(beat)))
-        .route(&path("/notices"), post(page(notices)))
         .route(&path("/leave"), post(page(leave)))
         .route(&path("/reopen"), post(page(reopen_one)))
         .route(&path("/photo/{screen}/{id}"), get(page(photo)))
@@ -84,7 +89,7 @@ struct Refusal(StatusCode, String);
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self(StatusCode::UNPROCESSABLE_ENTITY, failure::page_message(&failure))
+        Self(StatusCode::UNPROCESSABLE_ENTITY, page_message(&failure))
     }
 }
 
@@ -118,7 +123,10 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
         (tools())
         div #review data-screen=(screen) data-hold=(UNDO_WINDOW.as_millis()) {}
         p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
-        p.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(UNDO_WINDOW)) "; " kbd { "u" } " takes it back." }
+        p.soft {
+            "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(UNDO_WINDOW)) ", or when you leave this page; until then "
+            kbd { "u" } " takes it back."
+        }
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
         (windows())
     };
@@ -148,17 +156,6 @@ fn tools() -> Markup {
 /// The dialogs.
 fn windows() -> Markup {
     html! {
-        dialog #accepting aria-labelledby="accepting-title" {
-            form method="dialog" {
-                h2 #accepting-title { "Accept" }
-                label for="code" { "Verification code of the receipt" }
-                input #code name="code" autocomplete="off" spellcheck="false" maxlength="60";
-                label.inline { input #without type="checkbox" name="without"; " The code cannot be read: accept without it" }
-                label for="entries" { "Entries" }
-                input #entries name="entries" inputmode="numeric" pattern="[0-9]{1,6}" required;
-                p.row { button value="yes" { "Accept " kbd { "Enter" } } button.danger value="no" formnovalidate type="button" data-close { "Back " kbd { "Esc" } } }
-            }
-        }
         dialog #reopening aria-labelledby="reopening-title" {
             form method="dialog" {
                 h2 #reopening-title { "Reopen a decision" }
@@ -199,22 +196,71 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
             return Err(failure.into());
         }
     };
-    screen.keep(&mut item);
+    screen.keep_photo(&mut item);
     Ok(Html(card::card(&item, &screen.holder, now).into_string()).into_response())
 }
 
-async fn answer(console: Console, form: Form) -> Reply {
+/// Writes an answer. No content means that it is settled. If it was not written, the page shows the submission again, unless
+/// the status is 409: then another reviewer has it, or it is not what was shown.
+async fn answer(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let (id, verdict) = (field(&form, "id")?, verdict(&form)?);
-    let claims = console.tables()?.review_claims(console.env())?;
-    let claim = claims.claim(&screen.scope, id, &screen.holder, now).await?;
+    let submission_id = field(&form, "id")?;
+    let decision = ReviewDecision {
+        submission_id,
+        revision: field(&form, "revision")?,
+        is_second_look: field(&form, "second_look")?,
+        verdict: verdict(&form)?,
+    };
+    let tables = console.tables()?;
+    let claims = tables.review_claims(console.env())?;
+    let claim = claims.claim(&screen.scope, submission_id, &screen.holder, now).await?;
     if let ReviewClaim::HeldUntil(_) = claim {
-        let message = "another reviewer has claimed it, because this page was left alone for two minutes";
-        return Err(Refusal(StatusCode::CONFLICT, sentence(message)));
+        screen.forget_photo(submission_id);
+        let message =
+            "not written: another reviewer has it, because this page was left alone for two minutes.";
+        return Err(Refusal(StatusCode::CONFLICT, message.to_owned()));
     }
-    screen.hold(screen.answer_to(id, verdict)?, now);
-    Ok(StatusCode::NO_CONTENT)
+    let reviewer = Reviewer::from_audit(&tables).await?;
+    let written = Box::pin(write(&tables, &screen.scope, &decision, &reviewer, now)).await;
+    let is_settled = matches!(written, Ok(ReviewResult::Settled(_) | ReviewResult::SecondLook(_)));
+    let said = said(written);
+    let comes_back = said.as_ref().is_err_and(|Refusal(status, _)| *status != StatusCode::CONFLICT);
+    if !comes_back {
+        screen.forget_photo(submission_id);
+        let mut queue = screen.queue.lock().await;
+        if is_settled {
+            queue.answered(submission_id, now);
+        } else {
+            // It changed, or waits for a second person. If the claim cannot be released, it ends within two minutes.
+            drop(queue.skip(&claims, submission_id, now).await);
+        }
+    }
+    said
+}
+
+/// The page's sentence about an answer, which follows the submission's reference.
+fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
+    match written {
+        Ok(ReviewResult::Settled(_)) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Ok(ReviewResult::Proposed { at_stake, .. }) => {
+            Ok(format!("accepted by you; {at_stake}, so it waits for a second person.").into_response())
+        }
+        Ok(ReviewResult::SecondLook(after)) => {
+            let agrees = after.second_look.is_some_and(|look| look.agrees);
+            let compared = if agrees { "agrees with" } else { "differs from" };
+            Ok(format!("your second look {compared} the decision.").into_response())
+        }
+        Ok(ReviewResult::ReceiptTaken(other)) => Err(Refusal(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!(
+                "not accepted: {} was accepted with the same receipt. Reject this one as already used, or read the code again.",
+                other.reference()
+            ),
+        )),
+        Err(failure) if failure.code == MOVED => Err(Refusal(StatusCode::CONFLICT, page_message(&failure))),
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 fn verdict(form: &Form) -> Result<Verdict, Failure> {
@@ -252,56 +298,30 @@ fn no_field(name: &str) -> Failure {
     Failure::new("field_invalid", format!("the page sent no {name} that can be used; reload it"))
 }
 
-async fn undo(console: Console, form: Form) -> Reply {
-    let screen = console.screens().find(form.get("screen"), console.now())?;
-    if screen.take_back(field(&form, "id")?) {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    let message = "the answer is written already; a second person can reopen it";
-    Err(Refusal(StatusCode::CONFLICT, sentence(message)))
-}
-
 async fn skip(console: Console, form: Form) -> Reply {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
     let (id, claims) = (field(&form, "id")?, console.tables()?.review_claims(console.env())?);
-    screen.forget(id);
+    screen.forget_photo(id);
     screen.queue.lock().await.skip(&claims, id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Renews the claims, and returns what happened since.
+/// Renews the claims, and returns those that were lost.
 async fn beat(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let tables = console.tables()?;
-    let claims = tables.review_claims(console.env())?;
+    let claims = console.tables()?.review_claims(console.env())?;
     let mut queue = screen.queue.lock().await;
     let lost = queue.renew(&claims, now).await?;
     let waiting = queue.waiting();
     drop(queue);
     let progress = progress_line(&console, &screen, waiting).await?;
     for id in &lost {
-        screen.forget(*id);
+        screen.forget_photo(*id);
     }
-    Ok(with_notices(&console, &screen, json!({ "lost": lost, "progress": progress })))
-}
-
-/// Returns what happened since, without reading a table.
-async fn notices(console: Console, form: Form) -> Reply<Response> {
-    let screen = console.screens().find(form.get("screen"), console.now())?;
-    Ok(with_notices(&console, &screen, json!({})))
-}
-
-/// A reply with the answers that are not written yet, and the results of the others.
-fn with_notices(console: &Console, screen: &Screen, mut reply: Value) -> Response {
-    // In this order, an answer that is written in between is in both lists, and never in neither.
-    let held = screen.answered();
-    let notices = console.screens().notices(screen);
-    if let Some(reply) = reply.as_object_mut() {
-        reply.extend([("held".to_owned(), json!(held)), ("notices".to_owned(), json!(notices))]);
-    }
-    ([(CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
+    let reply = json!({ "lost": lost, "progress": progress });
+    Ok(([(CONTENT_TYPE, "application/json")], reply.to_string()).into_response())
 }
 
 async fn progress_line(
@@ -326,12 +346,13 @@ async fn progress_line(
     Ok(line)
 }
 
-/// Releases what has no answer; answers are still written.
+/// Releases what has no answer. The answers that the page sends when it closes may arrive later.
 async fn leave(console: Console, form: Form) -> Reply {
     let screen = console.screens().find(form.get("screen"), console.now())?;
     let claims = console.tables()?.review_claims(console.env())?;
-    let answered = screen.answered();
-    screen.leave();
+    let answered: Vec<SubmissionId> =
+        form.get("answered").split(',').filter_map(|id| id.parse().ok()).collect();
+    screen.forget_photos();
     screen.queue.lock().await.leave(&claims, &answered).await?;
     Ok(StatusCode::NO_CONTENT)
 }

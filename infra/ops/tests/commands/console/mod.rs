@@ -2,6 +2,7 @@
 
 mod demo;
 mod draws;
+mod link;
 mod overview;
 mod pages;
 mod review;
@@ -11,7 +12,6 @@ use common::clock::Clock;
 use common::config::Env;
 use console::{Ended, Server};
 use ops_core::ConsoleSettings;
-use ops_core::failure::Failure;
 use service_tests::http::{Reply, RequestBuilder, request_to_storage};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -26,7 +26,7 @@ pub(crate) struct Served {
     pub(crate) token: String,
     pub(crate) clock: Clock,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<Result<Ended, Failure>>,
+    running: JoinHandle<Ended>,
 }
 
 impl Served {
@@ -69,7 +69,7 @@ impl Served {
         SignedIn { console: self, cookie: set.split(';').next().expect("a cookie").to_owned() }
     }
 
-    pub(crate) async fn stop(self) -> Result<Ended, Failure> {
+    pub(crate) async fn stop(self) -> Ended {
         let Self { stop, running, .. } = self;
         stop.send(()).expect("it runs");
         running.await.expect("it ends")
@@ -77,7 +77,7 @@ impl Served {
 
     /// Waits until it ends.
     pub(crate) async fn ended(self) -> Ended {
-        self.running.await.expect("it ends").expect("nothing is left to write")
+        self.running.await.expect("it ends")
     }
 }
 

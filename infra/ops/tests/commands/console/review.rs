@@ -6,6 +6,7 @@ use common::domain::retry::PartnerProgress;
 use common::domain::settling::{PendingSettlement, Progress};
 use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
 use common::random;
+use common::store::review_claims::CLAIM_LIFETIME;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};
@@ -39,113 +40,93 @@ async fn send(operator: &SignedIn<'_>, screen: &str, path: &str, fields: &str) -
     (reply.status.as_u16(), reply.text)
 }
 
-/// Waits until a submission is settled, and returns it.
-async fn settled(stack: &Stack, submission: &Submission) -> Value {
-    loop {
-        let (json, _) = shown(stack, submission, &[]).await;
-        if json["state"] != "pending" {
-            return json;
-        }
-    }
+/// The form of an answer about a submission as it was made.
+fn answer_to(submission: &Submission, verdict: &str) -> String {
+    let Submission { submission_id, revision, .. } = submission;
+    format!("id={submission_id}&revision={revision}&second_look=false&{verdict}")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_can_be_taken_back_for_eight_seconds_and_is_then_written() {
+async fn answer_is_written_when_it_arrives() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
-    let id = format!("id={}", waiting.submission_id);
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     let screen = screen(&operator).await;
     let (status, card) = send(&operator, &screen, "next", "").await;
     assert!(status == 200 && card.contains(&waiting.reference().to_string()), "{status} {card}");
-    assert!(
-        card.contains(&format!("data-code=\"{}\"", code().as_str())),
-        "the typed code is filled in: {card}"
-    );
+    let filled_in = format!("name=\"code\" value=\"{}\" required", code().as_str());
+    assert!(card.contains(&filled_in), "the typed code is filled in: {card}");
     assert_eq!(send(&operator, &screen, "next", "").await.0, 204);
-    let reject = format!("{id}&verdict=reject&reason=receipt_wrong_store");
-    assert_eq!(send(&operator, &screen, "answer", &reject).await, (204, String::new()));
-    assert_eq!(send(&operator, &screen, "undo", &id).await, (204, String::new()));
-    let accept = format!("{id}&verdict=accept&code=AB12CD3456&entries=1");
+    let accept = answer_to(&waiting, "verdict=accept&code=AB12CD3456&entries=1");
     assert_eq!(send(&operator, &screen, "answer", &accept).await, (204, String::new()));
-    assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending", "it is held");
-    stack.clock.advance(Duration::from_secs(8));
-    let json = settled(&stack, &waiting).await;
+    let (json, _) = shown(&stack, &waiting, &[]).await;
     assert_eq!((&json["state"], &json["entries"]), (&json!("accepted"), &json!(1)));
-    let (status, text) = send(&operator, &screen, "undo", &id).await;
-    assert_eq!(status, 409, "{text}");
+    let (status, text) = send(&operator, &screen, "answer", &accept).await;
+    assert!(status == 409 && text.contains("nothing was written"), "once: {status} {text}");
     let own = format!("name={}&why=mistake", waiting.reference());
     let (status, text) = send(&operator, &screen, "reopen", &own).await;
     assert_eq!((status, text.contains("ask a second person")), (422, true), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_are_written_when_the_console_ends() {
+async fn answer_of_a_closing_page_is_written() {
     let stack = Stack::with_chai().await;
-    let waiting = with_receipt(&stack, typed(), as_it_is).await;
-    let console = Served::start(&stack).await;
-    let (operator, screen) = screen_with_first(&console).await;
-    let reject = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
-    assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
-    console.stop().await.expect("it is written");
-    assert_eq!(shown(&stack, &waiting, &[]).await.0["message_key"], "receipt_unreadable");
+    let answered = with_receipt(&stack, typed(), as_it_is).await;
+    with_receipt(&stack, typed(), as_it_is).await;
+    let (one, other) = (Served::start(&stack).await, Served::start(&stack).await);
+    let (asha, of_asha) = screen_with_first(&one).await;
+    send(&asha, &of_asha, "next", "").await;
+    // What a page sends while it closes arrives in any order.
+    let leave = format!("answered={}", answered.submission_id);
+    assert_eq!(send(&asha, &of_asha, "leave", &leave).await.0, 204);
+    let (juma, of_juma) = screen_with_first(&other).await;
+    assert_eq!(send(&juma, &of_juma, "next", "").await.0, 204, "only the other one is free");
+    let reject = answer_to(&answered, "verdict=reject&reason=receipt_unreadable");
+    assert_eq!(send(&asha, &of_asha, "answer", &reject).await.0, 204);
+    assert_eq!(shown(&stack, &answered, &[]).await.0["message_key"], "receipt_unreadable");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_waits_for_an_answer_that_is_being_written() {
+async fn held_answer_that_is_late_decides_nothing() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
-    let console = Served::start(&stack).await;
-    let (operator, screen) = screen_with_first(&console).await;
-    let id = format!("id={}", waiting.submission_id);
-    let reject = format!("{id}&verdict=reject&reason=receipt_unreadable");
-    assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
-    stack.clock.advance(Duration::from_secs(8));
-    // Once it cannot be taken back, it is being written.
-    while send(&operator, &screen, "undo", &id).await.0 == 204 {
-        assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
-        stack.clock.advance(Duration::from_secs(8));
-    }
-    console.stop().await.expect("it is written");
-    assert_eq!(shown(&stack, &waiting, &[]).await.0["message_key"], "receipt_unreadable");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_could_not_be_written_at_the_end_is_said() {
-    let stack = Stack::with_chai().await;
-    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
-    let console = Served::start(&stack).await;
-    let (operator, screen) = screen_with_first(&console).await;
-    let accept = format!("id={}&verdict=accept", waiting.submission_id);
-    assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
-    let failure = console.stop().await.expect_err("its code is not known");
-    let reference = waiting.reference().to_string();
-    assert!(
-        failure.message.contains(&reference) && failure.message.contains("1 of your answers"),
-        "{failure}"
+    let (one, other) = (Served::start(&stack).await, Served::start(&stack).await);
+    let (asha, of_asha) = screen_with_first(&one).await;
+    let juma = other.sign_in().await;
+    let of_juma = screen(&juma).await;
+    let reject = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
+    stack.clock.advance(CLAIM_LIFETIME - Duration::from_millis(1));
+    assert_eq!(
+        send(&juma, &of_juma, "next", "").await.0,
+        204,
+        "a claim outlives the time that a page holds an answer"
     );
+    stack.clock.advance(Duration::from_secs(30));
+    assert_eq!(send(&juma, &of_juma, "next", "").await.0, 200);
+    let (status, text) = send(&asha, &of_asha, "answer", &reject).await;
+    assert!(status == 409 && text.contains("another reviewer has it"), "{status} {text}");
+    assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending");
+    assert_eq!(send(&juma, &of_juma, "answer", &reject).await.0, 204);
+    assert_eq!(send(&asha, &of_asha, "answer", &reject).await.0, 409);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_was_reloaded_is_told_what_was_not_written() {
+async fn conflict_names_the_submission_with_the_receipt() {
     let stack = Stack::with_chai().await;
-    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let first = with_receipt(&stack, typed(), as_it_is).await;
+    let id = first.submission_id.to_string();
+    let accept = ["submission", "settle", &id, "--accept", "--receipt-code", CODE, "--why", "seen"];
+    stack.fine(&accept).await;
+    let second = with_receipt(&stack, photo(None), as_it_is).await;
     let console = Served::start(&stack).await;
-    let (operator, before) = screen_with_first(&console).await;
-    let accept = format!("id={}&verdict=accept", waiting.submission_id);
-    assert_eq!(send(&operator, &before, "answer", &accept).await.0, 204);
-    assert_eq!(send(&operator, &before, "leave", "").await.0, 204);
-    let after = screen(&operator).await;
-    stack.clock.advance(Duration::from_secs(8));
-    let text = loop {
-        let (_, body) = send(&operator, &after, "notices", "").await;
-        let told: Value = serde_json::from_str(&body).expect("JSON");
-        if let Some(notice) = told["notices"].get(0) {
-            break notice["text"].as_str().expect("text").to_owned();
-        }
-    };
-    assert!(text.starts_with(&waiting.reference().to_string()), "{text}");
+    let (operator, screen) = screen_with_first(&console).await;
+    let same = answer_to(&second, &format!("verdict=accept&code={CODE}&entries=1"));
+    let (status, text) = send(&operator, &screen, "answer", &same).await;
+    assert_eq!(status, 422, "it comes back");
+    assert!(text.contains(&first.reference().to_string()) && text.contains("already used"), "{text}");
+    let reject = answer_to(&second, "verdict=reject&reason=receipt_already_used");
+    assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,9 +143,9 @@ async fn an_answer_keeps_the_rules_of_the_command_line() {
         "verdict=reject&reason=receipt_received",
         "verdict=maybe",
         "",
+        "verdict=accept&revision=",
     ] {
-        let (status, text) =
-            send(&operator, &screen, "answer", &format!("id={}&{wrong}", waiting.submission_id)).await;
+        let (status, text) = send(&operator, &screen, "answer", &answer_to(&waiting, wrong)).await;
         assert_eq!(status, 422, "{wrong}: {text}");
     }
 }
@@ -183,18 +164,11 @@ async fn a_prize_is_shown_to_a_second_person_with_who_was_the_first() {
     assert_eq!(status, 200, "{card}");
     assert!(card.contains("instant prize “A kettle”") && card.contains("juma accepted it at"), "{card}");
     assert!(!card.contains(CODE), "the second person reads the code, too: {card}");
-    let other = format!("id={id}&verdict=accept&code={CODE}&entries=5");
-    assert_eq!(send(&operator, &first, "answer", &other).await.0, 204);
-    stack.clock.advance(Duration::from_secs(8));
-    let notice = loop {
-        let (_, body) = send(&operator, &first, "notices", "").await;
-        let told: Value = serde_json::from_str(&body).expect("JSON");
-        if let Some(notice) = told["notices"].get(0) {
-            break notice.clone();
-        }
-    };
-    assert_eq!((&notice["is_failure"], &notice["is_gone"]), (&json!(false), &json!(true)));
-    assert!(notice["text"].as_str().expect("text").contains("waits for a second person"), "{notice}");
+    let (_, rest) = card.split_once("data-revision=\"").expect("a revision");
+    let revision = rest.split('"').next().expect("a number");
+    let other = format!("id={id}&revision={revision}&second_look=false&verdict=accept&code={CODE}&entries=5");
+    let (status, text) = send(&operator, &first, "answer", &other).await;
+    assert_eq!((status, text.contains("waits for a second person")), (200, true), "{text}");
     assert_eq!(send(&operator, &first, "next", "").await.0, 204);
     let second = by(&stack, "juma", [&accept[..], &["--entries", "5"]].concat()).await;
     assert_eq!(second.code, ops_core::EXIT_OK, "{}", second.err);
@@ -227,27 +201,20 @@ async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_cannot_be_written_comes_back_with_the_reason() {
+async fn answer_that_cannot_be_written_says_why() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, photo(None), as_it_is).await;
     let console = Served::start(&stack).await;
     let (operator, screen) = screen_with_first(&console).await;
-    let accept = format!("id={}&verdict=accept", waiting.submission_id);
-    assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
-    stack.clock.advance(Duration::from_secs(8));
-    let notice = loop {
-        let (status, body) = send(&operator, &screen, "beat", "").await;
-        assert_eq!(status, 200, "{body}");
-        let beat: Value = serde_json::from_str(&body).expect("JSON");
-        assert!(beat["progress"].as_str().expect("text").starts_with("1 waiting, the oldest for"), "{beat}");
-        if let Some(notice) = beat["notices"].get(0) {
-            break notice.clone();
-        }
-    };
-    assert_eq!((&notice["id"], &notice["is_failure"]), (&json!(waiting.submission_id), &json!(true)));
-    let text = notice["text"].as_str().expect("text");
+    let (status, text) = send(&operator, &screen, "answer", &answer_to(&waiting, "verdict=accept")).await;
+    assert_eq!(status, 422);
     assert!(text.contains("Type the receipt's code, or tick") && !text.contains("--"), "{text}");
     assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending");
+    let (status, body) = send(&operator, &screen, "beat", "").await;
+    assert_eq!(status, 200, "{body}");
+    let beat: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(beat["lost"], json!([]), "the page still has it");
+    assert!(beat["progress"].as_str().expect("text").starts_with("1 waiting, the oldest for"), "{beat}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -259,7 +226,7 @@ async fn two_consoles_show_a_submission_to_one_of_them() {
     let (of_asha, of_juma) = (screen(&asha).await, screen(&juma).await);
     assert_eq!(send(&asha, &of_asha, "next", "").await.0, 200);
     assert_eq!(send(&juma, &of_juma, "next", "").await.0, 204);
-    let answer = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
+    let answer = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
     assert_eq!(send(&juma, &of_juma, "answer", &answer).await.0, 409, "it is another's");
     assert_eq!(send(&asha, &of_asha, "leave", "").await.0, 204);
     stack.clock.advance(Duration::from_secs(30));
