@@ -329,7 +329,7 @@ fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
         prize: "Kettle".to_owned(),
         place,
         row: place,
-        reference: Some(winner.reference().clone()),
+        reference: Some(winner.reference()),
         submission_id: Some(winner.submission_id),
         region: None,
         masked_phone: None,

@@ -106,7 +106,7 @@ pub(super) async fn read(
 impl PeriodEntries {
     fn add(&mut self, submission: &Submission, from: Timestamp, to: Timestamp) -> Result<(), Failure> {
         let Some(accepted_at) = submission.accepted_at() else {
-            self.unsettled.push(submission.reference().clone());
+            self.unsettled.push(submission.reference());
             return Ok(());
         };
         let count = NonZeroU64::new(submission.status.entries().into());

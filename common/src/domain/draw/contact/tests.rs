@@ -187,7 +187,7 @@ proptest! {
 #[test]
 fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
     let erased = drawn().erased();
-    assert_eq!((erased.place, erased.reference.clone(), erased.revision), (1, drawn().reference, 1));
+    assert_eq!((erased.place, erased.reference, erased.revision), (1, drawn().reference, 1));
     assert_eq!((erased.region, erased.masked_phone, erased.submission_id), (None, None, None));
     assert_eq!(erased.steps, drawn().steps);
 }
