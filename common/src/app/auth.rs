@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use tokio::time::timeout;
 
 use crate::cache::{self, Cache};
 use crate::config::{ConfigError, Env, Stage};
@@ -32,6 +33,9 @@ pub fn key_prefix(environment: Environment) -> &'static str {
         Environment::Live => "svc_live_",
     }
 }
+
+/// Longer than a write that is not throttled.
+const LEASE_AHEAD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Checks API keys. Keys and their campaigns are cached for a few seconds.
 #[derive(Debug)]
@@ -176,11 +180,9 @@ impl Authenticator {
         let mut quota = quota.lock().await;
         quota.begin(key.per_minute, now);
         if let Some(wanted) = quota.wanted(now) {
-            let leasing = self.limits.lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
-            let Lease { granted, left } = leasing.await?;
-            quota.add(granted, left, now);
+            self.lease(&mut quota, key, wanted, now).await?;
         }
-        let admitted = quota.consume();
+        let admitted = quota.consume(now);
         let until = until_next_minute(now);
         let status = RateLimitStatus {
             name: "key",
@@ -195,6 +197,34 @@ impl Authenticator {
             .with_detail(format!("The key has used up its {} requests of this minute.", key.per_minute))
             .with_retry_after(until)
             .with_limits([status]))
+    }
+
+    /// Leases for the next request if this environment is busy and holds none. Run it beside the work on a request. After
+    /// a failure, the next request leases itself.
+    pub async fn lease_ahead(&self, key: &ApiKeyRecord, now: Timestamp) {
+        let leasing = async {
+            let quota = self.quota(&key.key_id);
+            let mut quota = quota.lock().await;
+            match quota.wanted_ahead(now) {
+                Some(wanted) => self.lease(&mut quota, key, wanted, now).await,
+                None => Ok(()),
+            }
+        };
+        // A slow table must not delay a reply that is ready.
+        let _ = timeout(LEASE_AHEAD_TIMEOUT, leasing).await;
+    }
+
+    async fn lease(
+        &self,
+        quota: &mut LeasedQuota,
+        key: &ApiKeyRecord,
+        wanted: u32,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let leasing = self.limits.lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
+        let Lease { granted, left } = leasing.await?;
+        quota.add(granted, left, now);
+        Ok(())
     }
 
     fn quota(&self, key_id: &str) -> Arc<tokio::sync::Mutex<LeasedQuota>> {

@@ -8,6 +8,9 @@
 //! - at most its own share of a small part of the limit and of what is left in the table, so that all leases together
 //!   stay a small part, whether two environments or two hundred hold them, and whichever of them stop;
 //! - at most `PERCENT_FOR_ONE` of the limit, which is what the death of one environment can cost.
+//!
+//! A busy environment leases for its next request while it works on the one that takes the last of its lease, so that
+//! the next one does not wait for a lease.
 
 use std::time::Duration;
 
@@ -35,6 +38,8 @@ pub struct LeasedQuota {
     /// Requests leased by this environment in this minute.
     leased: u32,
     last_lease: Option<(u32, Timestamp)>,
+    /// Arrivals of the last request and of the one before.
+    arrivals: [Option<Timestamp>; 2],
 }
 
 impl LeasedQuota {
@@ -42,8 +47,8 @@ impl LeasedQuota {
     pub fn begin(&mut self, limit: u32, now: Timestamp) {
         let minute = now.as_minutes();
         if self.minute != minute {
-            let last_lease = self.last_lease;
-            *self = Self { minute, limit, left_in_table: limit, last_lease, ..Self::default() };
+            let (last_lease, arrivals) = (self.last_lease, self.arrivals);
+            *self = Self { minute, limit, left_in_table: limit, last_lease, arrivals, ..Self::default() };
         } else {
             if limit < self.limit {
                 // The held requests were leased under the higher limit.
@@ -57,6 +62,14 @@ impl LeasedQuota {
     /// How many requests to lease before the next one; `None` if some are held, or if none are left.
     pub fn wanted(&self, now: Timestamp) -> Option<u32> {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
+    }
+
+    /// Size of the lease to take beside the work on the last request; `None` if some are held, if none are left, or if
+    /// the request before came too long ago to expect another one soon.
+    pub fn wanted_ahead(&self, now: Timestamp) -> Option<u32> {
+        let [last, before] = self.arrivals;
+        let is_busy = last.zip(before).is_some_and(|(last, before)| last.since(before) < LEASE_TIME);
+        self.wanted(now).filter(|_| is_busy)
     }
 
     fn lease_size(&self, now: Timestamp) -> u32 {
@@ -81,7 +94,9 @@ impl LeasedQuota {
     }
 
     /// Admits one request; false if none is held.
-    pub fn consume(&mut self) -> bool {
+    pub fn consume(&mut self, now: Timestamp) -> bool {
+        let [last, _] = self.arrivals;
+        self.arrivals = [Some(now), last];
         let admitted = self.held.checked_sub(1);
         self.held = admitted.unwrap_or(0);
         admitted.is_some()
@@ -104,6 +119,8 @@ mod tests {
         limit: u32,
         leased: u32,
         calls: u32,
+        /// Requests that waited for a lease.
+        waits: u32,
         admitted: u32,
         environments: Vec<LeasedQuota>,
     }
@@ -111,20 +128,32 @@ mod tests {
     impl Minute {
         fn new(limit: u32, environments: usize) -> Self {
             let environments = vec![LeasedQuota::default(); environments];
-            Self { limit, leased: 0, calls: 0, admitted: 0, environments }
+            Self { limit, leased: 0, calls: 0, waits: 0, admitted: 0, environments }
         }
 
         fn request(&mut self, environment: usize, millis: u64) {
             let now = Timestamp::from_millis(60_000 + i64::try_from(millis).expect("a minute"));
             let quota = &mut self.environments[environment];
             quota.begin(self.limit, now);
-            if let Some(wanted) = quota.wanted(now) {
+            self.waits += u32::from(quota.wanted(now).is_some());
+            self.lease(environment, now, LeasedQuota::wanted);
+            self.admitted += u32::from(self.environments[environment].consume(now));
+            self.lease(environment, now, LeasedQuota::wanted_ahead);
+        }
+
+        fn lease(
+            &mut self,
+            environment: usize,
+            now: Timestamp,
+            wanted: impl Fn(&LeasedQuota, Timestamp) -> Option<u32>,
+        ) {
+            let quota = &mut self.environments[environment];
+            if let Some(wanted) = wanted(quota, now) {
                 let granted = wanted.min(self.limit - self.leased);
                 self.leased += granted;
                 self.calls += 1;
                 quota.add(granted, self.limit - self.leased, now);
             }
-            self.admitted += u32::from(quota.consume());
         }
 
         /// The admitted share of the possible requests in percent, and calls per hundred requests.
@@ -260,12 +289,26 @@ mod tests {
     }
 
     #[test]
+    fn busy_environment_waits_for_two_leases_of_twenty() {
+        let mut minute = Minute::new(600, 1);
+        (0..20).for_each(|number| minute.request(0, number * 100));
+        assert_eq!((minute.admitted, minute.waits), (20, 2));
+    }
+
+    #[test]
+    fn idle_environment_does_not_lease_ahead() {
+        let mut minute = Minute::new(600, 1);
+        (0..10).for_each(|number| minute.request(0, number * 5_000));
+        assert_eq!((minute.admitted, minute.leased), (10, 10));
+    }
+
+    #[test]
     fn a_raised_limit_is_used_within_the_minute_and_a_lowered_one_is_kept_to() {
         let now = Timestamp::from_millis(90_000);
         let mut quota = LeasedQuota::default();
         quota.begin(1, now);
         quota.add(quota.wanted(now).expect("none is held"), 0, now);
-        assert!(quota.consume());
+        assert!(quota.consume(now));
         assert_eq!(quota.wanted(now), None, "all is leased");
         quota.begin(3, now);
         assert_eq!((quota.wanted(now), quota.remaining()), (Some(1), 2));
@@ -283,7 +326,7 @@ mod tests {
             quota.begin(limit, now);
             assert_eq!(quota.remaining(), remaining, "{limit}");
         }
-        assert!(!quota.consume());
+        assert!(!quota.consume(now));
     }
 
     #[test]
@@ -292,7 +335,7 @@ mod tests {
         let now = Timestamp::from_millis(120_000);
         quota.begin(6_000, now);
         quota.add(50, 5_000, now);
-        (0..50).for_each(|_| assert!(quota.consume()));
+        (0..50).for_each(|_| assert!(quota.consume(now)));
         let later = Timestamp::from_millis(140_000);
         assert_eq!(quota.wanted(later), Some(10), "50 lasted 20 seconds, so 10 last four");
     }

@@ -207,7 +207,10 @@ impl<O: Endpoint> ApiHandler<O> {
         let http = request;
         let request = ApiRequest { received_at, deadline, scope, campaign, http, prefetched, clock };
         // Boxed, like all large futures: a test's thread has a stack of two megabytes.
-        Box::pin(self.handler.handle(request)).await
+        let handling = Box::pin(self.handler.handle(request));
+        let Some(key) = &caller.key else { return handling.await };
+        let (result, ()) = tokio::join!(handling, authenticator.lease_ahead(key, received_at));
+        result
     }
 }
 
