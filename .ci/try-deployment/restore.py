@@ -106,5 +106,5 @@ def copied_back(ops, stack, tables):
     ops.sh("infra/copy-back", table, json.dumps(key))
     if tables.get_item(TableName=table, Key=key).get("Item") != lost:
         fail("the submission that was copied back is not what it was")
-    ops.run("submission", "show", lost["reference"]["S"].rsplit("#", 1)[-1])
+    ops.run("submission", "show", lost["id"]["S"].rsplit("#", 1)[-1])
     print("ok   a lost submission copied back")

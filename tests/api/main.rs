@@ -21,6 +21,7 @@ mod settling;
 mod start_up;
 mod template;
 mod throttled_table;
+mod unknown_attributes;
 mod unknown_paths;
 mod unreadable_events;
 mod v1;

@@ -296,7 +296,7 @@ impl Fixture {
             let (client, now) = (service.dynamodb(), service.clock.now());
             let table = service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
             let submissions = Submissions::from_env(&service.env, &client).expect("the table");
-            for lost in submissions.list_unsettled(&scope).await.expect("the table") {
+            for lost in submissions.list_unsettled(&scope).await.expect("the table").0 {
                 if !lost.settling.as_ref().is_some_and(|settling| settling.is_under_way(now)) {
                     continue;
                 }

@@ -139,7 +139,7 @@ impl ResolvedCode {
 
 fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consumer>) -> CodeStatus {
     match &record.claim {
-        Some(claim) if consumer.is_some_and(|consumer| consumer.is(&claim.entrant)) => {
+        Some(claim) if consumer.is_some_and(|consumer| consumer.id == claim.entrant) => {
             CodeStatus::OwnedBySamePhone(claim.submission_id)
         }
         Some(_) | None if !is_redeemable => CodeStatus::Invalid,

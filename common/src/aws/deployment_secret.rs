@@ -15,7 +15,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::phone::Phone;
 use crate::domain::submission::Submission;
-use crate::store::StoreError;
+use crate::store::{StoreError, submissions};
 use crate::telemetry;
 
 /// The environment variable with the secret's ARN or name.
@@ -33,11 +33,6 @@ const READING_PHONE: &str = "reading a phone";
 #[derive(Debug, thiserror::Error)]
 #[error("Secrets Manager does not give it")]
 pub(crate) struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
-
-/// A phone that belongs to another submission or deployment.
-#[derive(Debug, thiserror::Error)]
-#[error("it is encrypted for another submission, or under another secret than the deployment's")]
-pub(crate) struct OtherSecret;
 
 /// A version of the secret, with its id in Secrets Manager.
 #[derive(Debug)]
@@ -138,7 +133,10 @@ impl DeploymentSecrets {
         let Some(stored) = &submission.phone else { return Ok(None) };
         let version = self.version_for_phones().await?;
         let phone = version.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
-        phone.map(Some).ok_or_else(|| StoreError::new(READING_PHONE, OtherSecret))
+        phone.map(Some).ok_or_else(|| {
+            let cause = "its phone is encrypted for another submission, or under another secret than the deployment's";
+            submissions::unreadable(submission, StoreError::new(READING_PHONE, cause))
+        })
     }
 
     /// The keys for personal data, if a version of the secret has been fetched.

@@ -17,15 +17,21 @@ use super::scope::Scope;
 const DIGEST_BYTES: usize = 16;
 
 /// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
-/// was erased. Records of the previous release have the number itself here. It prints as `***`.
+/// was erased. It prints as `***`.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrantId(String);
 
 impl EntrantId {
-    /// The id that a record has.
+    /// The holder that a code's record has: also [`NOBODY`](crate::store::codes).
     pub fn from_record(id: impl Into<String>) -> Self {
         Self(id.into())
+    }
+
+    /// The id in a key; `None` if it is not 32 hexadecimal digits.
+    pub fn parse(id: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (id.len() == 2 * DIGEST_BYTES && id.bytes().all(is_digit)).then(|| Self(id.to_owned()))
     }
 
     /// The id as it is in keys of the tables.
@@ -54,18 +60,32 @@ pub struct Consumer {
     pub id: EntrantId,
 }
 
-impl Consumer {
-    /// Whether a record is this consumer's. The previous release wrote the number itself.
-    pub fn is(&self, recorded: &EntrantId) -> bool {
-        *recorded == self.id || recorded.0 == self.phone.expose_e164()
+/// A phone number as a submission keeps it: the nonce and AES-256-GCM's output in base64. It prints as `***`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StoredPhone(String);
+
+/// A phone in a record that is not encrypted.
+#[derive(Debug, thiserror::Error)]
+#[error("its phone is not encrypted")]
+pub struct PhoneNotEncrypted;
+
+impl TryFrom<String> for StoredPhone {
+    type Error = PhoneNotEncrypted;
+
+    /// Takes what has the length and the form of an encrypted phone. Only the secret tells if it is one.
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let bytes = URL_SAFE_NO_PAD.decode(&text).map_err(|_| PhoneNotEncrypted)?;
+        let is_long_enough = bytes.len() > DeploymentSecret::NONCE_BYTES + AES_256_GCM.tag_len();
+        if is_long_enough { Ok(Self(text)) } else { Err(PhoneNotEncrypted) }
     }
 }
 
-/// A phone number as a submission keeps it: the nonce and AES-256-GCM's output in base64, or the number itself in records of
-/// the previous release. It prints as `***`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StoredPhone(String);
+impl From<StoredPhone> for String {
+    fn from(phone: StoredPhone) -> Self {
+        phone.0
+    }
+}
 
 impl fmt::Debug for StoredPhone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,9 +129,6 @@ impl DeploymentSecret {
 
     /// The number that a submission keeps; `None` when it was encrypted under another secret or for another submission.
     pub fn decrypt_phone(&self, scope: &Scope, id: SubmissionId, stored: &StoredPhone) -> Option<Phone> {
-        if stored.0.starts_with('+') {
-            return stored.0.parse().ok();
-        }
         let bytes = URL_SAFE_NO_PAD.decode(&stored.0).ok()?;
         let (nonce, sealed) = bytes.split_at_checked(Self::NONCE_BYTES)?;
         let (mut opened, nonce) = (sealed.to_vec(), Nonce::try_assume_unique_for_key(nonce).ok()?);
@@ -201,12 +218,18 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_release_before_is_still_its_consumers() {
-        let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
-        let (consumer, number) = (ours.consumer(&live, phone()), StoredPhone("+255712345678".to_owned()));
-        assert!(consumer.is(&consumer.id) && consumer.is(&EntrantId::from_record("+255712345678")));
-        assert!(!consumer.is(&EntrantId::tombstone([0; 16])));
-        assert_eq!(ours.decrypt_phone(&live, id(1), &number), Some(phone()));
+    fn clear_phone_is_refused() {
+        for clear in ["+255712345678", "255712345678", "0712345678", "", "AAAA", "not base64!"] {
+            assert!(StoredPhone::try_from(clear.to_owned()).is_err(), "{clear:?}");
+        }
+        let sealed = secret(&"s".repeat(64)).encrypt_phone(&scope(Environment::Live), id(1), &phone(), NONCE);
+        let sealed = String::from(sealed.expect("a phone"));
+        assert!(StoredPhone::try_from(sealed).is_ok());
+        for (id, is_one) in
+            [("ab".repeat(16), true), ("+255712345678".to_owned(), false), ("AB".repeat(16), false)]
+        {
+            assert_eq!(EntrantId::parse(&id).is_some(), is_one, "{id}");
+        }
     }
 
     #[test]

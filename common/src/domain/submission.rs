@@ -70,7 +70,7 @@ pub struct Submission {
     /// The purchase as the consumer describes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,
-    /// The consumer's consent; records of the previous release lack it.
+    /// The consumer's consent, if the campaign asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
     /// The code for the partner; deleted when the submission is settled.
@@ -173,7 +173,7 @@ pub struct OperatorDecision {
     /// The second operator, where one had to agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Confirmation>,
-    /// The ARN of the operator's AWS identity; records of the previous release lack it.
+    /// The ARN of the operator's AWS identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
@@ -185,7 +185,7 @@ pub struct Confirmation {
     pub by: String,
     /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
-    /// The ARN of the operator's AWS identity; records of the previous release lack it.
+    /// The ARN of the operator's AWS identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }

@@ -118,13 +118,13 @@ impl CampaignVersions {
         let mut revision = 1;
         if let Some(StoredCampaign { campaign, revision: latest, .. }) = before {
             revision = latest + 1;
-            // Written by the previous release, or changed by the pause switch since.
+            // Changed by the pause switch since.
             if self.get(slug, *latest).await?.is_none() {
                 let version = CampaignVersion { revision: *latest, change: None, campaign: campaign.clone() };
                 items.push(transaction::put(self.put(slug, version)?));
             }
         }
-        // The previous release writes a campaign without its revision, which then starts over.
+        // After a restore of the campaigns alone, later versions are there.
         while self.get(slug, revision).await?.is_some() {
             revision += 1;
         }

@@ -8,7 +8,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, from_item, to_attri
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::{Item, StoreError, condition_held, number, read_number, transaction};
+use super::{Item, StoreError, condition_held, number, read_number, required, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -42,7 +42,7 @@ pub struct PauseChange {
 pub struct StoredCampaign {
     /// The campaign.
     pub campaign: Campaign,
-    /// Counts its changes. The first release wrote none; that is 0.
+    /// Counts its changes.
     pub revision: u64,
     /// The last change of the pause switch, unless a campaign file made it.
     pub pause: Option<PauseChange>,
@@ -70,7 +70,7 @@ impl Campaigns {
     pub async fn get_stored(&self, slug: &CampaignSlug) -> Result<Option<StoredCampaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
         let Some(item) = self.table.get(slug.as_str(), ACTION).await? else { return Ok(None) };
-        let revision = read_number(&item, "revision").unwrap_or(0);
+        let revision = required(read_number(&item, "revision"), ACTION)?;
         let pause = item.get(PAUSE_CHANGE).cloned().map(from_attribute_value).transpose();
         let pause = pause.map_err(StoreError::during(ACTION))?;
         Ok(Some(StoredCampaign { campaign: read(item, ACTION)?, revision, pause }))
@@ -118,8 +118,7 @@ impl Campaigns {
     /// The part of a transaction that writes a campaign over the one that it was made from.
     ///
     /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
-    /// no operator overwrites a change that they have not seen. The pause switch counts as a change. The first release writes
-    /// campaigns without a revision, which is why its absence is a condition too.
+    /// no operator overwrites a change that they have not seen. The pause switch counts as a change.
     pub(crate) fn put(
         &self,
         before: Option<&StoredCampaign>,
@@ -136,9 +135,6 @@ impl Campaigns {
         let put = self.table.put(item);
         let put = match before {
             None => put.condition_expression("attribute_not_exists(slug)"),
-            Some(StoredCampaign { campaign, revision: 0, .. }) => put
-                .condition_expression("attribute_not_exists(revision) AND paused = :paused")
-                .expression_attribute_values(":paused", AttributeValue::Bool(campaign.paused)),
             Some(StoredCampaign { revision, .. }) => put
                 .condition_expression("revision = :before")
                 .expression_attribute_values(":before", number(revision)),

@@ -29,7 +29,7 @@ pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
 /// The attribute with the version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
-/// Tells whether phones are encrypted under the right secret; absent in books of the previous release.
+/// Tells whether phones are encrypted under the right secret.
 const PEOPLE_CHECK: &str = "people_check";
 
 const READING: &str = "reading a code book";

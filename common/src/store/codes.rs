@@ -9,13 +9,12 @@ use futures_util::future::try_join_all;
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::{self, FIRST, RecordVersion};
+use super::record_version::{self, FIRST};
 use super::table::Table;
 use super::{Item, StoreError, number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::SubmissionId;
-use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
@@ -25,9 +24,6 @@ pub const KEY: &str = "code";
 pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
-
-/// Since version 2, the holder is a digest.
-const VERSION: RecordVersion = RecordVersion::new(2);
 
 /// A code, unless imported, can be claimed while no submission has it.
 ///
@@ -39,10 +35,10 @@ const FREE: &str = "attribute_not_exists(submission_id)";
 const IMPORTED_AND_FREE: &str = "batch_name = :batch AND attribute_not_exists(submission_id)";
 
 /// Takes a code from its submission.
-const REMOVE_CLAIM: &str = "REMOVE entrant_id, phone, submission_id, redeemed, claimed_at";
+const REMOVE_CLAIM: &str = "REMOVE entrant_id, submission_id, redeemed, claimed_at";
 
 /// Stands for the holder of a code whose submission was revoked. No phone has this digest, so the code counts as used for
-/// everyone; older builds read it the same way.
+/// everyone.
 const NOBODY: &str = "revoked";
 
 /// The key of a code's record in its scope.
@@ -178,12 +174,10 @@ impl Codes {
             .table
             .update(key.in_scope(scope))
             .update_expression(format!(
-                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {} = {} \
-                 REMOVE phone",
-                record_version::ATTRIBUTE,
-                record_version::VALUE
+                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {}",
+                record_version::SET
             ))
-            .expression_attribute_values(record_version::VALUE, VERSION.attribute())
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":entrant", text(claim.entrant.as_str()))
             .expression_attribute_values(":id", text(claim.submission_id.to_string()))
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
@@ -250,7 +244,7 @@ impl Codes {
     ) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
-            .update_expression("SET entrant_id = :entrant, redeemed = :redeemed REMOVE phone")
+            .update_expression("SET entrant_id = :entrant, redeemed = :redeemed")
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":entrant", text(entrant))
             .expression_attribute_values(":redeemed", AttributeValue::Bool(redeemed))
@@ -317,7 +311,7 @@ impl Codes {
     ) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
-            .update_expression("SET entrant_id = :entrant REMOVE phone")
+            .update_expression("SET entrant_id = :entrant")
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":entrant", text(entrant.as_str()))
             .expression_attribute_values(":id", text(holder.to_string()))
@@ -334,32 +328,6 @@ impl Codes {
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
             .map_err(StoreError::during("deleting the record of a sentinel"))
-    }
-
-    /// Replaces the phones that the previous release wrote with digests, and returns how many. Reads the whole table.
-    pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
-        const ACTION: &str = "replacing the phones of codes";
-        let scan = self.table.scan().consistent_read(true).filter_expression("attribute_exists(phone)");
-        let mut pages = scan.into_paginator().items().send();
-        let mut replaced = 0;
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            let key = required(read_text(&item, KEY), ACTION)?;
-            let number = required(read_text(&item, "phone"), ACTION)?;
-            let (scope, phone) = (Scope::split_key(key).map(|(scope, _)| scope), number.parse().ok());
-            let (scope, phone) = (required(scope, ACTION)?, required(phone, ACTION)?);
-            let update = self
-                .table
-                .update(key)
-                .update_expression("SET entrant_id = :entrant, record_version = :version REMOVE phone")
-                .condition_expression("phone = :phone")
-                .expression_attribute_values(":entrant", text(secret.consumer(&scope, phone).id.as_str()))
-                .expression_attribute_values(":version", VERSION.attribute())
-                .expression_attribute_values(":phone", text(number));
-            let update = transaction::update(update.build().map_err(StoreError::during(ACTION))?);
-            replaced += u64::from(transaction::write_one(self.table.client(), update, ACTION).await?);
-        }
-        Ok(replaced)
     }
 
     /// Folds all records of a scope, in parts that are read concurrently. Reads the whole table.
@@ -385,9 +353,8 @@ impl Codes {
             while let Some(item) = items.next().await {
                 let item = item.map_err(StoreError::during(ACTION))?;
                 let key = required(read_text(&item, KEY), ACTION)?;
-                if let Some(key) = CodeKey::parse(scope, key) {
-                    add(&mut folded, key, read(&item)?);
-                }
+                let key = required(CodeKey::parse(scope, key), ACTION)?;
+                add(&mut folded, key, read(&item)?);
             }
             Ok(folded)
         };
@@ -423,14 +390,19 @@ pub(crate) fn is_sentinel(code_key: &str) -> bool {
 }
 
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
-    VERSION.check(item, READING)?;
+    parse(item).map_err(|error| {
+        let key = read_text(item, KEY).unwrap_or_default().to_owned();
+        StoreError::of_record("codes", key)(error)
+    })
+}
+
+fn parse(item: &Item) -> Result<CodeRecord, StoreError> {
+    FIRST.check(item, READING)?;
     let claim = match read_text(item, "submission_id") {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            // The previous release writes the number, and does not remove a digest.
-            entrant: required(read_text(item, "phone").or_else(|| read_text(item, "entrant_id")), READING)
-                .map(EntrantId::from_record)?,
+            entrant: required(read_text(item, "entrant_id"), READING).map(EntrantId::from_record)?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
         }),
     };

@@ -30,6 +30,8 @@ pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
+/// What its records are called.
+const TABLE: &str = "entrants";
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
 
@@ -176,9 +178,12 @@ impl Entrants {
             .expression_attribute_values(":scope", text(&prefix));
         let record = |item: Item| {
             let Entrant { total, entries, .. } = read(&item, "")?;
-            let id = required(read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)), READING)?;
+            let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
+            let id = id.and_then(EntrantId::parse).ok_or_else(|| {
+                StoreError::of_record(TABLE, named(&item))(StoreError::new(READING, "its key has no digest"))
+            })?;
             let blocked_since = read_number(&item, "blocked").map(Timestamp::from_millis);
-            Ok(EntrantRecord { id: EntrantId::from_record(id), submissions: total, entries, blocked_since })
+            Ok(EntrantRecord { id, submissions: total, entries, blocked_since })
         };
         self.table.read_page(scan, segment, "reading the table of entrants", record).await
     }
@@ -214,7 +219,7 @@ impl Entrants {
 
 /// Reads an entrant with its counts of a day.
 pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
-    FIRST.check(item, READING)?;
+    FIRST.check(item, READING).map_err(|error| StoreError::of_record(TABLE, named(item))(error))?;
     let count =
         |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
     let times =
@@ -323,6 +328,14 @@ fn update_wrong_code_log(
 /// as the campaign has days.
 fn day_attribute(day: &str) -> String {
     format!("{DAY}{day}")
+}
+
+/// The key of a record, to be printed: without a text that is no digest, which may be a phone.
+fn named(item: &Item) -> String {
+    match read_text(item, KEY).and_then(Scope::split_key) {
+        Some((scope, id)) => scope.key(EntrantId::parse(id).map_or("***", |_| id)),
+        None => "***".to_owned(),
+    }
 }
 
 fn item_key(scope: &Scope, id: &EntrantId) -> String {

@@ -20,6 +20,7 @@ pub mod partner_leases;
 pub mod partner_turns;
 pub mod rate_limits;
 pub mod receipts;
+mod record_change;
 pub mod record_version;
 pub mod retention;
 pub mod review_claims;
@@ -40,8 +41,8 @@ use aws_sdk_dynamodb::types::error::{
 
 use self::code_books::NoCodeBook;
 use self::record_version::LaterVersion;
-use self::submissions::OtherKey;
-use crate::aws::deployment_secret::{NotFetched, OtherSecret};
+use crate::aws::deployment_secret::NotFetched;
+use crate::domain::entrant_id::PhoneNotEncrypted;
 
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
@@ -55,6 +56,20 @@ pub struct StoreError {
     cause: Box<dyn StdError + Send + Sync>,
 }
 
+/// A record that this build cannot read: a newer build may have written it, or it is damaged. Its key holds no phone, code or
+/// Idempotency-Key.
+#[derive(Debug, thiserror::Error)]
+#[error("the record {key} of the table of {table} cannot be read")]
+pub struct UnreadableRecord {
+    /// The kind of its table, such as `submissions`.
+    pub table: &'static str,
+    /// Its key.
+    pub key: String,
+    /// Why it cannot be read.
+    #[source]
+    pub reason: Box<dyn StdError + Send + Sync>,
+}
+
 /// A table throttled the call.
 #[derive(Debug, thiserror::Error)]
 #[error("the table takes no more at the moment")]
@@ -66,12 +81,36 @@ impl StoreError {
         Self { action, cause: cause.into() }
     }
 
-    /// Whether a record exists and cannot be read: another build may have written it.
+    /// True if a record exists and cannot be read: another build may have written it.
     pub fn is_unreadable(&self) -> bool {
-        self.cause.is::<serde_dynamo::Error>()
+        self.unreadable().is_some()
+            || self.cause.is::<serde_dynamo::Error>()
             || self.cause.is::<LaterVersion>()
-            || self.cause.is::<OtherKey>()
-            || self.cause.is::<OtherSecret>()
+    }
+
+    /// The record that cannot be read.
+    pub fn unreadable(&self) -> Option<&UnreadableRecord> {
+        self.cause.downcast_ref()
+    }
+
+    /// The record that cannot be read, or else this error.
+    ///
+    /// # Errors
+    /// When a table did not answer.
+    pub fn into_unreadable(self) -> Result<UnreadableRecord, Self> {
+        let Self { action, cause } = self;
+        cause.downcast().map(|record| *record).map_err(|cause| Self { action, cause })
+    }
+
+    /// For `map_err` of what was found in a record: names the record.
+    pub(crate) fn of_record(table: &'static str, key: String) -> impl FnOnce(Self) -> Self {
+        move |Self { action, cause }| {
+            let reason = match cause.downcast::<serde_dynamo::Error>() {
+                Ok(error) => without_values(&error).into(),
+                Err(cause) => cause,
+            };
+            Self::new(action, UnreadableRecord { table, key, reason })
+        }
     }
 
     /// Whether DynamoDB throttled the call. The same call can succeed soon.
@@ -85,11 +124,12 @@ impl StoreError {
         })
     }
 
-    /// Whether the same call can succeed soon: a table or S3 throttles, Secrets Manager does not return the deployment's
-    /// secret, or a code book is missing.
+    /// True if the same call can succeed later: a table or S3 throttles, Secrets Manager does not return the deployment's
+    /// secret, a code book is missing, or a record waits for the build that can read it.
     pub fn is_temporary(&self) -> bool {
         let is_slow_down = |metadata: &ErrorMetadata| metadata.code() == Some("SlowDown");
         self.is_throttled()
+            || self.is_unreadable()
             || self.cause.is::<NotFetched>()
             || self.cause.is::<NoCodeBook>()
             || self.metadata().is_some_and(is_slow_down)
@@ -129,6 +169,16 @@ where
         Ok(_) => Ok(true),
         Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
         Err(error) => Err(StoreError::new(action, error)),
+    }
+}
+
+/// What is wrong with a record. Most messages repeat a value, which may be a phone or a code.
+fn without_values(error: &serde_dynamo::Error) -> String {
+    let message = error.to_string();
+    if message.starts_with("missing field") || message == PhoneNotEncrypted.to_string() {
+        message
+    } else {
+        "an attribute has a form that this build does not know".to_owned()
     }
 }
 

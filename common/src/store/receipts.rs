@@ -272,9 +272,13 @@ impl Receipts {
 }
 
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
-    FIRST.check(item, READING)?;
-    let stored: Stored = from_item(item.clone()).map_err(StoreError::during(READING))?;
-    Ok(stored.receipt)
+    let stored = FIRST.check(item, READING).and_then(|()| {
+        from_item(item.clone()).map(|stored: Stored| stored.receipt).map_err(StoreError::during(READING))
+    });
+    stored.map_err(|error| {
+        let key = read_text(item, KEY).unwrap_or_default().to_owned();
+        StoreError::of_record("receipts", key)(error)
+    })
 }
 
 /// The record that assigns a photo or a purchase to a submission.

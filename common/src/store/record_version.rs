@@ -1,8 +1,8 @@
 //! The version of a record's format, in every record.
 //!
-//! A build reads records of its own version and of all earlier ones; those without a version are from the first
-//! release. A version increases only for a format that the previous release cannot read. A record of a later version is
-//! unreadable: it is left alone rather than misread. The rule is in `.github/CONTRIBUTING.md`.
+//! A build reads records of its own version and of all earlier ones. A version increases only for a form that the build
+//! before cannot read. A record of a later version is unreadable: it is left alone rather than misread. The rule is in
+//! `.github/CONTRIBUTING.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -30,10 +30,6 @@ pub(crate) struct LaterVersion {
 }
 
 impl RecordVersion {
-    pub(crate) const fn new(version: u32) -> Self {
-        Self(version)
-    }
-
     /// As an attribute.
     pub(crate) fn attribute(self) -> AttributeValue {
         number(self.0)

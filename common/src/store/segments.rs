@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::table::Table;
-use super::{Item, StoreError, read_text, text};
+use super::{Item, StoreError, UnreadableRecord, read_text, text};
 
 /// The records that a page looks at. A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
 const PAGE_RECORDS: i32 = 500;
@@ -27,10 +27,12 @@ enum Position {
 }
 
 /// One page of a segment.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SegmentPage<T> {
     /// The records that were asked for.
     pub records: Vec<T>,
+    /// Records that may have been asked for, and cannot be read.
+    pub unreadable: Vec<UnreadableRecord>,
     /// The number of records that were read to find them, those of other campaigns included.
     pub read: u64,
     /// The segment after this page.
@@ -66,7 +68,9 @@ impl Table {
         let start = match &segment.position {
             Position::After(key) => Some(Item::from([(self.key_attribute().to_owned(), text(key))])),
             Position::Start => None,
-            Position::End => return Ok(SegmentPage { records: Vec::new(), read: 0, segment }),
+            Position::End => {
+                return Ok(SegmentPage { records: Vec::new(), unreadable: Vec::new(), read: 0, segment });
+            }
         };
         let reply = scan
             .consistent_read(true)
@@ -79,8 +83,16 @@ impl Table {
             .map_err(StoreError::during(action))?;
         let last = reply.last_evaluated_key.as_ref().and_then(|key| read_text(key, self.key_attribute()));
         let position = last.map_or(Position::End, |key| Position::After(key.to_owned()));
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
+        for item in reply.items.unwrap_or_default() {
+            match read(item) {
+                Ok(record) => records.push(record),
+                Err(error) => unreadable.push(error.into_unreadable()?),
+            }
+        }
         Ok(SegmentPage {
-            records: reply.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?,
+            records,
+            unreadable,
             read: reply.scanned_count.try_into().unwrap_or(0),
             segment: Segment { position, ..segment },
         })

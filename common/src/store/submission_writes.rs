@@ -386,8 +386,9 @@ impl SubmissionStore {
         let sentinel = before.code_key.as_ref().filter(|code_key| codes::is_sentinel(code_key));
         let mut after = before.erased(entrant.clone());
         after.code_key = after.code_key.filter(|_| sentinel.is_none());
-        let put = || Ok::<_, StoreError>(transaction::put(self.submissions.change_put(before, &after)?));
-        let mut items = vec![put()?];
+        let change =
+            || Ok::<_, StoreError>(transaction::update(self.submissions.change_update(before, &after)?));
+        let mut items = vec![change()?];
         if let Some(sentinel) = sentinel {
             items.push(transaction::delete(self.codes.sentinel_delete(sentinel, before.submission_id)?));
         } else if let Some(code_key) = after.code_key.as_ref().filter(|_| before.status.counts()) {
@@ -403,7 +404,7 @@ impl SubmissionStore {
             && matches!(reasons.as_slice(), [CancellationCause::None, CancellationCause::ConditionFailed(_)])
         {
             // Another submission of the person has the record, and its own erasure deletes it.
-            written = transaction::write(&self.client, vec![put()?]).await?;
+            written = transaction::write(&self.client, vec![change()?]).await?;
         }
         Ok(matches!(written, TransactionResult::Committed))
     }

@@ -5,27 +5,27 @@ mod selected;
 mod unsettled;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::builders::PutBuilder;
-use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::record_version::RecordVersion;
+use super::record_change::RecordChange;
+use super::record_version::FIRST;
 use super::table::Table;
-use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use super::{
+    Item, StoreError, UnreadableRecord, number, read_number, read_text, required, text, transaction,
+};
 use crate::config::{ConfigError, Env};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::{Reference, SubmissionId};
-use crate::domain::key_encryption::DeploymentSecret;
-use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission, SubmissionStatus};
-use crate::random;
+use crate::telemetry;
 
 pub use self::retention::RetentionPage;
-pub use self::selected::{Selection, UnreadableRecord};
-use self::unsettled::listed;
+pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
+use self::unsettled::{UNREADABLE_READS, listed};
 
 /// The partition key: scope and reference, so that a reference exists once in a scope.
 pub const KEY: &str = "id";
@@ -35,14 +35,9 @@ pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 pub const BY_ENTRANT: &str = "by-entrant";
 
 const READING: &str = "reading a submission";
-
-/// Since version 2, its phone is encrypted, and the entrant is a digest.
-const VERSION: RecordVersion = RecordVersion::new(2);
-
-/// The record of a submission was put in the place of another one.
-#[derive(Debug, thiserror::Error)]
-#[error("its key is not that of its scope and id")]
-pub(super) struct OtherKey;
+const WRITING: &str = "writing a submission";
+/// What its records are called.
+const TABLE: &str = "submissions";
 
 /// A submission in the table; `S` is it or a reference to it.
 #[derive(Serialize, Deserialize)]
@@ -90,34 +85,30 @@ impl Submissions {
 
     /// The transaction item that writes a new submission.
     pub(crate) fn create_put(&self, submission: &Submission) -> Result<Put, StoreError> {
-        self.put(submission)?
+        let put = self.table.put(item(submission)?);
+        put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             // The reference is random; the submission that has it stays.
             .condition_expression("attribute_not_exists(id)")
             .build()
-            .map_err(StoreError::during("writing a submission"))
+            .map_err(StoreError::during(WRITING))
     }
 
-    fn put(&self, submission: &Submission) -> Result<PutBuilder, StoreError> {
-        let (unsettled, next_step) = listed(submission).unzip();
-        let stored = Stored {
-            id: key(&submission.scope, submission.reference()),
-            entrant: submission.scope.key(submission.entrant_id.as_str()),
-            unsettled,
-            next_step,
-            submission,
-        };
-        let item = VERSION.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
-        let put = self.table.put(item);
-        Ok(put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
-    }
-
-    /// The transaction item that writes a changed submission over its previous revision.
+    /// The transaction item that makes the next revision of a submission. What this build does not know of it stays.
     ///
     /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4; the second's
     /// condition fails, so its work is discarded.
-    pub(crate) fn change_put(&self, before: &Submission, after: &Submission) -> Result<Put, StoreError> {
-        self.put(after)?
+    pub(crate) fn change_update(
+        &self,
+        before: &Submission,
+        after: &Submission,
+    ) -> Result<Update, StoreError> {
+        let change = RecordChange::between(&item(before)?, &item(after)?).removing(UNREADABLE_READS);
+        self.table
+            .update(key(&before.scope, before.reference()))
+            .update_expression(change.expression())
             .condition_expression("revision = :before")
+            .set_expression_attribute_names(Some(change.names()))
+            .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":before", number(before.revision))
             .build()
             .map_err(StoreError::during("changing a submission"))
@@ -153,7 +144,7 @@ impl Submissions {
         self.table.get(key, READING).await?.map(read).transpose()
     }
 
-    /// A phone's latest submissions, newest first, at most `most`.
+    /// A phone's latest submissions, newest first, at most `most`, without unreadable records.
     pub async fn recent(
         &self,
         scope: &Scope,
@@ -171,16 +162,27 @@ impl Submissions {
             .send()
             .await
             .map_err(StoreError::during(ACTION))?;
-        let items = reply.items.unwrap_or_default();
-        items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
+        let items = reply.items.unwrap_or_default().into_iter();
+        let mut found = Vec::new();
+        for item in items {
+            match read_summary(item, ACTION) {
+                Ok(summary) => found.push(summary),
+                Err(error) => {
+                    let error = telemetry::cause(&error);
+                    tracing::error!(error, "a list leaves out a submission that cannot be read");
+                }
+            }
+        }
+        Ok(found)
     }
 
-    /// Every submission of an entrant. A submission of the last moment may be missing: the index lags behind the table.
+    /// Every submission of an entrant, and the records that cannot be read. A submission of the last moment may be missing:
+    /// the index lags behind the table.
     pub async fn of_entrant(
         &self,
         scope: &Scope,
         entrant: &EntrantId,
-    ) -> Result<Vec<Submission>, StoreError> {
+    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
         const ACTION: &str = "listing a phone's submissions";
         let query = self
             .table
@@ -188,44 +190,26 @@ impl Submissions {
             .key_condition_expression("entrant = :entrant")
             .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())));
         let mut items = query.into_paginator().items().send();
-        let mut found = Vec::new();
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         while let Some(item) = items.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;
             let key = required(read_text(&item, KEY), ACTION)?;
-            found.extend(self.get_by_key(key.to_owned()).await?);
+            match self.get_by_key(key.to_owned()).await {
+                Ok(submission) => found.extend(submission),
+                Err(error) => unreadable.push(error.into_unreadable()?),
+            }
         }
-        Ok(found)
+        Ok((found, unreadable))
     }
 
-    /// Encrypts the phones that the previous release wrote in clear, and returns how many. A submission that changes
-    /// meanwhile is left for the next run. Reads the whole table.
-    pub async fn encrypt_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
-        const ACTION: &str = "encrypting phones";
-        let mut pages = self.table.scan_clear_entrants().into_paginator().items().send();
-        let mut encrypted = 0;
-        while let Some(item) = pages.next().await {
-            let before = read(item.map_err(StoreError::during(ACTION))?)?;
-            let (scope, id) = (&before.scope, before.submission_id);
-            let Ok(phone) = before.entrant_id.as_str().parse::<Phone>() else { continue };
-            let after = Submission {
-                phone: secret.encrypt_phone(scope, id, &phone, random::bytes()),
-                entrant_id: secret.consumer(scope, phone).id,
-                revision: before.revision.saturating_add(1),
-                ..before.clone()
-            };
-            let put = transaction::put(self.change_put(&before, &after)?);
-            encrypted += u64::from(transaction::write_one(self.table.client(), put, ACTION).await?);
-        }
-        Ok(encrypted)
-    }
-
-    /// The submissions of a scope that `wanted` picks, newest first, at most `most`. For operators: reads the whole table.
+    /// The submissions of a scope that `wanted` picks, newest first, at most `most`, and the records that cannot be read. For
+    /// operators: reads the whole table.
     pub async fn list(
         &self,
         scope: &Scope,
         most: usize,
         wanted: impl Fn(&Submission) -> bool,
-    ) -> Result<Vec<Submission>, StoreError> {
+    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
         let mut pages = self
             .table
             .scan()
@@ -234,9 +218,15 @@ impl Submissions {
             .into_paginator()
             .items()
             .send();
-        let mut newest: Vec<Submission> = Vec::new();
+        let (mut newest, mut unreadable): (Vec<Submission>, _) = (Vec::new(), Vec::new());
         while let Some(item) = pages.next().await {
-            let submission = read(item.map_err(StoreError::during("listing submissions"))?)?;
+            let submission = match read(item.map_err(StoreError::during("listing submissions"))?) {
+                Ok(submission) => submission,
+                Err(error) => {
+                    unreadable.push(error.into_unreadable()?);
+                    continue;
+                }
+            };
             if wanted(&submission) {
                 newest.push(submission);
                 // Bounds the memory, however large the table.
@@ -246,7 +236,7 @@ impl Submissions {
             }
         }
         keep_newest(&mut newest, most);
-        Ok(newest)
+        Ok((newest, unreadable))
     }
 
     /// Deletes all submissions of a scope, and returns how many. For operators: reads the whole table.
@@ -272,21 +262,49 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 }
 
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
-    VERSION.check(&item, READING)?;
+    let key = read_text(&item, KEY).unwrap_or_default().to_owned();
+    parse(item).map_err(StoreError::of_record(TABLE, key))
+}
+
+/// The error of a submission whose content cannot be used.
+pub(crate) fn unreadable(submission: &Submission, error: StoreError) -> StoreError {
+    StoreError::of_record(TABLE, key(&submission.scope, submission.reference()))(error)
+}
+
+fn parse(item: Item) -> Result<Submission, StoreError> {
+    FIRST.check(&item, READING)?;
     let stored: Stored<Submission> = from_item(item).map_err(StoreError::during(READING))?;
     let Stored { id: stored_key, entrant, mut submission, .. } = stored;
-    let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
-    submission.entrant_id = required(id, READING)?;
+    let id = entrant.strip_prefix(&submission.scope.key("")).and_then(EntrantId::parse);
+    submission.entrant_id = id.ok_or_else(|| StoreError::new(READING, "its entrant is no digest"))?;
     if stored_key != key(&submission.scope, submission.reference()) {
-        return Err(StoreError::new(READING, OtherKey));
+        return Err(StoreError::new(READING, "its key is not that of its scope and id"));
     }
     Ok(submission)
 }
 
-/// Whether a record is that of a submission that was refused when it was made, and has not changed since.
+fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, StoreError> {
+    let key = read_text(&item, KEY).unwrap_or_default().to_owned();
+    from_item(item).map_err(StoreError::during(action)).map_err(StoreError::of_record(TABLE, key))
+}
+
+/// True if a record is that of a submission that was refused when it was made, and has not changed since.
 pub(crate) fn is_refusal(item: &Item) -> bool {
     let state = item.get("standing").and_then(|status| read_text(status.as_m().ok()?, "state"));
     read_number(item, "revision") == Some(0) && state == Some(State::Rejected.as_str())
+}
+
+/// The record of a submission.
+fn item(submission: &Submission) -> Result<Item, StoreError> {
+    let (unsettled, next_step) = listed(submission).unzip();
+    let stored = Stored {
+        id: key(&submission.scope, submission.reference()),
+        entrant: submission.scope.key(submission.entrant_id.as_str()),
+        unsettled,
+        next_step,
+        submission,
+    };
+    Ok(FIRST.mark(to_item(stored).map_err(StoreError::during(WRITING))?))
 }
 
 /// The key of the record of a submission.

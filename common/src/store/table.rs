@@ -115,12 +115,6 @@ impl Table {
         self.client.query().table_name(&self.name)
     }
 
-    /// A scan for records whose `entrant` has a phone number instead of its digest, as the previous release wrote it.
-    pub(crate) fn scan_clear_entrants(&self) -> ScanFluentBuilder {
-        let scan = self.scan().consistent_read(true).filter_expression("contains(entrant, :number)");
-        scan.expression_attribute_values(":number", text("#+"))
-    }
-
     pub(crate) fn scan(&self) -> ScanFluentBuilder {
         self.client.scan().table_name(&self.name)
     }

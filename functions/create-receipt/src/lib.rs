@@ -50,9 +50,7 @@ impl Endpoint for CreateReceipt {
                 let target = self.uploads.upload_target(&receipt, request.received_at).await?;
                 Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
             }
-            Some(earlier) if !body_hash.matches(&earlier.body_hash) => {
-                Err(ErrorCode::IdempotencyKeyReused.into())
-            }
+            Some(earlier) if body_hash != earlier.body_hash => Err(ErrorCode::IdempotencyKeyReused.into()),
             Some(earlier) => {
                 let found = self.receipts.get(&request.scope, earlier.record_id).await?;
                 let receipt =

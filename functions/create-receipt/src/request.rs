@@ -5,7 +5,6 @@ use common::domain::receipt::Source;
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::error::{Error, ErrorCode};
-use common::http::body::BodyDigest;
 use common::http::fields::Fields;
 use common::runtime::http_handler::ApiRequest;
 
@@ -26,7 +25,7 @@ const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign i
 pub(crate) struct CreateReceiptRequest {
     /// Makes retries of the same attempt idempotent, if the caller sent one.
     pub(crate) key: Option<IdempotencyKey>,
-    pub(crate) body_hash: BodyDigest,
+    pub(crate) body_hash: String,
     pub(crate) source: Source,
 }
 

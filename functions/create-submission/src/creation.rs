@@ -304,9 +304,8 @@ impl<'a> Creation<'a> {
     }
 
     async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
-        let Self { service, api, request, .. } = self;
-        // The previous release wrote the digest without a key.
-        if record.body_hash != self.body_hash && !request.body_hash.matches(&record.body_hash) {
+        let Self { service, api, .. } = self;
+        if record.body_hash != self.body_hash {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = service.submission(&api.scope, record.record_id).await?;

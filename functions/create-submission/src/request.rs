@@ -9,7 +9,6 @@ use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
-use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 use common::random;
@@ -31,7 +30,8 @@ const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/camp
 #[derive(Clone, Debug)]
 pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
-    pub(crate) body_hash: BodyDigest,
+    /// The digest of the body, without a key.
+    pub(crate) body_hash: String,
     pub(crate) phone: Phone,
     /// In the form that the campaign compares, once [`Self::for_campaign`] has run.
     pub(crate) code: Option<Code>,
@@ -100,7 +100,7 @@ impl IdentifiedRequest {
         secret: &DeploymentSecret,
     ) -> Option<Self> {
         let consumer = secret.consumer(scope, request.phone.clone());
-        let body_hash = secret.keyed_digest(scope, request.body_hash.as_str());
+        let body_hash = secret.keyed_digest(scope, &request.body_hash);
         let submission_id = random::submission_id();
         let phone = secret.encrypt_phone(scope, submission_id, &request.phone, random::bytes())?;
         Some(Self { request, consumer, body_hash, submission_id, phone })

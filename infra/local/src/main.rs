@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use axum::http::Uri;
 use clap::{Parser, ValueEnum};
-use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
 use common::telemetry::{Telemetry, error_chain};
@@ -17,7 +16,6 @@ use local::demo::Demo;
 use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
 use local::{demo, ready_file};
-use ops_core::tables::Tables;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Run the whole Campaign Entry Service on this machine. Nothing else has to be installed.
@@ -188,10 +186,6 @@ async fn load_demos(
     clock: &Clock,
 ) -> Result<Vec<Demo>, Box<dyn std::error::Error>> {
     let data = arguments.data.as_deref();
-    if data.is_some() {
-        // An earlier release may have created the folder.
-        ops_core::migrate::run(&Tables::from_env(env, &Aws::for_function(env)?)?).await?;
-    }
     if arguments.no_demo {
         return Ok(Vec::new());
     }

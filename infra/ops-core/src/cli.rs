@@ -90,9 +90,6 @@ pub(crate) enum Command {
     Whoami,
     /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
     Console(ConsoleArgs),
-    /// Migrate the records of earlier releases, right after an update that needs it; reads the whole tables of submissions,
-    /// entrants and codes
-    Migrate,
     /// Call every endpoint of a deployment in test mode
     Smoke {
         /// URL of the API, such as https://entry.example.com; without a scheme, http on this machine, otherwise https

@@ -129,7 +129,9 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
         return Ok(false);
     }
     // A row of a draw has all entries of the phone, and its contact names one of them.
-    let of_phone = tables.store.submissions().of_entrant(&before.scope, &before.entrant_id).await?;
+    let (of_phone, unreadable) =
+        tables.store.submissions().of_entrant(&before.scope, &before.entrant_id).await?;
+    Failure::check_readable("nothing was corrected", &unreadable)?;
     let of_phone = of_phone.iter().chain([before]).map(|submission| submission.submission_id);
     let is_drawn = |id| contacts.iter().any(|contact| contact.submission_id == Some(id));
     Ok(of_phone.into_iter().any(is_drawn))

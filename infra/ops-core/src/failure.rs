@@ -5,8 +5,7 @@ use std::io;
 use std::path::Path;
 
 use common::config::ConfigError;
-use common::store::StoreError;
-use common::store::submissions::UnreadableRecord;
+use common::store::{StoreError, UnreadableRecord};
 use serde::Serialize;
 
 use crate::problem::Problem;
@@ -38,6 +37,33 @@ impl Failure {
         Self { code, message, problems }
     }
 
+    /// An error for records that cannot be read; `undone` says what was not done.
+    pub fn unreadable(undone: &str, records: &[UnreadableRecord]) -> Self {
+        /// More tell nothing new.
+        const MAX_NAMED: usize = 100;
+        let named: Vec<_> =
+            records.iter().take(MAX_NAMED).map(|one| format!("\n  {one}: {}", one.reason)).collect();
+        let (these, them) = match records.len() {
+            1 => ("a record cannot be read".to_owned(), "it"),
+            count => (format!("{count} records cannot be read"), "them"),
+        };
+        let rest = if records.len() > MAX_NAMED { "\n  and others" } else { "" };
+        let message = format!(
+            "{undone}, because {these}:{}{rest}\nIf a newer release wrote {them}, run this with its `ops`; otherwise restore {them} \
+             (infra/runbook.md#unreadable-records)",
+            named.concat()
+        );
+        Self::new("records_unreadable", message)
+    }
+
+    /// Refuses if there are records that cannot be read.
+    ///
+    /// # Errors
+    /// As [`Self::unreadable`].
+    pub fn check_readable(undone: &str, records: &[UnreadableRecord]) -> Result<(), Self> {
+        if records.is_empty() { Ok(()) } else { Err(Self::unreadable(undone, records)) }
+    }
+
     /// An error for a file that cannot be read or written; `doing` is such as `reading`.
     pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let message =
@@ -62,21 +88,6 @@ fn missing_right(denied: &str) -> String {
     }
 }
 
-impl From<Vec<UnreadableRecord>> for Failure {
-    /// Records that must not be left out. Each is named by its key.
-    fn from(records: Vec<UnreadableRecord>) -> Self {
-        let named: Vec<_> =
-            records.iter().map(|UnreadableRecord { key, why }| format!("{key} ({why})")).collect();
-        let message = format!(
-            "{} records of the table of submissions cannot be read, and nothing may be left out: {}; run this again with the \
-             newest release of `ops`, or let the administrator of the stack restore these records from a backup",
-            records.len(),
-            named.join(", ")
-        );
-        Self::new("records_unreadable", message)
-    }
-}
-
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let message = format!(
@@ -91,6 +102,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         if let Some(denied) = error.denied() {
             return Self::new("not_allowed", format!("{error}: {}", missing_right(denied)));
+        }
+        if let Some(record) = error.unreadable() {
+            return Self::unreadable("nothing was done", std::slice::from_ref(record));
         }
         let mut message = error.to_string();
         let mut is_refused = false;

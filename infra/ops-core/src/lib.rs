@@ -13,7 +13,6 @@
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
 //! - [`numbers`] reads what is counted, and compares it with a count of all records; [`pace`] is how fast what waits is
 //!   settled;
-//! - [`migrate`] migrates the records of earlier releases;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
 //!
@@ -35,7 +34,6 @@ pub mod failure;
 pub mod format;
 mod identity;
 pub mod keys;
-pub mod migrate;
 pub mod numbers;
 pub mod pace;
 pub mod people;

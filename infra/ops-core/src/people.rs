@@ -17,6 +17,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::random;
+use common::store::{StoreError, UnreadableRecord};
 use serde_json::{Value, json};
 
 use crate::audit::{Action, words};
@@ -75,15 +76,16 @@ impl PersonRecords {
 /// Finds what is held on a phone, in every campaign and both environments.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or a record cannot be read.
+/// When a table or Secrets Manager does not answer, or records cannot be read: all of them are named.
 pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>, Failure> {
-    let mut found = Vec::new();
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
             let scope = Scope { campaign: campaign.slug.clone(), environment };
             let id = tables.entrant_id(&scope, phone).await?;
-            let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await?;
-            let submissions = submissions(tables, &scope, &id).await?;
+            let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await;
+            let entrant = or_unreadable(entrant, &mut unreadable)?.unwrap_or_default();
+            let submissions = read_submissions(tables, &scope, &id, &mut unreadable).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
                 let contacts = contacts(tables, &scope, &submissions).await?;
                 let campaign = campaign.clone();
@@ -91,18 +93,52 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
             }
         }
     }
+    Failure::check_readable("nothing was done", &unreadable)?;
     Ok(found)
 }
 
+/// What was read; `None` for a record that cannot be read, which is noted.
+fn or_unreadable<T>(
+    read: Result<T, StoreError>,
+    unreadable: &mut Vec<UnreadableRecord>,
+) -> Result<Option<T>, Failure> {
+    match read.map_err(StoreError::into_unreadable) {
+        Ok(read) => Ok(Some(read)),
+        Err(Ok(record)) => {
+            unreadable.push(record);
+            Ok(None)
+        }
+        Err(Err(error)) => Err(error.into()),
+    }
+}
+
+/// # Errors
+/// As [`find`].
 async fn submissions(
     tables: &Tables,
     scope: &Scope,
     id: &EntrantId,
 ) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
+    let mut unreadable = Vec::new();
+    let submissions = read_submissions(tables, scope, id, &mut unreadable).await?;
+    Failure::check_readable("the erasure is not finished", &unreadable)?;
+    Ok(submissions)
+}
+
+async fn read_submissions(
+    tables: &Tables,
+    scope: &Scope,
+    id: &EntrantId,
+    unreadable: &mut Vec<UnreadableRecord>,
+) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
     let mut submissions = Vec::new();
-    for submission in tables.store.submissions().of_entrant(scope, id).await? {
+    let (found, not_read) = tables.store.submissions().of_entrant(scope, id).await?;
+    unreadable.extend(not_read);
+    for submission in found {
         let receipt = match submission.receipt_id {
-            Some(receipt) => tables.store.receipts().get(scope, receipt).await?,
+            Some(receipt) => {
+                or_unreadable(tables.store.receipts().get(scope, receipt).await, unreadable)?.flatten()
+            }
             None => None,
         };
         submissions.push((submission, receipt));

@@ -70,9 +70,6 @@ pub(crate) async fn entrant_ids(
 }
 
 /// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.
-///
-/// # Errors
-/// When a phone to unblock was blocked by the previous release: `ops migrate` would block it again.
 pub async fn set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -84,12 +81,6 @@ pub async fn set_blocked(
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
         let entrant = tables.entrant_id(&scope, phone).await?;
-        // The previous release has the number itself as the id.
-        let before_migration = EntrantId::from_record(phone.expose_e164());
-        if !blocked && tables.entrants.exists(&scope, &before_migration).await? {
-            let message = "a record of this phone is still stored as the first release did; run `ops migrate` first, then this again";
-            return Err(Failure::new("not_migrated", message));
-        }
         changed |= if blocked {
             tables.entrants.block(&scope, &entrant, &phone.masked(), decision).await?
         } else {

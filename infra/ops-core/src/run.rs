@@ -12,8 +12,7 @@ use serde_json::json;
 use crate::audit::{BY_VARIABLE, words};
 use crate::cli::{Cli, Command, ConsoleArgs};
 use crate::commands::{
-    audit, campaign, code, draw, export, key, migrate, numbers, person, phone, secret, smoke, submission,
-    whoami,
+    audit, campaign, code, draw, export, key, numbers, person, phone, secret, smoke, submission, whoami,
 };
 use crate::connection;
 use crate::failure::Failure;
@@ -88,7 +87,6 @@ async fn execute(
         // Boxed, because its future is large.
         Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), terminal)).await,
         Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
-        Command::Migrate => migrate::run(&connection::tables(&env).await?, clock).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Person(command) => person::run(command, &env, clock, terminal).await,
         Command::Audit(command) => {

@@ -12,6 +12,7 @@ use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use common::store::UnreadableRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -78,6 +79,9 @@ fn unknown() -> Failure {
     Failure::new("submission_unknown", message)
 }
 
+/// Submissions, and the records that cannot be read.
+pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
+
 /// Lists at most `most` of a scope's submissions, newest first. Reads the whole table.
 ///
 /// # Errors
@@ -87,7 +91,7 @@ pub async fn list(
     scope: &Scope,
     most: usize,
     wanted: impl Fn(&Submission) -> bool,
-) -> Result<Vec<Submission>, Failure> {
+) -> Result<Listed, Failure> {
     Ok(tables.store.submissions().list(scope, most, wanted).await?)
 }
 
@@ -137,7 +141,7 @@ pub async fn of_code(
 ///
 /// # Errors
 /// When a table does not answer.
-pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Vec<Submission>, Failure> {
+pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Failure> {
     Ok(tables.store.submissions().list_unsettled(scope).await?)
 }
 

@@ -20,7 +20,7 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let (store, scope) = (store(&campaign), campaign.scope(Environment::Live));
-    let fresh = store.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
+    let fresh = store.submissions().list_unsettled(&scope).await.expect("it answers").0.remove(0);
     let anomaly = Anomaly { summary: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
     let settling = fresh.settling.clone().expect("it is open");
     let settling = PendingSettlement { attempts_started: 5, anomaly: Some(anomaly), ..settling };
@@ -60,5 +60,5 @@ async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
     }
     assert_eq!(longest(Environment::Live).await, None, "tests are left lying");
     let scope = first.scope(Environment::Test);
-    assert_eq!(store.submissions().list_unsettled(&scope).await.expect("it answers").len(), 1);
+    assert_eq!(store.submissions().list_unsettled(&scope).await.expect("it answers").0.len(), 1);
 }

@@ -277,7 +277,7 @@ async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     let scope = campaign.scope(Environment::Live);
     let submissions =
         Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
-    let id = submissions.list_unsettled(&scope).await.expect("it answers")[0].submission_id;
+    let id = submissions.list_unsettled(&scope).await.expect("it answers").0[0].submission_id;
     for _ in 0..2 {
         settler.settle_after(STEP_LEASE).await;
         let left = submissions.get(&scope, id).await.expect("it answers").expect("it is there");

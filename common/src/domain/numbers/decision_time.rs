@@ -39,7 +39,6 @@ pub(super) fn dimension(submission: &Submission) -> Option<String> {
     // A change after the decision, such as an erasure, must not lengthen the wait.
     let decided = history.iter().find(|past| past.status.is_terminal());
     let decided_at = decided.map_or(*updated_at, |past| past.at);
-    // Records of the first release have no history.
     let was_open = history.first().is_some_and(|first| !first.status.is_terminal());
     if !was_open && decided_at <= *created_at {
         return None;

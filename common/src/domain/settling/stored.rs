@@ -1,4 +1,4 @@
-//! The stored form of [`PendingSettlement`]: flat, with the fields of both dependencies, named as in the first release.
+//! The stored form of [`PendingSettlement`]: flat, with the fields of both dependencies.
 
 use serde::{Deserialize, Serialize};
 

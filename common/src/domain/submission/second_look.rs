@@ -73,7 +73,7 @@ mod tests {
         let mut scope = Submission::example().scope;
         scope.environment = Environment::Live;
         let submission_id = SubmissionId::from_random(id);
-        let phone: Option<StoredPhone> = serde_json::from_value(serde_json::json!("AAAA")).ok();
+        let phone: Option<StoredPhone> = serde_json::from_value(serde_json::json!("A".repeat(55))).ok();
         Submission { submission_id, status, scope, decision, phone, settling: None, ..Submission::example() }
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
 use super::{Entrants, KEY, READING, item_key, read};
@@ -29,9 +28,9 @@ pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
 pub struct BlockChange {
     /// When the operator did it.
     pub at: Timestamp,
-    /// The operator; `None` if the previous release blocked the phone.
+    /// The operator; `None` if there was none.
     pub by: Option<String>,
-    /// The operator's reason; `None` if the previous release blocked the phone.
+    /// The operator's reason; `None` if there was none.
     pub why: Option<String>,
 }
 
@@ -72,8 +71,9 @@ impl Entrants {
                 record_version::SET
             ))
             .condition_expression("attribute_not_exists(blocked)");
-        for (name, value) in listing(scope, masked) {
-            update = update.expression_attribute_values(format!(":{name}"), value);
+        let listing = [(BLOCKED_SCOPE, scope.to_string()), (BLOCKED_PHONE, masked.to_owned())];
+        for (name, value) in listing {
+            update = update.expression_attribute_values(format!(":{name}"), text(value));
         }
         self.write_change(update, decision).await
     }
@@ -167,11 +167,6 @@ impl Entrants {
         let (blocked, unblocked) = (change(&item, BLOCKED), change(&item, "unblocked"));
         Ok(Some(KnownEntrant { entrant: read(&item, day)?, blocked, unblocked }))
     }
-}
-
-/// The attributes that list a blocked phone in the index.
-pub(super) fn listing(scope: &Scope, masked: &str) -> [(String, AttributeValue); 2] {
-    [(BLOCKED_SCOPE.to_owned(), text(scope.to_string())), (BLOCKED_PHONE.to_owned(), text(masked))]
 }
 
 /// Reads a change from the attribute with its time, and those for its operator and reason.

@@ -1,14 +1,13 @@
-//! Moving entrants to other ids: from phone numbers to digests, and from erased persons to random ids.
+//! Moving the counts of an entrant to another id.
 
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 
-use super::blocklist::{self, BLOCKED};
+use super::blocklist::BLOCKED;
 use super::erasure::ERASED_AS;
 use super::{DAY, Entrants, KEY, clause};
-use crate::domain::entrant_id::{Consumer, EntrantId};
-use crate::domain::key_encryption::DeploymentSecret;
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::store::record_version::FIRST;
 use crate::store::transaction::{self, TransactionResult};
@@ -21,34 +20,6 @@ const ADDED_BY_CHANGES: [&str; 7] =
 const MAX_DAYS: usize = 100;
 
 impl Entrants {
-    /// Moves records of the previous release, whose keys have the number, to keys with its digest, and returns how many.
-    /// Counts are added to those of the digest. A record that changes meanwhile is left for the next run. Reads the whole
-    /// table.
-    pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
-        const ACTION: &str = "replacing the phones of entrants";
-        let mut pages = self.table.scan_clear_entrants().into_paginator().items().send();
-        let mut moved = 0;
-        while let Some(item) = pages.next().await {
-            let mut item = item.map_err(StoreError::during(ACTION))?;
-            FIRST.check(&item, ACTION)?;
-            let key = required(read_text(&item, KEY), ACTION)?;
-            let (scope, number) = required(Scope::split_key(key), ACTION)?;
-            let Consumer { phone, id } = secret.consumer(&scope, required(number.parse().ok(), ACTION)?);
-            if !self.move_days(&mut item, &scope, &id).await? {
-                continue;
-            }
-            let mut moving = item.clone();
-            if item.contains_key(BLOCKED) {
-                moving.extend(blocklist::listing(&scope, &phone.masked()));
-            }
-            let items =
-                vec![self.delete_unchanged(&item)?, transaction::update(self.merge(&scope, &id, &moving)?)];
-            let written = transaction::write(self.table.client(), items).await?;
-            moved += u64::from(matches!(written, TransactionResult::Committed));
-        }
-        Ok(moved)
-    }
-
     /// Moves counts of days to an id until the rest fits into one transaction. False if the record has changed since it was
     /// read; `item` is the record after the moves.
     pub(super) async fn move_days(

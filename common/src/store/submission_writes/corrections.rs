@@ -31,8 +31,8 @@ impl SubmissionStore {
     /// Writes a submission with a proposal or a second look, which callers do not see. False if it had changed in the
     /// meantime.
     pub async fn annotate(&self, before: &Submission, after: &Submission) -> Result<bool, StoreError> {
-        let put = transaction::put(self.submissions.change_put(before, after)?);
-        transaction::write_one(&self.client, put, CORRECTING).await
+        let update = transaction::update(self.submissions.change_update(before, after)?);
+        transaction::write_one(&self.client, update, CORRECTING).await
     }
 
     /// Writes a revoked submission: the phone gets its place back and loses the entries, the purchase can be entered
@@ -45,7 +45,7 @@ impl SubmissionStore {
         condition: Option<TransactWriteItem>,
     ) -> Result<CorrectionResult, StoreError> {
         let Submission { scope, submission_id: id, code_key, purchase, entrant_id, day, .. } = before;
-        let mut items = vec![transaction::put(self.submissions.change_put(before, after)?)];
+        let mut items = vec![transaction::update(self.submissions.change_update(before, after)?)];
         items.extend(condition);
         if let Some(code_key) = code_key {
             let code = if free_code {
@@ -78,7 +78,7 @@ impl SubmissionStore {
         after: &Submission,
         limits: PhoneLimits,
     ) -> Result<CorrectionResult, StoreError> {
-        let change = transaction::put(self.submissions.change_put(before, after)?);
+        let change = transaction::update(self.submissions.change_update(before, after)?);
         let mut parts: Vec<_> = vec![(CorrectionResult::StaleRevision, change)];
         if let Some(code_key) = &after.code_key {
             let Some(code) = self.take_again(after, code_key).await? else {

@@ -89,8 +89,8 @@ impl SubmissionStore {
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
     ) -> Result<Option<SettleResult>, StoreError> {
         let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
-        let change = self.submissions.change_put(before, after)?;
-        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::put(change))];
+        let change = self.submissions.change_update(before, after)?;
+        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::update(change))];
         let freed = match status.state() {
             State::Accepted => {
                 self.redeem(after, &mut parts)?;

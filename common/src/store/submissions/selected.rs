@@ -1,13 +1,17 @@
 //! Reading a scope's submissions out of the whole table, for exports.
 
-use super::{BY_ENTRANT, KEY, Submissions, VERSION, read};
+use super::{BY_ENTRANT, KEY, Submissions, read};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
+use crate::store::record_version::FIRST;
 use crate::store::segments::{Segment, SegmentPage};
-use crate::store::{Item, StoreError, number, read_text, text};
-use crate::telemetry::error_chain;
+use crate::store::{StoreError, number, read_text, text};
+
+/// A record that the conditions of a selection may misjudge, because this build cannot read it.
+const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
+    OR NOT attribute_type(standing.#state, :text)";
 
 /// The submissions of a scope to read.
 #[derive(Clone, Debug)]
@@ -24,26 +28,13 @@ pub struct Selection {
     pub winners: bool,
 }
 
-/// A record that this build cannot read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnreadableRecord {
-    /// Its key in the table.
-    pub key: String,
-    /// The cause, in words.
-    pub why: String,
-}
-
-/// Records that may be selected, but do not say so in a way that this build reads.
-const MAY_BE_SELECTED: &str = "record_version > :known OR NOT attribute_type(standing.#state, :text) OR NOT attribute_type(created_at, :number)";
-
 impl Submissions {
-    /// The next page of a segment of the table, with its selected submissions. A record that cannot be read is not left out:
-    /// it is in its place as an error.
+    /// The next page of a segment of the table, with its selected submissions, and the records that cannot be read.
     pub async fn page(
         &self,
         selection: &Selection,
         segment: Segment,
-    ) -> Result<SegmentPage<Result<Submission, UnreadableRecord>>, StoreError> {
+    ) -> Result<SegmentPage<Submission>, StoreError> {
         let Selection { scope, from, to, states, winners } = selection;
         let mut conditions = Vec::new();
         let mut scan = self
@@ -70,18 +61,14 @@ impl Submissions {
         }
         let mut filter = "begins_with(#key, :scope)".to_owned();
         if !conditions.is_empty() {
-            filter.push_str(&format!(" AND (({}) OR {MAY_BE_SELECTED})", conditions.join(" AND ")));
+            filter += &format!(" AND ({UNJUDGED} OR ({}))", conditions.join(" AND "));
             scan = scan
                 .expression_attribute_names("#state", "state")
-                .expression_attribute_values(":known", VERSION.attribute())
-                .expression_attribute_values(":text", text("S"))
-                .expression_attribute_values(":number", text("N"));
+                .expression_attribute_values(":version", FIRST.attribute())
+                .expression_attribute_values(":number", text("N"))
+                .expression_attribute_values(":text", text("S"));
         }
         let scan = scan.filter_expression(filter);
-        let read = |item: Item| {
-            let key = read_text(&item, KEY).unwrap_or_default().to_owned();
-            Ok(read(item).map_err(|error| UnreadableRecord { key, why: error_chain(&error).join(": ") }))
-        };
         self.table.read_page(scan, segment, "reading the table of submissions", read).await
     }
 

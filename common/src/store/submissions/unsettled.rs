@@ -14,7 +14,9 @@ use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
-use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
+use crate::store::{
+    Item, StoreError, UnreadableRecord, condition_held, number, read_number, read_text, required, text,
+};
 
 /// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]. Each partition is sorted by
 /// campaign, so that a busy campaign cannot hide the others.
@@ -23,7 +25,7 @@ const SUBMISSION_ID: &str = "submission_id";
 /// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
 /// The attribute with the number of failed reads of a submission.
-const UNREADABLE_READS: &str = "unreadable_reads";
+pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
 /// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
 /// are often never settled.
 const OPERATOR: &str = "person";
@@ -117,20 +119,31 @@ impl Submissions {
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
-    /// The unsettled submissions of a scope, the longest due first, without unreadable records. For operators.
-    pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
+    /// The unsettled submissions of a scope, the longest due first, and the records that cannot be read. For operators.
+    pub async fn list_unsettled(
+        &self,
+        scope: &Scope,
+    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
         let mut all = self.all_unsettled(scope).await?;
         all.sort_by_key(|due| due.next_step_at);
         let reads = all.into_iter().map(|due| async move {
             match self.get(scope, due.submission_id).await {
-                // Written by a newer build: an alarm reports it, and the others are still listed.
-                Err(error) if error.is_unreadable() => Ok(None),
-                found => found,
+                Ok(found) => Ok(Ok(found)),
+                Err(error) => error.into_unreadable().map(Err),
             }
         });
-        let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
-        // The index may lag behind the table.
-        Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
+        let read: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+        for one in read {
+            match one {
+                // The index may lag behind the table.
+                Ok(submission) => {
+                    found.extend(submission.filter(|found: &Submission| found.settling.is_some()));
+                }
+                Err(record) => unreadable.push(record),
+            }
+        }
+        Ok((found, unreadable))
     }
 
     /// How many submissions of a scope are not settled. The index lags behind the table.

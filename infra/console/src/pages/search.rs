@@ -136,7 +136,7 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     let (scope, wanted) = (Scope { campaign, environment }, form.get("request"));
     let tables = console.tables()?;
     let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
-    let found = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
+    let (found, _) = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
     if found.is_empty() {
         let said = format!(
             "Nothing found: no {} submission of {} was made by this request.",

@@ -11,7 +11,6 @@ pub(crate) mod code;
 pub(crate) mod draw;
 pub(crate) mod export;
 pub(crate) mod key;
-pub(crate) mod migrate;
 pub(crate) mod numbers;
 pub(crate) mod person;
 pub(crate) mod phone;

@@ -199,7 +199,8 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
     let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?.read_openings().await?;
     let openings = openings::of_rows(file, &HashSet::from([contact.row]))?;
     let of_row = openings.get(&contact.row).map(Opening::references).unwrap_or_default();
-    let all = tables.store.submissions().of_entrant(scope, &drawn.entrant_id).await?;
+    let (all, unreadable) = tables.store.submissions().of_entrant(scope, &drawn.entrant_id).await?;
+    Failure::check_readable("nothing was done", &unreadable)?;
     let is_in_row = |one: &Submission| of_row.contains(&one.reference().to_string());
     Ok(if all.iter().any(|one| is_in_row(one) && counts(one)) {
         RowStatus::Counts

@@ -78,11 +78,9 @@ pub(super) async fn read(
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(page).collect();
     let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(read) = pages.try_next().await? {
-        for record in read.records {
-            match record {
-                Ok(submission) => found.add(&submission, from, to)?,
-                Err(record) => unreadable.push(record),
-            }
+        unreadable.extend(read.unreadable);
+        for submission in &read.records {
+            found.add(submission, from, to)?;
         }
         looked_at += read.read;
         progress.show(terminal, looked_at);
@@ -91,9 +89,7 @@ pub(super) async fn read(
         }
     }
     progress.end(terminal);
-    if !unreadable.is_empty() {
-        return Err(unreadable.into());
-    }
+    Failure::check_readable("nothing was frozen", &unreadable)?;
     // Also the index of blocked phones can have been late.
     if entrants.blocked_since(scope, now).await? != found.blocked {
         let message = "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";

@@ -16,7 +16,7 @@ use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
-use common::store::submissions::{Selection, UnreadableRecord};
+use common::store::submissions::Selection;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
@@ -129,12 +129,8 @@ pub(crate) async fn write(
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(read).collect();
     let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(page) = pages.try_next().await? {
-        for record in page.records {
-            match record {
-                Ok(row) => file.add_rows(&[row])?,
-                Err(record) => unreadable.push(record),
-            }
-        }
+        unreadable.extend(page.unreadable);
+        file.add_rows(&page.records)?;
         looked_at += page.read;
         progress.show(terminal, looked_at);
         if !page.segment.is_read() {
@@ -142,7 +138,8 @@ pub(crate) async fn write(
         }
     }
     progress.end(terminal);
-    if unreadable.is_empty() { file.finish(export, clock.now()) } else { Err(unreadable.into()) }
+    Failure::check_readable("nothing was exported", &unreadable)?;
+    file.finish(export, clock.now())
 }
 
 /// The rows of the winners of a draw.
@@ -169,7 +166,7 @@ async fn read_page(
     tables: &Tables,
     export: &Export,
     segment: Segment,
-) -> Result<SegmentPage<Result<Vec<Value>, UnreadableRecord>>, Failure> {
+) -> Result<SegmentPage<Vec<Value>>, Failure> {
     let Export { content, scope, from, to, states, .. } = export;
     match content {
         ExportContent::Submissions | ExportContent::Winners => {
@@ -181,21 +178,17 @@ async fn read_page(
                 winners: *content == ExportContent::Winners,
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
-            let row = async |record| match record {
-                Ok(submission) => submission_row(tables, export, &submission).await.map(Ok),
-                Err(unreadable) => Ok::<_, Failure>(Err(unreadable)),
-            };
-            let rows = page.records.into_iter().map(row);
+            let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
             let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
-            Ok(SegmentPage { records, read: page.read, segment: page.segment })
+            Ok(SegmentPage { records, unreadable: page.unreadable, read: page.read, segment: page.segment })
         }
         ExportContent::Entrants => {
             let page = tables.entrants.page(scope, segment).await?;
             let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
             let rows: Vec<Option<Vec<Value>>> =
                 stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
-            let records = rows.into_iter().flatten().map(Ok).collect();
-            Ok(SegmentPage { records, read: page.read, segment: page.segment })
+            let records = rows.into_iter().flatten().collect();
+            Ok(SegmentPage { records, unreadable: page.unreadable, read: page.read, segment: page.segment })
         }
     }
 }

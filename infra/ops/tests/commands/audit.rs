@@ -68,7 +68,6 @@ async fn every_command_that_changes_something_leaves_a_row() {
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
     stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
     stack.fine(&["secret", "rotate"]).await;
-    stack.fine(&["migrate"]).await;
 
     let expected = [
         "campaign.apply",
@@ -85,8 +84,6 @@ async fn every_command_that_changes_something_leaves_a_row() {
         "campaign.pause",
         "campaign.resume",
         "secret.rotate",
-        "records.migrate",
-        "records.migrated",
     ];
     assert_eq!(actions(&stack).await, expected);
     let rows = rows(&stack).await;

@@ -21,7 +21,7 @@ fn on<'a>(what: &'a str, name: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["submission", what, name][..], options, &WHY].concat()
 }
 
-async fn minted(stack: &Stack, prize: Option<&str>) {
+pub(crate) async fn minted(stack: &Stack, prize: Option<&str>) {
     let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "9"];
     let (output, prize) = (stack.arg("codes.csv"), prize.map(|prize| ["--prize", prize]));
     let prize = prize.as_ref().map_or(&[][..], |prize| &prize[..]);

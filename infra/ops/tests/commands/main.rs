@@ -35,5 +35,7 @@ mod smoke;
 mod submission;
 mod support;
 mod test_data;
+mod unknown_attributes;
+mod unreadable;
 mod usage;
 mod walk;

@@ -232,21 +232,3 @@ async fn one_bad_line_and_no_phone_of_the_file_is_blocked() {
     let block = ["phone", "block", "--campaign", "chai-bora-2026", "--yes", "--file", &empty, WHY[0], WHY[1]];
     assert_eq!(stack.refused(&block).await["code"], "phone_file_invalid");
 }
-
-#[tokio::test]
-async fn a_phone_that_the_release_before_blocked_is_unblocked_after_the_migration() {
-    let stack = Stack::with_chai().await;
-    let client = Aws::for_function(&stack.env).expect("all variables").dynamodb();
-    let key = AttributeValue::S(chai(Environment::Live).key("+255712345678"));
-    let put = client.put_item().table_name("entrants").item("entrant", key);
-    let put = put.item("blocked", AttributeValue::N("1772323200000".to_owned()));
-    put.item("submissions", AttributeValue::N("1".to_owned())).send().await.expect("it answers");
-    let unblock = ["phone", "unblock", "--campaign", "chai-bora-2026", "0712345678"];
-    let unblock = [&unblock[..], &WHY].concat();
-    let early = stack.refused(&unblock).await;
-    assert_eq!(early["code"], "not_migrated");
-    stack.fine(&["migrate"]).await;
-    assert_eq!(is_blocked(&stack, "0712345678").await, [false, true]);
-    assert!(stack.fine(&unblock).await.contains("unblocked"));
-    assert_eq!(is_blocked(&stack, "0712345678").await, [false, false]);
-}

@@ -195,8 +195,6 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         // The book tells whether it is a code of the campaign, and its keys are encrypted.
         format!("submission list {CAMPAIGN} --code CHAI20260000{turn}"),
         format!("code void {scope} --yes --batch old-{turn}"),
-        // Moving records takes rights of admins; here there are none to move.
-        "migrate".to_owned(),
         format!("export submissions {scope} --output {}", stack.arg(&format!("submissions-{turn}.csv"))),
         format!("export entrants {scope} --output {}", stack.arg(&format!("entrants-{turn}.csv"))),
         format!("export winners {scope} --output {}", stack.arg(&format!("winners-{turn}.csv"))),

@@ -219,7 +219,7 @@ async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
     lose_book(&campaign, Environment::Test).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     let unavailable = (503, "service_unavailable".to_owned(), None);
-    assert_eq!(sending.clone().send().await.refusal(), unavailable);
+    assert_eq!(sending.send().await.refusal(), unavailable);
     assert_eq!(campaign.check(&campaign.code(0)).send().await.refusal(), unavailable);
     let recorded = campaign.lookup(&phone(1)).send().await;
     assert_eq!(recorded.field("submissions"), json!([]));

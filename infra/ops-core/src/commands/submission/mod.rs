@@ -169,17 +169,19 @@ async fn listed(
     let wanted = |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
     let is_open = matches!(state, Some(State::Pending | State::Unknown));
     let is_by_code = code.is_some();
-    let mut found = match (phone, code, reference) {
+    let (mut found, unreadable) = match (phone, code, reference) {
         (Some(typed), _, _) => {
             let phone = phone_or_typed(&typed, terminal)?;
-            submissions::of_phone(&tables, &scope, &phone).await?
+            (submissions::of_phone(&tables, &scope, &phone).await?, Vec::new())
         }
         (_, Some(typed), _) => {
             let typed = typed_or(&typed, "Code: ", terminal)?;
-            submissions::of_code(&tables, &campaign, &scope, &typed, now).await?.into_iter().collect()
+            let found = submissions::of_code(&tables, &campaign, &scope, &typed, now).await?;
+            (found.into_iter().collect(), Vec::new())
         }
         (_, _, Some(reference)) => {
-            tables.store.submissions().by_reference(&scope, reference).await?.into_iter().collect()
+            let found = tables.store.submissions().by_reference(&scope, reference).await?;
+            (found.into_iter().collect(), Vec::new())
         }
         _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
         _ => {
@@ -193,6 +195,8 @@ async fn listed(
             submissions::list(&tables, &scope, most, wanted).await?
         }
     };
+    let left_out: Vec<_> = unreadable.iter().map(|record| format!("{record}: {}", record.reason)).collect();
+    left_out.iter().for_each(|record| terminal.note(&format!("left out: {record}")));
     found.retain(wanted);
     if !unsettled {
         found.sort_by_key(|submission| Reverse(submission.created_at));
@@ -202,6 +206,9 @@ async fn listed(
         if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) };
     if let Some(holder) = found.first().filter(|_| is_by_code) {
         report.text.push_str(&CodeEntered::by(&tables, holder.clone(), zone).await?.sentence());
+    }
+    if let Some(document) = report.json.as_object_mut().filter(|_| !left_out.is_empty()) {
+        document.insert("left_out".to_owned(), json!(left_out));
     }
     Ok(report)
 }
