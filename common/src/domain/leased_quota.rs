@@ -64,12 +64,13 @@ impl LeasedQuota {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
     }
 
-    /// Size of the lease to take beside the work on the last request; `None` if some are held, if none are left, or if
-    /// the request before came too long ago to expect another one soon.
+    /// Size of the lease to take beside the work on the last request; `None` if some are held, if none are left, if the
+    /// request before came too long ago to expect another one soon, or if this environment's share is a single request:
+    /// with one each ahead, two hundred environments would hold a third of a limit of 600.
     pub fn wanted_ahead(&self, now: Timestamp) -> Option<u32> {
         let [last, before] = self.arrivals;
         let is_busy = last.zip(before).is_some_and(|(last, before)| last.since(before) < LEASE_TIME);
-        self.wanted(now).filter(|_| is_busy)
+        self.wanted(now).filter(|wanted| is_busy && *wanted > 1)
     }
 
     fn lease_size(&self, now: Timestamp) -> u32 {

@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Whoami,
     /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
     Console(ConsoleArgs),
+    /// Print what a shell needs to complete commands and options, such as: source <(ops completions bash)
+    Completions { shell: clap_complete::Shell },
     /// Call every endpoint of a deployment in test mode
     Smoke {
         /// URL of the API, such as https://entry.example.com; without a scheme, http on this machine, otherwise https
@@ -105,6 +107,7 @@ impl Command {
             self,
             Self::Audit(_)
                 | Self::Whoami
+                | Self::Completions { .. }
                 | Self::Campaign(
                     CampaignCommand::List { .. }
                         | CampaignCommand::Show { .. }

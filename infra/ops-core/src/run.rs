@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use common::clock::Clock;
 use common::config::Env;
 use futures_util::future::LocalBoxFuture;
@@ -98,10 +98,18 @@ async fn execute(
             Ok(Report::new(json!({ "ended": ended }), ended))
         }
         Command::Whoami => whoami::run(&env).await,
+        Command::Completions { shell } => Ok(completions(shell)),
         // Boxed, because its future is large.
         Command::Numbers(args) => {
             Box::pin(numbers::run(args, &connection::tables(&env).await?, clock, terminal)).await
         }
         Command::Phone(command) => phone::run(command, &env, clock, terminal).await,
     }
+}
+
+fn completions(shell: clap_complete::Shell) -> Report {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "ops", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Report::new(json!({ "script": script }), script)
 }

@@ -124,3 +124,14 @@ async fn help_is_an_answer() {
     let ended = run(&["code", "mint", "--help"], Env::default(), &Clock::manual(NOW)).await;
     assert!(ended.code == 0 && ended.out.contains("--allow-weak"), "{}{}", ended.out, ended.err);
 }
+
+#[tokio::test]
+async fn completions_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = run(&["completions", shell], Env::default(), &Clock::manual(NOW)).await;
+        assert!(ended.code == 0, "{}", ended.err);
+        for name in ["campaign", "draw", "hand-over", "--env-file"] {
+            assert!(ended.out.contains(name), "{shell} does not complete {name}");
+        }
+    }
+}
