@@ -81,7 +81,7 @@ pub enum PersonalData {
     Phones,
     /// Photos of receipts.
     Photos,
-    /// What erased persons have used of the limits, under the digest of their phone.
+    /// Limits that erased persons have used, under the digest of their phone.
     Limits,
 }
 

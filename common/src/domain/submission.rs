@@ -45,7 +45,7 @@ pub struct Submission {
     /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only for counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// What had its code, if it was rejected because of that.
+    /// The holder of its code, if it was rejected because of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_refusal: Option<CodeRefusal>,
     /// The attached receipt; `None` if it was refused.

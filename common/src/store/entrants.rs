@@ -30,7 +30,7 @@ pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
-/// What its records are called.
+/// The name of its records.
 const TABLE: &str = "entrants";
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";

@@ -172,7 +172,7 @@ where
     }
 }
 
-/// What is wrong with a record. Most messages repeat a value, which may be a phone or a code.
+/// The defect of a record. Most messages repeat a value, which may be a phone or a code.
 fn without_values(error: &serde_dynamo::Error) -> String {
     let message = error.to_string();
     if message.starts_with("missing field") || message == PhoneNotEncrypted.to_string() {

@@ -36,7 +36,7 @@ pub const BY_ENTRANT: &str = "by-entrant";
 
 const READING: &str = "reading a submission";
 const WRITING: &str = "writing a submission";
-/// What its records are called.
+/// The name of its records.
 const TABLE: &str = "submissions";
 
 /// A submission in the table; `S` is it or a reference to it.

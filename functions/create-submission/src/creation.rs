@@ -229,7 +229,7 @@ impl<'a> Creation<'a> {
         next(result, submission, known, RecordSource::Assumed)
     }
 
-    /// What has the code, if that is why the submission is rejected. It is in the record that the decision was made on.
+    /// The holder of the code, if that is why the submission is rejected. It is in the record that the decision was made on.
     fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
         let holder = code.status.holder().filter(|_| code.status.rejection() == Some(reason))?;
         Some(CodeRefusal { holder, batch: self.batch_of(&code.resolved) })

@@ -48,7 +48,7 @@ enum Link {
 pub(crate) enum Trade {
     /// The `Set-Cookie` for it.
     Cookie(String),
-    /// It was exchanged before, so somebody else has it, and the console ends.
+    /// It was exchanged before, so another person has it, and the console ends.
     PresentedAgain,
     Wrong,
 }

@@ -73,7 +73,7 @@ const NOT_OPENED: Refused = (
     "Open the console by the link that ops console printed. A link is good once: if it was used, end the console with Ctrl-C \
      and run ops console again.",
 );
-const USED_TWICE: &str = "This link was used before, so somebody else may have it, and the console has ended. Run ops console again.";
+const USED_TWICE: &str = "This link was used before, so another person may have it, and the console has ended. Run ops console again.";
 
 fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
     if !is_own_host(console.authority(), request) {

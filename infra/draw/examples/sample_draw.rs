@@ -27,8 +27,8 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("certificate-forged.html"), forged.certificate(true))?;
     // A page has no other line ends than its own.
     let pages: Vec<_> = forgeries::all()
-        .filter(|forgery| !forgery.of(&sample).entries.contains('\r'))
-        .map(|forgery| json!([forgery.what, forgery.of(&sample).certificate(true), forgery.expected]))
+        .filter(|forgery| !forgery.applied_to(&sample).entries.contains('\r'))
+        .map(|forgery| json!([forgery.what, forgery.applied_to(&sample).certificate(true), forgery.expected]))
         .collect();
     fs::write(folder.join("forgeries.json"), serde_json::to_string(&pages)?)?;
     let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();

@@ -112,7 +112,7 @@ struct RowSorter<T> {
     by_hash: Sorter<T>,
     rows: u64,
     total: u64,
-    /// In order.
+    /// Sorted.
     largest: Vec<LargestRow>,
 }
 

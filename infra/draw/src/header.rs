@@ -46,9 +46,9 @@ pub struct OtherDraw {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOut {
-    /// Of phones that were blocked before the freeze.
+    /// Entries of phones that were blocked before the freeze.
     pub blocked: BTreeMap<String, u64>,
-    /// Of people whose data was erased, or whose number was deleted.
+    /// Entries of people whose data was erased, or whose number was deleted.
     pub without_phone: BTreeMap<String, u64>,
 }
 

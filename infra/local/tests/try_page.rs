@@ -69,7 +69,7 @@ impl Tried {
     }
 }
 
-/// What the page comes with.
+/// The data in the page.
 fn loaded(page: &Response<String>) -> Value {
     let (_, rest) = page.body().split_once(r#"id="loaded">"#).expect("the element");
     let (text, _) = rest.split_once("</script>").expect("its end");

@@ -271,7 +271,7 @@ pub async fn rows(
     Ok(rows)
 }
 
-/// What a subject can be called: what was given, and the ids of the submissions with this reference.
+/// Names of a subject: what was given, and the ids of the submissions with this reference.
 async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>, Failure> {
     let Some(about) = about else { return Ok(Vec::new()) };
     let mut ids = vec![about.to_owned()];

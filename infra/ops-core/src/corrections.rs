@@ -113,7 +113,7 @@ pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> 
     correct(tables, &before.submission_id.to_string(), correction, decision).await
 }
 
-/// Whether a correction can decide who gets a prize: the submission won an instant one, it is in a draw that is not finished,
+/// True if a correction can decide who gets a prize: the submission won an instant one, it is in a draw that is not finished,
 /// or the phone holds a prize of a draw since the submission was made.
 async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
     let is_drawn = is_in_draw(tables, before, now).await?;
@@ -137,7 +137,7 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
     Ok(of_phone.into_iter().any(is_drawn))
 }
 
-/// Whether an accepted entry is in a draw that is not finished, or can be in one that is being frozen.
+/// True if an accepted entry is in a draw that is not finished, or can be in one that is being frozen.
 ///
 /// # Errors
 /// When the draw has its round and was not run.

@@ -97,7 +97,7 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
     Ok(found)
 }
 
-/// What was read; `None` for a record that cannot be read, which is noted.
+/// The value that was read; `None` for a record that cannot be read, which is noted.
 fn or_unreadable<T>(
     read: Result<T, StoreError>,
     unreadable: &mut Vec<UnreadableRecord>,

@@ -45,7 +45,7 @@ pub struct AuditFinding {
     pub sequence: u64,
     /// The day in its key; `None` of a row that is missing.
     pub day: Option<String>,
-    /// What is wrong with it.
+    /// The defect.
     pub found: AuditBreak,
 }
 

@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 
 /// Calls to a winner before the next one is drawn, as the inspectors of lotteries ask for.
 pub const MAX_CALLS: u8 = 3;
-/// From a call without an answer to the next one, as a person who dials needs. Verifiers of a draw ask for it too.
+/// The least time between two calls, as a person who dials needs. Verifiers of a draw ask for it too.
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
 /// A winner: a place in a tier's order that was reached. The contacts of a tier have the places from 1 without a gap.

@@ -20,7 +20,7 @@ pub(super) const ERASED_AS: &str = "erased_as";
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
-    /// Whether a phone has a record, even one with nothing but an interrupted erasure.
+    /// True if a phone has a record, even one with nothing but an interrupted erasure.
     pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
         Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
     }

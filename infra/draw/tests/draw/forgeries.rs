@@ -19,7 +19,6 @@ pub(crate) struct Forgery {
 enum Change {
     /// A text of the header, with a commitment, a result and a log that follow from the new one, as far as there are any.
     Header(&'static str, &'static str),
-    /// The same, and then the log.
     HeaderAndLog(&'static str, &'static str, fn(&mut Value)),
     /// A text of the header alone.
     HeaderAlone(&'static str, &'static str),
@@ -35,7 +34,7 @@ enum Change {
 use Change::{Commitment, Entries, Header, HeaderAlone, HeaderAndLog, Log, LogData, Result, ResultData};
 
 impl Forgery {
-    pub(crate) fn of(&self, good: &Sample) -> Sample {
+    pub(crate) fn applied_to(&self, good: &Sample) -> Sample {
         let mut forged = good.clone();
         match &self.change {
             Header(from, to) => follow(&mut forged, good, from, to),

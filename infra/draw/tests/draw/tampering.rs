@@ -105,7 +105,7 @@ fn forged_draws_are_refused_by_three_programs() {
     let good = Sample::new();
     let forgeries: Vec<_> = forgeries::all().collect();
     assert!(forgeries.len() > 100, "{}", forgeries.len());
-    let forged: Vec<_> = forgeries.iter().map(|forgery| forgery.of(&good)).collect();
+    let forged: Vec<_> = forgeries.iter().map(|forgery| forgery.applied_to(&good)).collect();
     let folders: Vec<_> =
         (0..).zip(&forged).map(|(at, forged)| written(forged, folder.path(), &format!("{at}"))).collect();
     let mut programs = vec![

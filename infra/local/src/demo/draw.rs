@@ -31,7 +31,7 @@ const ENTRANTS: u32 = 12;
 const FROM: Duration = Duration::from_secs(240 * 60);
 const ENTERED: Duration = Duration::from_secs(180 * 60);
 const TO: Duration = Duration::from_secs(120 * 60);
-/// From now to the round: the storage keeps the real time of the commitment, so the draw cannot be dated in the past.
+/// Time until the round: the storage keeps the real time of the commitment, so the draw cannot be dated in the past.
 const ROUND: Duration = Duration::from_secs(10);
 /// Divides the notice before a round.
 const SPEEDUP: &str = "1000";

@@ -65,7 +65,7 @@ enum Goods {
     TakePart,
     /// One that takes part under a name that the campaign does not know.
     Misnamed,
-    /// Of a trader that does not take part.
+    /// A receipt of a trader that does not take part.
     OtherTrader,
 }
 

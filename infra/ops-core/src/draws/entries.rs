@@ -34,7 +34,7 @@ pub(super) struct PeriodEntries {
     pub(super) unsettled: Vec<Reference>,
     /// Entries of people that are left out.
     pub(super) left_out: LeftOut,
-    /// Of the entries in the draw, those that people gave by accepting a submission.
+    /// Entries in the draw that people gave by accepting a submission.
     pub(super) given_by_hand: u64,
     blocked: HashSet<EntrantId>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct DayTotal {
 
 /// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the time when it was accepted, so
 /// that one that is settled late is in a later draw, and none is in two that follow each other. Entries of people who were
-/// erased are left out, since nobody could be called, and those of phones that are blocked by now.
+/// erased are left out, since they could not be called, and those of phones that are blocked by now.
 pub(super) async fn read(
     tables: &Tables,
     scope: &Scope,

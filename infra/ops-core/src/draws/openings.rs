@@ -24,7 +24,7 @@ use crate::tables::Tables;
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
-/// From the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
+/// Time from the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
 /// that takes longer is refused at its end.
 pub(super) const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 

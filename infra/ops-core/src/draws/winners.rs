@@ -255,7 +255,7 @@ impl<'a> Winners<'a> {
     /// A winner is what the frozen entries say, or there is none.
     fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {
         let message = format!(
-            "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. Nobody was \
+            "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. No winner was \
              drawn; ask the administrator of the stack who changed it",
             self.draw.name
         );

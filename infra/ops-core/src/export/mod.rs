@@ -33,7 +33,7 @@ const SEGMENTS: i32 = 8;
 /// Phones of a page whose latest submissions are read at a time.
 const MAX_CONCURRENCY: usize = 16;
 
-/// What is exported.
+/// The rows to export.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
     pub(crate) content: ExportContent,

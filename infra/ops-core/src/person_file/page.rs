@@ -103,7 +103,7 @@ fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt
     html.push_str("</section>\n");
 }
 
-/// What the person sent, besides code and consent: the code itself is not kept.
+/// The person's input, besides code and consent: the code itself is not kept.
 fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
     let mut sent = Vec::new();
     match receipt.map(|receipt| &receipt.source) {

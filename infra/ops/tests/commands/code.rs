@@ -397,7 +397,7 @@ async fn list_that_is_imported_again_makes_no_batch() {
 }
 
 #[tokio::test]
-async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_older_book() {
+async fn codes_are_good_at_once_also_with_an_older_book() {
     let stack = Stack::with_chai().await;
     let verifier = verifier(&stack).await;
     assert_eq!(judged(&verifier, &stack, "KETTLE-01").await, ResolvedCode::Unknown, "the book is read now");

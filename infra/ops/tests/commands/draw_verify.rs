@@ -75,7 +75,7 @@ async fn draw_without_a_log_names_lines_of_the_list() {
 async fn forged_draws_are_refused_by_the_command() {
     let good = Sample::new();
     for forgery in forgeries::all() {
-        let folder = written(&forgery.of(&good));
+        let folder = written(&forgery.applied_to(&good));
         // Secret, and so not in a published folder.
         std::fs::remove_file(folder.path().join("openings.csv")).expect("a disk");
         let (code, message) = refused(folder.path(), &[]).await;

@@ -100,7 +100,7 @@ async fn messages_and_objects(service: &Service) -> (String, String) {
     (messages, objects)
 }
 
-/// What is held, except for the limits of an erased person.
+/// Data that is held, except for the limits of an erased person.
 async fn found(campaign: &TestCampaign) -> Value {
     let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
     let mut held = serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone();

@@ -64,7 +64,7 @@ fn given() -> impl Iterator<Item = SkipReason> {
     SkipReason::ALL.into_iter().filter(|reason| reason.is_given())
 }
 
-/// Whether a step can follow what is logged, in time. Whether the entries still count is checked when it is logged.
+/// True if a step can follow what is logged, in time. Logging it checks that the entries still count.
 fn follows(winner: &Winner, event: ContactEvent) -> bool {
     winner.contact.after(ContactStep { at: Timestamp::MAX, by: None, event }).is_ok()
 }

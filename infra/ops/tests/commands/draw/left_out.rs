@@ -1,4 +1,4 @@
-//! What a freeze leaves out, what it names, and what stops it.
+//! Entries that a freeze leaves out, figures that it names, and records that stop it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
