@@ -51,7 +51,8 @@ fn is_changed(text: &str) -> bool {
     /// Digits that a spreadsheet keeps.
     const KEPT_DIGITS: usize = 15;
     let is_of_number = |c: char| c.is_ascii_digit() || " .,:/-+eE%()".contains(c);
-    if !text.contains(|c: char| c.is_ascii_digit()) || !text.chars().all(is_of_number) {
+    let has_digits = text.contains(|c: char| c.is_ascii_digit());
+    if !has_digits || !text.chars().all(is_of_number) || text.starts_with(['e', 'E']) {
         return false;
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -474,7 +474,10 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
         (reply.status.as_u16(), reply.text)
     };
     assert_eq!(send("next", "").await.0, 200);
-    let reject = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
+    let Submission { submission_id, revision, .. } = waiting;
+    let reject = format!(
+        "id={submission_id}&revision={revision}&second_look=false&verdict=reject&reason=receipt_unreadable"
+    );
     assert_eq!(send("answer", &reject).await.0, 204);
     assert_eq!(send("beat", "").await.0, 200);
     // To revoke is a reviewer's right, and to reopen is not: each is done, or said to be not done.

@@ -56,7 +56,7 @@ async fn foreign_attributes_stay_through_every_decision() {
     for (number, command) in [
         &["submission", "settle", &name, "--accept", "--without-receipt-code"][..],
         &["submission", "revoke", &name],
-        &["submission", "reopen", &name],
+        &["submission", "reopen", &name, "--by", "juma"],
         &["submission", "settle", &name, "--reject", "receipt_wrong_store"],
     ]
     .into_iter()
