@@ -8,7 +8,7 @@ use common::random;
 use common::store::codes::CodeKey;
 use common::store::submissions;
 
-use crate::correction::minted;
+use crate::correction::{by, minted};
 use crate::submission::{WHY, submission, waiting, write};
 use crate::support::{NOW, Stack, chai};
 
@@ -56,13 +56,16 @@ async fn foreign_attributes_stay_through_every_decision() {
     for (number, command) in [
         &["submission", "settle", &name, "--accept", "--without-receipt-code"][..],
         &["submission", "revoke", &name],
-        &["submission", "reopen", &name, "--by", "juma"],
+        &["submission", "reopen", &name],
         &["submission", "settle", &name, "--reject", "receipt_wrong_store"],
     ]
     .into_iter()
     .enumerate()
     {
-        stack.fine(&[command, &WHY].concat()).await;
+        // Reopening takes another person than the one who accepted.
+        let person = if number == 0 { "juma" } else { "asha" };
+        let ended = by(&stack, person, [command, &WHY].concat()).await;
+        assert!(ended.code == 0, "{command:?}: {}", ended.err);
         if number == 0 {
             assert_eq!(left(&stack, id).await, FOREIGN[..2], "{command:?}");
             add(&stack, id, FOREIGN[2]).await;
