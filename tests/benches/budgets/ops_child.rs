@@ -42,7 +42,8 @@ pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode 
     let now = args.next().and_then(|millis| millis.to_str()?.parse().ok()).expect("a time");
     let clock = Clock::manual(Timestamp::from_millis(now));
     let (mut out, mut err) = (io::sink(), io::stderr());
-    let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let mut terminal =
+        Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "no console")) });
     let code = Box::pin(ops_core::run(args, Env::from_process(), &clock, &mut terminal, no_console)).await;
