@@ -130,7 +130,7 @@ async fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let ended = run(&["completions", shell], Env::default(), &Clock::manual(NOW)).await;
         assert!(ended.code == 0, "{}", ended.err);
-        for name in ["campaign", "draw", "hand-over", "--env-file"] {
+        for name in ["campaign", "draw", "hand-over", "env-file"] {
             assert!(ended.out.contains(name), "{shell} does not complete {name}");
         }
     }
