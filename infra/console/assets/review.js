@@ -264,9 +264,14 @@ function press(key) {
   if (isUnseen || !(tool || decide)) countsFrom = Math.max(countsFrom, now + UNSEEN_MS);
   if (tool) tool(card);
   else if (!decide) return false;
-  else if (isUnseen) say(UNSEEN);
+  else if (isUnseen) {
+    // The failure that put the receipt in front stays to be read.
+    const { textContent, className } = byId('said');
+    const failure = className === 'bad' ? textContent.replace(UNSEEN, '').trim() : '';
+    say(`${failure} ${UNSEEN}`.trim(), failure && 'bad');
+  }
   else if (!isAccepting(card)) {
-    if (byId('said').textContent === UNSEEN) say('');
+    if (byId('said').textContent.includes(UNSEEN)) say('');
     decide(card);
   }
   return true;
