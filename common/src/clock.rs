@@ -24,7 +24,9 @@ impl Clock {
 
     /// A clock for tests: it stands still until it is moved.
     pub fn manual(start: Timestamp) -> Self {
-        Self(TimeSource::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
+        Self(TimeSource::Manual(Arc::new(AtomicI64::new(
+            start.as_millis(),
+        ))))
     }
 
     /// The time now.
@@ -32,7 +34,9 @@ impl Clock {
         match &self.0 {
             TimeSource::System => {
                 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-                let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let since_epoch = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
                 Timestamp::from_millis(0).after(since_epoch)
             }
             TimeSource::Manual(millis) => Timestamp::from_millis(millis.load(Ordering::SeqCst)),

@@ -34,7 +34,10 @@ impl Env {
     /// These variables, with those of `other` taking precedence.
     #[must_use]
     pub fn overridden_by(mut self, other: Self) -> Self {
-        let others = other.0.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let others = other
+            .0
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()));
         Arc::make_mut(&mut self.0).extend(others);
         self
     }
@@ -58,8 +61,10 @@ impl FromIterator<(String, String)> for Env {
 
 /// The divisor of all planned waits between settling steps, from `RETRY_SPEEDUP`: a whole number from 1; 1 if not set.
 pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
-    let malformed =
-        ConfigError::Malformed { variable: RETRY_SPEEDUP, expected: "a whole number from 1 to 1000000" };
+    let malformed = ConfigError::Malformed {
+        variable: RETRY_SPEEDUP,
+        expected: "a whole number from 1 to 1000000",
+    };
     match env.optional(RETRY_SPEEDUP) {
         None => Ok(RetrySpeedup::default()),
         Some(times) => match times.parse() {
@@ -87,7 +92,10 @@ impl Stage {
         match env.required("STAGE")?.as_str() {
             "production" => Ok(Self::Production),
             "staging" => Ok(Self::Staging),
-            _ => Err(ConfigError::Malformed { variable: "STAGE", expected: "`production` or `staging`" }),
+            _ => Err(ConfigError::Malformed {
+                variable: "STAGE",
+                expected: "`production` or `staging`",
+            }),
         }
     }
 }

@@ -67,13 +67,16 @@ impl Error {
     pub fn fields(problems: Vec<FieldProblem>) -> Self {
         let first = problems.first().cloned();
         let error = match first {
-            Some(FieldProblem { field, message }) => {
-                Self::from(ErrorCode::ValidationFailed).with_field(field).with_detail(message)
-            }
+            Some(FieldProblem { field, message }) => Self::from(ErrorCode::ValidationFailed)
+                .with_field(field)
+                .with_detail(message),
             None => Self::from(ErrorCode::ValidationFailed),
         };
         match error {
-            Self::Refused(refusal) => Self::Refused(Box::new(Refusal { problems, ..*refusal })),
+            Self::Refused(refusal) => Self::Refused(Box::new(Refusal {
+                problems,
+                ..*refusal
+            })),
             Self::Internal(_) | Self::Unavailable(_) => error,
         }
     }
@@ -87,7 +90,10 @@ impl Error {
 
     /// A method that the path does not take, with those it takes.
     pub fn method_not_allowed(allowed: Vec<&'static str>) -> Self {
-        Self::Refused(Box::new(Refusal { allowed, ..ErrorCode::MethodNotAllowed.into() }))
+        Self::Refused(Box::new(Refusal {
+            allowed,
+            ..ErrorCode::MethodNotAllowed.into()
+        }))
     }
 
     /// A failure of the service, with its cause for the log.
@@ -195,7 +201,11 @@ impl From<ErrorCode> for Refusal {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        if error.is_temporary() { Self::Unavailable(error.into()) } else { Self::internal(error) }
+        if error.is_temporary() {
+            Self::Unavailable(error.into())
+        } else {
+            Self::internal(error)
+        }
     }
 }
 

@@ -6,7 +6,10 @@ use crate::domain::ids::{ReceiptId, SubmissionId};
 ///
 /// # Panics
 /// When the operating system has none, which cannot happen once it has started. Guessable ids would be worse.
-#[expect(clippy::expect_used, reason = "without randomness nothing here is safe")]
+#[expect(
+    clippy::expect_used,
+    reason = "without randomness nothing here is safe"
+)]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

@@ -188,7 +188,9 @@ impl Telemetry {
     /// Logs for CloudWatch, under the service's name in the environment, with the events of `tracing`. Call it once in
     /// a process.
     pub fn cloud_watch(env: &Env) -> Self {
-        let service = env.optional("SERVICE").map_or(UNNAMED, |name| Box::leak(name.into_boxed_str()));
+        let service = env
+            .optional("SERVICE")
+            .map_or(UNNAMED, |name| Box::leak(name.into_boxed_str()));
         let telemetry = Self::CloudWatch(service);
         events::install(telemetry, events::level(env));
         telemetry
@@ -215,7 +217,9 @@ impl Telemetry {
         match self {
             Self::CloudWatch(service) => match line.to_json(service) {
                 Ok(text) => self.write(&text),
-                Err(error) => tracing::error!(error = cause(&error), "a request's line is not valid JSON"),
+                Err(error) => {
+                    tracing::error!(error = cause(&error), "a request's line is not valid JSON")
+                }
             },
             Self::Terminal => self.write(&request_for_terminal(line)),
             Self::Off => {}
@@ -228,7 +232,8 @@ impl Telemetry {
             Self::CloudWatch(service) => self.write(&line.to_json(service)),
             Self::Terminal => {
                 // Metrics that are all zero are noise to people.
-                let is_idle = !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
+                let is_idle =
+                    !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
                 if !is_idle || !line.error_chain.is_empty() {
                     self.write(&job_for_terminal(line));
                 }
@@ -256,7 +261,11 @@ fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
         "_aws": work_declarations(line),
     });
     if let Some(fields) = text.as_object_mut() {
-        fields.extend(line.metrics.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
+        fields.extend(
+            line.metrics
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value))),
+        );
         fields.retain(|_, value| !value.is_null());
     }
     text
@@ -266,28 +275,51 @@ impl<'a> Declarations<'a> {
     /// The metrics of every line, whatever its outcome: its count and duration for each function, its own metrics for
     /// the service.
     fn new(at: Timestamp, itself: &'static str, own: &'a [(&'static str, u64)]) -> Self {
-        let duration = EmfMetric { name: "Duration", unit: Some("Milliseconds") };
-        let mut declarations = Self { timestamp: at.as_millis(), cloud_watch_metrics: Vec::new() };
+        let duration = EmfMetric {
+            name: "Duration",
+            unit: Some("Milliseconds"),
+        };
+        let mut declarations = Self {
+            timestamp: at.as_millis(),
+            cloud_watch_metrics: Vec::new(),
+        };
         declarations.declare(&[&["service", "operation"]], vec![count(itself), duration]);
         if !own.is_empty() {
-            let own = own.iter().map(|(name, _)| EmfMetric { name, unit: None }).collect();
+            let own = own
+                .iter()
+                .map(|(name, _)| EmfMetric { name, unit: None })
+                .collect();
             declarations.declare(&[&["service"]], own);
         }
         declarations
     }
 
-    fn declare(&mut self, dimensions: &'static [&'static [&'static str]], metrics: Vec<EmfMetric<'a>>) {
-        self.cloud_watch_metrics.push(Declaration { namespace: NAMESPACE, dimensions, metrics });
+    fn declare(
+        &mut self,
+        dimensions: &'static [&'static [&'static str]],
+        metrics: Vec<EmfMetric<'a>>,
+    ) {
+        self.cloud_watch_metrics.push(Declaration {
+            namespace: NAMESPACE,
+            dimensions,
+            metrics,
+        });
     }
 }
 
 fn count(name: &str) -> EmfMetric<'_> {
-    EmfMetric { name, unit: Some("Count") }
+    EmfMetric {
+        name,
+        unit: Some("Count"),
+    }
 }
 
 fn work_declarations<'a>(line: &JobLine<'a>) -> Declarations<'a> {
     let mut declarations = Declarations::new(line.at, "Steps", line.metrics);
-    declarations.declare(&[&["service", "operation", "outcome"]], vec![count("Steps")]);
+    declarations.declare(
+        &[&["service", "operation", "outcome"]],
+        vec![count("Steps")],
+    );
     declarations
 }
 
@@ -307,9 +339,15 @@ impl RequestLine<'_> {
     /// What it is counted as for its operation, beside its outcome. Live requests are those that can be guesses: of a live
     /// key, and admitted by the key's limit.
     fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let is_live = self.is_admitted && self.scope.is_some_and(|scope| scope.environment.is_live());
-        let kinds = [("LiveRequests", is_live), ("ServerErrors", self.status >= 500)];
-        kinds.into_iter().filter_map(|(kind, is_one)| is_one.then_some(kind))
+        let is_live =
+            self.is_admitted && self.scope.is_some_and(|scope| scope.environment.is_live());
+        let kinds = [
+            ("LiveRequests", is_live),
+            ("ServerErrors", self.status >= 500),
+        ];
+        kinds
+            .into_iter()
+            .filter_map(|(kind, is_one)| is_one.then_some(kind))
     }
 }
 
@@ -325,7 +363,10 @@ fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
             if line.function == CREATE_SUBMISSION.function {
-                &[&["service", "campaign"], &["service", "campaign", "outcome"]]
+                &[
+                    &["service", "campaign"],
+                    &["service", "campaign", "outcome"],
+                ]
             } else {
                 &[&["service", "campaign", "outcome"]]
             }
@@ -340,20 +381,37 @@ fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
 }
 
 fn job_for_terminal(line: &JobLine<'_>) -> String {
-    let JobLine { function, outcome, duration_ms, .. } = line;
-    let scope =
-        line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
+    let JobLine {
+        function,
+        outcome,
+        duration_ms,
+        ..
+    } = line;
+    let scope = line
+        .scope
+        .map(|scope| format!(" {} {}", scope.campaign, scope.environment))
+        .unwrap_or_default();
     let time = time_of_day(line.at);
     let subject = named("id", line.subject);
     let metrics = metrics_for_terminal(line.metrics);
-    let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
-    format!("{time} --- {function}{scope} {outcome}{metrics} {duration_ms} ms{subject}{error_chain}")
+    let error_chain: String = line
+        .error_chain
+        .iter()
+        .map(|cause| format!("\n    {cause}"))
+        .collect();
+    format!(
+        "{time} --- {function}{scope} {outcome}{metrics} {duration_ms} ms{subject}{error_chain}"
+    )
 }
 
 fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> {
     EmfLine {
         timestamp: line.at.to_string(),
-        level: if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
+        level: if line.error_chain.is_empty() {
+            "INFO"
+        } else {
+            "ERROR"
+        },
         message: "request",
         request_id: &line.ids.request,
         gateway_request_id: line.ids.gateway.as_deref(),
@@ -370,20 +428,41 @@ fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> 
         error_chain: line.error_chain,
         requests: 1,
         duration_ms: line.duration_ms,
-        metrics: line.metrics.iter().copied().chain(line.kinds().map(|kind| (kind, 1))).collect(),
+        metrics: line
+            .metrics
+            .iter()
+            .copied()
+            .chain(line.kinds().map(|kind| (kind, 1)))
+            .collect(),
         declarations: request_declarations(line),
     }
 }
 
 fn request_for_terminal(line: &RequestLine<'_>) -> String {
-    let RequestLine { ids, status, duration_ms, .. } = line;
-    let target = TARGET.try_with(Clone::clone).unwrap_or_else(|_| line.function.to_owned());
+    let RequestLine {
+        ids,
+        status,
+        duration_ms,
+        ..
+    } = line;
+    let target = TARGET
+        .try_with(Clone::clone)
+        .unwrap_or_else(|_| line.function.to_owned());
     let (time, request_id) = (time_of_day(line.at), &ids.request);
     let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
-    let scope =
-        line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
-    let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
-    let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
+    let scope = line
+        .scope
+        .map(|scope| format!(" {} {}", scope.campaign, scope.environment))
+        .unwrap_or_default();
+    let outcome = line
+        .outcome
+        .map(|outcome| format!(" {outcome}"))
+        .unwrap_or_default();
+    let error_chain: String = line
+        .error_chain
+        .iter()
+        .map(|cause| format!("\n    {cause}"))
+        .collect();
     let metrics = metrics_for_terminal(line.metrics);
     format!(
         "{time} {status} {target}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
@@ -393,15 +472,22 @@ fn request_for_terminal(line: &RequestLine<'_>) -> String {
 /// The time of day, such as `21:00:00.007Z`.
 fn time_of_day(at: Timestamp) -> String {
     let timestamp = at.to_string();
-    timestamp.split_once('T').map_or(timestamp.clone(), |(_, time)| time.to_owned())
+    timestamp
+        .split_once('T')
+        .map_or(timestamp.clone(), |(_, time)| time.to_owned())
 }
 
 fn named(name: &str, value: Option<&str>) -> String {
-    value.map(|value| format!(" {name}={value}")).unwrap_or_default()
+    value
+        .map(|value| format!(" {name}={value}"))
+        .unwrap_or_default()
 }
 
 fn metrics_for_terminal(metrics: &[(&str, u64)]) -> String {
-    metrics.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+    metrics
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect()
 }
 
 /// An error as a field of a `tracing` event, logged with its causes.
@@ -411,7 +497,9 @@ pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
 
 /// An error and its causes, outermost first.
 pub fn error_chain(error: &(dyn Error + 'static)) -> Vec<String> {
-    std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string).collect()
+    std::iter::successors(Some(error), |&error| error.source())
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[cfg(test)]

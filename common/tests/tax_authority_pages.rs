@@ -1,6 +1,10 @@
 //! The page reader on made-up pages, and on arbitrary input.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
@@ -80,7 +84,10 @@ fn every_shape_of_a_value_is_read() {
         z_number: None,
         date: NaiveDate::from_ymd_opt(2025, 12, 31).expect("a day"),
         time: ReceiptTime::new(23, 59, 1),
-        items: vec![item("MAFUTA YA ALIZETI", Some(1_500), 150_000), item("CHUMVI", None, 20_000)],
+        items: vec![
+            item("MAFUTA YA ALIZETI", Some(1_500), 150_000),
+            item("CHUMVI", None, 20_000),
+        ],
         total_excl_cents: Some(144_068),
         total_tax_cents: Some(25_932),
         total_incl_cents: Some(170_000),
@@ -98,10 +105,19 @@ fn totals_may_stand_below_the_items() {
 
 #[test]
 fn only_an_element_with_the_class_makes_a_receipt_void() {
-    let marked = |class: &str| found(&with("<p>scan it</p>", &format!("<div class='{class}'></div>"))).void;
+    let marked = |class: &str| {
+        found(&with(
+            "<p>scan it</p>",
+            &format!("<div class='{class}'></div>"),
+        ))
+        .void
+    };
     assert_eq!(marked("big cancelled-watermark"), Some(VoidMark::Cancelled));
     assert_eq!(marked("test-watermark"), Some(VoidMark::Test));
-    assert_eq!(marked("cancelled-watermark test-watermark"), Some(VoidMark::Cancelled));
+    assert_eq!(
+        marked("cancelled-watermark test-watermark"),
+        Some(VoidMark::Cancelled)
+    );
     assert_eq!(marked("not-cancelled-watermark"), None);
 }
 
@@ -110,7 +126,10 @@ fn blank_values_pass_the_checks_that_need_them() {
     let record = found(&with("09VFD-12345678902TZ000042", "N/A"));
     assert_eq!(record.uin, None);
     let record = found(&with("259.32", "-"));
-    assert_eq!((record.total_tax_cents, record.total_incl_cents), (None, Some(170_000)));
+    assert_eq!(
+        (record.total_tax_cents, record.total_incl_cents),
+        (None, Some(170_000))
+    );
     assert_eq!(found(&with("23:59:01", "")).time, None);
     assert_eq!(found(&with("MAMA  NTILIE &amp;&nbsp;CO", "-")).trader, None);
 }
@@ -122,27 +141,62 @@ fn what_does_not_hold_is_shown_to_somebody() {
         ("123-456-789", "n/a", "no TIN"),
         ("02tz000042", "", "no SERIAL NO"),
         ("<span> 77 </span>", "", "no RECEIPT NO"),
-        ("<span> 77 </span>", "78", "the code does not end with RECEIPT NO"),
+        (
+            "<span> 77 </span>",
+            "78",
+            "the code does not end with RECEIPT NO",
+        ),
         ("31/12/2025", "nil", "no RECEIPT DATE"),
         ("31/12/2025", "31/02/2025", "RECEIPT DATE is not a day"),
         ("31/12/2025", "31.12.2025", "RECEIPT DATE in another format"),
         ("31/12/2025", "1/2/2025", "RECEIPT DATE in another format"),
         ("23:59:01", "24:00:00", "RECEIPT TIME is no time"),
-        ("12345678902TZ", "12345678903TZ", "UIN does not end with TIN and SERIAL NO"),
+        (
+            "12345678902TZ",
+            "12345678903TZ",
+            "UIN does not end with TIN and SERIAL NO",
+        ),
         ("259.32", "259.33", "the totals do not add up"),
         ("259.32", "about 259", "a total that is not an amount"),
         ("<td>Qty</td>", "<td>Quantity</td>", "no table of items"),
-        ("<td>1,500.00</td>", "<td>free</td>", "an Amount that is not an amount"),
-        ("<td>1.5</td>", "<td>some</td>", "a Qty that is not a number"),
-        ("<td>CHUMVI</td>", "", "an item with fewer cells than headings"),
-        ("<h3><b>0a1b2c77</b></h3>", "", "no code after RECEIPT VERIFICATION CODE"),
-        ("<h3><b>0a1b2c77</b></h3>", "<h3>see above</h3>", "no code after RECEIPT VERIFICATION CODE"),
-        ("<b>Z NUMBER:</b>", "<b>TIN:</b> 5", "a label with two values"),
+        (
+            "<td>1,500.00</td>",
+            "<td>free</td>",
+            "an Amount that is not an amount",
+        ),
+        (
+            "<td>1.5</td>",
+            "<td>some</td>",
+            "a Qty that is not a number",
+        ),
+        (
+            "<td>CHUMVI</td>",
+            "",
+            "an item with fewer cells than headings",
+        ),
+        (
+            "<h3><b>0a1b2c77</b></h3>",
+            "",
+            "no code after RECEIPT VERIFICATION CODE",
+        ),
+        (
+            "<h3><b>0a1b2c77</b></h3>",
+            "<h3>see above</h3>",
+            "no code after RECEIPT VERIFICATION CODE",
+        ),
+        (
+            "<b>Z NUMBER:</b>",
+            "<b>TIN:</b> 5",
+            "a label with two values",
+        ),
     ] {
         assert_eq!(unexpected(&with(part, other)).why, why, "{part} as {other}");
     }
     let row = "<tr><td>A</td><td>200</td><td>n/a</td><td>CHUMVI</td></tr>\n";
-    assert_eq!(unexpected(&with(row, &row.repeat(MAX_ITEMS))).why, "more items than a receipt has");
+    assert_eq!(
+        unexpected(&with(row, &row.repeat(MAX_ITEMS))).why,
+        "more items than a receipt has"
+    );
     let table_end = PAGE.split_once("</table>").expect("a table").0.len();
     let rows_start = PAGE.find("<tr><td>A</td><td>1,5").expect("a row");
     let no_items = format!("{}{}", &PAGE[..rows_start], &PAGE[table_end..]);
@@ -152,8 +206,16 @@ fn what_does_not_hold_is_shown_to_somebody() {
 #[test]
 fn an_operator_sees_the_page_without_the_customer() {
     let page = unexpected(&with("<b>TIN:</b>", "<b>TAXPAYER:</b>"));
-    assert!(page.excerpt.contains("SERIAL NO: 02tz000042"), "{}", page.excerpt);
-    assert!(page.excerpt.contains("CUSTOMER ***\nRECEIPT NO: 77"), "{}", page.excerpt);
+    assert!(
+        page.excerpt.contains("SERIAL NO: 02tz000042"),
+        "{}",
+        page.excerpt
+    );
+    assert!(
+        page.excerpt.contains("CUSTOMER ***\nRECEIPT NO: 77"),
+        "{}",
+        page.excerpt
+    );
     for hidden in ["ASHA", "CANCELLED", "Page is loading", "watermark"] {
         assert!(!page.excerpt.contains(hidden), "{}", page.excerpt);
     }
@@ -163,7 +225,10 @@ fn an_operator_sees_the_page_without_the_customer() {
 
 #[test]
 fn long_texts_are_cut() {
-    assert_eq!(found(&with("Temeke", &"ü".repeat(5_000))).tax_office, Some("ü".repeat(200)));
+    assert_eq!(
+        found(&with("Temeke", &"ü".repeat(5_000))).tax_office,
+        Some("ü".repeat(200))
+    );
 }
 
 #[test]
@@ -192,9 +257,24 @@ fn the_final_path_decides() {
         ("/", 200, "", Answer::RefererRefused),
         ("/Home/Error", 200, "", unknown()),
         ("/Home/Error", 200, prompt, unknown()),
-        ("/Home/Missing", 503, "", Answer::Unavailable(PortalError::Status(503))),
-        (VERIFIED, 500, PAGE, Answer::Unavailable(PortalError::Status(500))),
-        (VERIFIED, 403, "", Answer::Unavailable(PortalError::Status(403))),
+        (
+            "/Home/Missing",
+            503,
+            "",
+            Answer::Unavailable(PortalError::Status(503)),
+        ),
+        (
+            VERIFIED,
+            500,
+            PAGE,
+            Answer::Unavailable(PortalError::Status(500)),
+        ),
+        (
+            VERIFIED,
+            403,
+            "",
+            Answer::Unavailable(PortalError::Status(403)),
+        ),
     ] {
         let answer = page::read(path, status, body.as_bytes(), &code("0A1B2C77"));
         assert_eq!(answer, expected, "{path} {status}");
@@ -203,7 +283,10 @@ fn the_final_path_decides() {
 
 #[test]
 fn a_found_page_elsewhere_is_shown_to_somebody() {
-    for (path, shown) in [("/0A1B2C77_101530", "/***"), ("/Home/Receipt", "/Home/Receipt")] {
+    for (path, shown) in [
+        ("/0A1B2C77_101530", "/***"),
+        ("/Home/Receipt", "/Home/Receipt"),
+    ] {
         match page::read(path, 200, PAGE.as_bytes(), &code("0A1B2C77")) {
             Answer::Unexpected(page) => assert_eq!(page.final_path, shown),
             other => panic!("{other:?}"),
@@ -223,7 +306,12 @@ fn a_page_of_the_largest_size_is_read_in_time() {
         "&",
     ] {
         let body = part.repeat(1024 * 1024 / part.len());
-        let _ = page::read(VERIFIED, 200, format!("{body}{PAGE}").as_bytes(), &code("0A1B2C77"));
+        let _ = page::read(
+            VERIFIED,
+            200,
+            format!("{body}{PAGE}").as_bytes(),
+            &code("0A1B2C77"),
+        );
     }
 }
 
@@ -272,7 +360,8 @@ fn markup_fragments() -> impl Strategy<Value = String> {
         "<![CDATA[",
         "<!doctype",
     ];
-    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..60).prop_map(|parts| parts.concat())
+    prop::collection::vec(prop::sample::select(parts.to_vec()), 0..60)
+        .prop_map(|parts| parts.concat())
 }
 
 proptest! {

@@ -13,13 +13,22 @@ use service_tests::service::Service;
 const CAMPAIGN: &str = "/api/v1/campaign";
 
 async fn authorized_by(campaign: &TestCampaign, header: impl AsRef<[u8]>) -> Reply {
-    campaign.test("GET", CAMPAIGN).without("authorization").header("authorization", header).send().await
+    campaign
+        .test("GET", CAMPAIGN)
+        .without("authorization")
+        .header("authorization", header)
+        .send()
+        .await
 }
 
 #[tokio::test]
 async fn a_request_without_a_key_is_told_to_send_one() {
     let campaign = TestCampaign::plain().await;
-    let reply = campaign.test("GET", CAMPAIGN).without("authorization").send().await;
+    let reply = campaign
+        .test("GET", CAMPAIGN)
+        .without("authorization")
+        .send()
+        .await;
     assert_eq!(
         reply.redacted(),
         json!([401, { "error": {
@@ -54,7 +63,11 @@ async fn a_header_that_holds_no_key_is_malformed() {
         &format!("Bearer svc_test_{}", "x".repeat(129)),
     ] {
         let reply = authorized_by(&campaign, header).await;
-        assert_eq!(reply.refusal(), (401, "key_malformed".to_owned(), None), "{header:?}");
+        assert_eq!(
+            reply.refusal(),
+            (401, "key_malformed".to_owned(), None),
+            "{header:?}"
+        );
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     }
 
@@ -76,7 +89,10 @@ async fn a_header_that_is_not_ascii_or_comes_twice_is_malformed() {
     let campaign = TestCampaign::plain().await;
     let mut bytes = format!("Bearer {}", campaign.test_key).into_bytes();
     bytes.push(0xe9);
-    assert_eq!(authorized_by(&campaign, bytes).await.error_code(), "key_malformed");
+    assert_eq!(
+        authorized_by(&campaign, bytes).await.error_code(),
+        "key_malformed"
+    );
     let twice = campaign
         .test("GET", CAMPAIGN)
         .header("authorization", format!("Bearer {}", campaign.test_key))
@@ -137,7 +153,14 @@ async fn a_revoked_key_is_refused_and_the_campaigns_other_key_works() {
         } }])
     );
     assert_eq!(reply.header("www-authenticate"), None);
-    assert_eq!(campaign.with_key(&second, "GET", CAMPAIGN).send().await.status, 200);
+    assert_eq!(
+        campaign
+            .with_key(&second, "GET", CAMPAIGN)
+            .send()
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -147,12 +170,18 @@ async fn revoking_a_key_takes_effect_within_five_seconds() {
     assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
     campaign.revoke(&campaign.test_key).await;
     service.clock.advance(Duration::from_secs(5));
-    assert_eq!(campaign.test("GET", CAMPAIGN).send().await.error_code(), "key_revoked");
+    assert_eq!(
+        campaign.test("GET", CAMPAIGN).send().await.error_code(),
+        "key_revoked"
+    );
 }
 
 #[tokio::test]
 async fn a_live_key_works_on_production_alone() {
-    let service = Service::with_options(Options { stage: "staging", ..Options::default() });
+    let service = Service::with_options(Options {
+        stage: "staging",
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&service, plain()).await;
     let reply = campaign.live("GET", CAMPAIGN).send().await;
     assert_eq!(
@@ -168,13 +197,31 @@ async fn a_live_key_works_on_production_alone() {
     assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
 
     // The order of checks: unknown and revoked keys come before a wrong environment, and that before a wrong campaign.
-    let mismatched = campaign.live("GET", CAMPAIGN).header("svc-campaign", "another").send().await;
+    let mismatched = campaign
+        .live("GET", CAMPAIGN)
+        .header("svc-campaign", "another")
+        .send()
+        .await;
     assert_eq!(mismatched.error_code(), "key_wrong_environment");
     let unknown = format!("{}0123456789abcdef", key_prefix(Environment::Live));
-    assert_eq!(campaign.with_key(&unknown, "GET", CAMPAIGN).send().await.error_code(), "key_unknown");
+    assert_eq!(
+        campaign
+            .with_key(&unknown, "GET", CAMPAIGN)
+            .send()
+            .await
+            .error_code(),
+        "key_unknown"
+    );
     let revoked = campaign.issue(Environment::Live, DEFAULT_PER_MINUTE).await;
     campaign.revoke(&revoked).await;
-    assert_eq!(campaign.with_key(&revoked, "GET", CAMPAIGN).send().await.error_code(), "key_revoked");
+    assert_eq!(
+        campaign
+            .with_key(&revoked, "GET", CAMPAIGN)
+            .send()
+            .await
+            .error_code(),
+        "key_revoked"
+    );
 }
 
 #[tokio::test]
@@ -194,10 +241,26 @@ async fn a_named_campaign_has_to_be_the_keys_own() {
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );
-    for other in ["", "no-such-campaign", &own.to_uppercase(), &format!("{own},{own}")] {
-        assert_eq!(named(other).send().await.error_code(), "campaign_mismatch", "{other:?}");
+    for other in [
+        "",
+        "no-such-campaign",
+        &own.to_uppercase(),
+        &format!("{own},{own}"),
+    ] {
+        assert_eq!(
+            named(other).send().await.error_code(),
+            "campaign_mismatch",
+            "{other:?}"
+        );
     }
-    assert_eq!(named(own).header("svc-campaign", own).send().await.error_code(), "campaign_mismatch");
+    assert_eq!(
+        named(own)
+            .header("svc-campaign", own)
+            .send()
+            .await
+            .error_code(),
+        "campaign_mismatch"
+    );
 }
 
 #[tokio::test]
@@ -212,26 +275,50 @@ async fn a_key_whose_campaign_is_absent_finds_nothing() {
     let reply = absent.with_key(&key, "GET", CAMPAIGN).send().await;
     assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None));
     let policy = format!("\"key\";q={DEFAULT_PER_MINUTE};w=60");
-    assert_eq!(reply.header("ratelimit-policy"), Some(&*policy), "the key's limit is named once");
+    assert_eq!(
+        reply.header("ratelimit-policy"),
+        Some(&*policy),
+        "the key's limit is named once"
+    );
 }
 
 #[tokio::test]
 async fn whatever_else_is_wrong_the_key_is_judged_first() {
     let campaign = TestCampaign::plain().await;
     let worst = |path: &str| {
-        campaign.test("POST", path).without("authorization").header("svc-campaign", "another").raw("not JSON")
+        campaign
+            .test("POST", path)
+            .without("authorization")
+            .header("svc-campaign", "another")
+            .raw("not JSON")
     };
     let revoked = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
     campaign.revoke(&revoked).await;
-    for path in ["/api/v1/submissions", "/api/v1/submissions/lookup", "/api/v1/codes/check"] {
+    for path in [
+        "/api/v1/submissions",
+        "/api/v1/submissions/lookup",
+        "/api/v1/codes/check",
+    ] {
         let code_of = async |header: &str| {
             let reply = worst(path).header("authorization", header).send().await;
             reply.error_code()
         };
-        assert_eq!(worst(path).send().await.error_code(), "key_missing", "{path}");
+        assert_eq!(
+            worst(path).send().await.error_code(),
+            "key_missing",
+            "{path}"
+        );
         assert_eq!(code_of("Bearer x").await, "key_malformed", "{path}");
-        assert_eq!(code_of("Bearer svc_test_12345678").await, "key_unknown", "{path}");
-        assert_eq!(code_of(&format!("Bearer {revoked}")).await, "key_revoked", "{path}");
+        assert_eq!(
+            code_of("Bearer svc_test_12345678").await,
+            "key_unknown",
+            "{path}"
+        );
+        assert_eq!(
+            code_of(&format!("Bearer {revoked}")).await,
+            "key_revoked",
+            "{path}"
+        );
         let good = format!("Bearer {}", campaign.test_key);
         assert_eq!(code_of(&good).await, "campaign_mismatch", "{path}");
     }
@@ -242,8 +329,13 @@ async fn a_revoked_key_is_told_so_whatever_campaign_it_names() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
-    let mismatched = campaign.with_key(&key, "GET", "/api/v1/campaign").header("svc-campaign", "another");
-    assert_eq!(mismatched.clone().send().await.error_code(), "campaign_mismatch");
+    let mismatched = campaign
+        .with_key(&key, "GET", "/api/v1/campaign")
+        .header("svc-campaign", "another");
+    assert_eq!(
+        mismatched.clone().send().await.error_code(),
+        "campaign_mismatch"
+    );
     campaign.revoke(&key).await;
     service.clock.advance(Duration::from_secs(6));
     assert_eq!(mismatched.send().await.error_code(), "key_revoked");

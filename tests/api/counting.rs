@@ -26,7 +26,11 @@ const DATABASE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 const REGIONS: u32 = 100;
 
 fn service() -> Service {
-    Service::with_options(Options { clock: Clock::manual(NOON), background: false, ..Options::default() })
+    Service::with_options(Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        ..Options::default()
+    })
 }
 
 async fn set_up() -> (TestCampaign, Counter) {
@@ -37,19 +41,32 @@ async fn set_up() -> (TestCampaign, Counter) {
 
 /// Enters once with a good code, and writes copies of that submission from many regions.
 async fn enter(campaign: &TestCampaign, round: u32) {
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let sending = sending.json(&body(&phone(round), &campaign.code(u64::from(round))));
     let id: SubmissionId = id_of(&sending.send().await).parse().expect("an id");
     let (client, table) = (campaign.service.dynamodb(), "submissions");
     let scope = campaign.scope(Environment::Live);
     let key = |id: SubmissionId| AttributeValue::S(submissions::key(&scope, id.reference()));
     let read = client.get_item().table_name(table).key("id", key(id));
-    let item = read.send().await.expect("the table").item.expect("the submission");
+    let item = read
+        .send()
+        .await
+        .expect("the table")
+        .item
+        .expect("the submission");
     let copies = (1..REGIONS).map(|number| {
-        let put = client.put_item().table_name(table).set_item(Some(item.clone()));
+        let put = client
+            .put_item()
+            .table_name(table)
+            .set_item(Some(item.clone()));
         let id = random::submission_id();
-        let put = put.item("id", key(id)).item("submission_id", AttributeValue::S(id.to_string()));
-        put.item("region", AttributeValue::S(format!("Region {number}"))).send()
+        let put = put
+            .item("id", key(id))
+            .item("submission_id", AttributeValue::S(id.to_string()));
+        put.item("region", AttributeValue::S(format!("Region {number}")))
+            .send()
     });
     let written: Vec<_> = stream::iter(copies).buffer_unordered(8).collect().await;
     assert!(written.iter().all(Result::is_ok));
@@ -62,9 +79,16 @@ async fn assert_right(campaign: &TestCampaign, context: &str) {
 }
 
 async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(String, Amount)> {
-    let numbers = Numbers::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
-    let cells = numbers.cells(&campaign.scope(Environment::Live), metric, day).await.expect("the table");
-    cells.into_iter().map(|(cell, amount)| (cell.dimension, amount)).collect()
+    let numbers =
+        Numbers::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let cells = numbers
+        .cells(&campaign.scope(Environment::Live), metric, day)
+        .await
+        .expect("the table");
+    cells
+        .into_iter()
+        .map(|(cell, amount)| (cell.dimension, amount))
+        .collect()
 }
 
 #[tokio::test]
@@ -72,7 +96,9 @@ async fn every_change_is_counted_once_wherever_counting_is_cut() {
     let (campaign, mut counter) = set_up().await;
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
     faults.disarm();
-    let database = faults.in_front_of(&campaign.service.env.required(DATABASE).expect("it is set")).await;
+    let database = faults
+        .in_front_of(&campaign.service.env.required(DATABASE).expect("it is set"))
+        .await;
     let own: Env = [(DATABASE.to_owned(), database)].into_iter().collect();
     let cut_env = campaign.service.env.clone().overridden_by(own);
     let (mut earlier, mut round, mut cut_points) = (Vec::new(), 0, 0);
@@ -122,20 +148,49 @@ async fn redeliver(counter: &Counter, batch: &Value) {
 async fn environments_are_counted_apart_and_phones_by_their_own_counts() {
     let (campaign, mut counter) = set_up().await;
     let test = campaign.with_key(&campaign.test_key, "POST", "/api/v1/submissions");
-    let test = test.header("idempotency-key", fresh_key()).json(&body(&phone(1), "TEST-0-VALID"));
+    let test = test
+        .header("idempotency-key", fresh_key())
+        .json(&body(&phone(1), "TEST-0-VALID"));
     id_of(&test.send().await);
     enter(&campaign, 0).await;
-    let wrong = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let wrong = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     id_of(&wrong.json(&body(&phone(2), "K7M2Q9XDK7M2")).send().await);
     counter.count_all().await;
     let all = i64::from(REGIONS);
     let days = amounts(&campaign, Metric::Days, "all").await;
-    assert_eq!(days, [("2050-06-15".to_owned(), Amount { records: all + 1, entries: all })]);
+    assert_eq!(
+        days,
+        [(
+            "2050-06-15".to_owned(),
+            Amount {
+                records: all + 1,
+                entries: all
+            }
+        )]
+    );
     let codes = amounts(&campaign, Metric::Batches, "2050-06-15").await;
-    assert_eq!(codes, [("first".to_owned(), Amount { records: all, entries: all })]);
+    assert_eq!(
+        codes,
+        [(
+            "first".to_owned(),
+            Amount {
+                records: all,
+                entries: all
+            }
+        )]
+    );
     let phones = amounts(&campaign, Metric::EntriesPerPhone, "2050-06-15").await;
-    let one = Amount { records: 1, entries: 1 };
-    assert_eq!(phones, [("1".to_owned(), one)], "a wrong code alone makes no entrant");
+    let one = Amount {
+        records: 1,
+        entries: 1,
+    };
+    assert_eq!(
+        phones,
+        [("1".to_owned(), one)],
+        "a wrong code alone makes no entrant"
+    );
     assert_right(&campaign, "all counted").await;
     let test = differences(&campaign.service.env, &campaign.scope(Environment::Test)).await;
     assert!(test.is_empty(), "{test:#?}");
@@ -146,12 +201,24 @@ async fn put_entrant(campaign: &TestCampaign, scope: &Scope, days: Option<u32>) 
     let (client, table) = (campaign.service.dynamodb(), "entrants");
     let key = AttributeValue::S(scope.key("a-phone"));
     let Some(days) = days else {
-        client.delete_item().table_name(table).key("entrant", key).send().await.expect("the table");
+        client
+            .delete_item()
+            .table_name(table)
+            .key("entrant", key)
+            .send()
+            .await
+            .expect("the table");
         return;
     };
     let number = |number: u32| AttributeValue::N(number.to_string());
-    let put = client.put_item().table_name(table).item("entrant", key).item("entries", number(7));
-    let put = (0..days).fold(put, |put, day| put.item(format!("day:2050-{day:03}"), number(1)));
+    let put = client
+        .put_item()
+        .table_name(table)
+        .item("entrant", key)
+        .item("entries", number(7));
+    let put = (0..days).fold(put, |put, day| {
+        put.item(format!("day:2050-{day:03}"), number(1))
+    });
     put.send().await.expect("the table");
 }
 
@@ -163,18 +230,40 @@ async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_b
     put_entrant(&campaign, &scope, Some(200)).await;
     counter.count_all().await;
     assert_right(&campaign, "made").await;
-    assert_eq!(amounts(&campaign, Metric::ActivePhones, "2050-199").await.len(), 1);
+    assert_eq!(
+        amounts(&campaign, Metric::ActivePhones, "2050-199")
+            .await
+            .len(),
+        1
+    );
     put_entrant(&campaign, &scope, None).await;
     counter.count_all().await;
     assert_right(&campaign, "removed").await;
-    assert!(amounts(&campaign, Metric::ActivePhones, "2050-199").await.is_empty());
+    assert!(
+        amounts(&campaign, Metric::ActivePhones, "2050-199")
+            .await
+            .is_empty()
+    );
 }
 
 /// The sort keys of the table of numbers.
 async fn stored(campaign: &TestCampaign) -> String {
-    let pages = campaign.service.dynamodb().scan().table_name("numbers").into_paginator().items().send();
-    let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
-    items.iter().map(|item| format!("{:?}\n", item["cell"])).collect()
+    let pages = campaign
+        .service
+        .dynamodb()
+        .scan()
+        .table_name("numbers")
+        .into_paginator()
+        .items()
+        .send();
+    let items = pages
+        .collect::<Result<Vec<_>, _>>()
+        .await
+        .expect("the table");
+    items
+        .iter()
+        .map(|item| format!("{:?}\n", item["cell"]))
+        .collect()
 }
 
 #[tokio::test]
@@ -185,36 +274,64 @@ async fn a_region_and_a_branch_leave_the_numbers_with_the_last_submission_that_n
         let mut entry = body(&phone(number), &campaign.code(u64::from(number)));
         entry["region"] = json!("Mwanza");
         entry["claimed"] = json!({ "branch": "kko", "items": [] });
-        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        let sending = campaign
+            .live("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key());
         id_of(&sending.json(&entry).send().await);
     };
     enter(0).await;
     enter(1).await;
     counter.count_all().await;
     let before = stored(&campaign).await;
-    assert!(before.contains("Mwanza") && before.contains("kko"), "{before}");
+    assert!(
+        before.contains("Mwanza") && before.contains("kko"),
+        "{before}"
+    );
     let (env, client) = (&campaign.service.env, campaign.service.dynamodb());
     let submissions = Submissions::from_env(env, &client).expect("the table");
-    let removed = submissions.remove_personal_data(&scope, Segment::whole()).await.expect("it answers");
+    let removed = submissions
+        .remove_personal_data(&scope, Segment::whole())
+        .await
+        .expect("it answers");
     assert_eq!(removed.done, 2);
     for batch in counter.next_batches().await {
         redeliver(&counter, &batch).await;
     }
     let after = stored(&campaign).await;
-    assert!(!after.contains("Mwanza") && !after.contains("kko"), "{after}");
+    assert!(
+        !after.contains("Mwanza") && !after.contains("kko"),
+        "{after}"
+    );
     assert_right(&campaign, "removed").await;
     enter(2).await;
     counter.count_all().await;
-    let one = ("Mwanza".to_owned(), Amount { records: 1, entries: 1 });
-    assert!(amounts(&campaign, Metric::Regions, "2050-06-15").await.contains(&one));
+    let one = (
+        "Mwanza".to_owned(),
+        Amount {
+            records: 1,
+            entries: 1,
+        },
+    );
+    assert!(
+        amounts(&campaign, Metric::Regions, "2050-06-15")
+            .await
+            .contains(&one)
+    );
     assert_right(&campaign, "counted anew").await;
 }
 
 #[tokio::test]
 async fn what_this_build_cannot_read_counts_nowhere_and_holds_nothing_up() {
     let (campaign, mut counter) = set_up().await;
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-    let newer = id_of(&sending.json(&body(&phone(1), &campaign.code(99))).send().await);
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
+    let newer = id_of(
+        &sending
+            .json(&body(&phone(1), &campaign.code(99)))
+            .send()
+            .await,
+    );
     campaign.make_unreadable(&newer).await;
     enter(&campaign, 0).await;
     counter.count_all().await;
@@ -229,11 +346,17 @@ async fn a_batch_that_names_no_shard_comes_again_and_the_end_of_a_window_is_noth
     enter(&campaign, 0).await;
     let mut batch = counter.next_batches().await.remove(0);
     batch.as_object_mut().expect("an object").remove("shardId");
-    let first = batch["Records"][0]["dynamodb"]["SequenceNumber"].as_str().map(str::to_owned);
+    let first = batch["Records"][0]["dynamodb"]["SequenceNumber"]
+        .as_str()
+        .map(str::to_owned);
     let reply = counter.count(&batch).await;
-    let failed = reply.batch_item_failures.first().and_then(|failure| failure.item_identifier.clone());
+    let failed = reply
+        .batch_item_failures
+        .first()
+        .and_then(|failure| failure.item_identifier.clone());
     assert_eq!(failed, first, "all of it");
-    let end = json!({ "Records": [], "shardId": "shard", "state": {}, "isFinalInvokeForWindow": true });
+    let end =
+        json!({ "Records": [], "shardId": "shard", "state": {}, "isFinalInvokeForWindow": true });
     assert_eq!(counter.count(&end).await, StreamBatchResponse::default());
 }
 

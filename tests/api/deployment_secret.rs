@@ -29,14 +29,19 @@ use tokio::time::Instant;
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
 fn with(env: &Env, variable: &str, value: String) -> Env {
-    env.clone().overridden_by([(variable.to_owned(), value)].into_iter().collect())
+    env.clone()
+        .overridden_by([(variable.to_owned(), value)].into_iter().collect())
 }
 
 /// Starts a function as Lambda does, with this Secrets Manager.
 async fn start<O: Endpoint>(service: &Service, secrets: &SecretsFront) -> ApiHandler<O> {
-    let env = with(&as_function(&service.env, O::ROUTE.function), ENDPOINT, secrets.url.clone());
-    let frame =
-        Responder::from_env(&env, service.clock.clone(), Telemetry::Off).expect("a whole environment");
+    let env = with(
+        &as_function(&service.env, O::ROUTE.function),
+        ENDPOINT,
+        secrets.url.clone(),
+    );
+    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off)
+        .expect("a whole environment");
     let function = ApiHandler::<O>::new(AppContext::new(env, frame).expect("a whole environment"));
     let function = function.expect("a whole environment");
     function.prepare().await;
@@ -50,7 +55,10 @@ async fn front(service: &Service) -> SecretsFront {
 /// A second stack over the same database, with another secret.
 fn with_another_secret(service: &Service) -> Service {
     let deployment_secret = Some("another-secret-than-that-of-the-other-stacks".to_owned());
-    service.beside(Options { deployment_secret, ..Options::default() })
+    service.beside(Options {
+        deployment_secret,
+        ..Options::default()
+    })
 }
 
 /// Status and body of a function's answer to a POST.
@@ -73,25 +81,51 @@ async fn post(
     });
     let reply = event::answer(function, &event).await;
     let body = reply["body"].as_str().expect("a body");
-    let status = reply["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
-    (status.expect("a status"), serde_json::from_str(body).expect("JSON"))
+    let status = reply["statusCode"]
+        .as_u64()
+        .and_then(|status| u16::try_from(status).ok());
+    (
+        status.expect("a status"),
+        serde_json::from_str(body).expect("JSON"),
+    )
 }
 
 #[tokio::test]
 async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
     let campaign = TestCampaign::plain().await;
     let scope = campaign.scope(Environment::Live);
-    let table = campaign.service.env.required(code_books::VARIABLE).expect("the stack sets it");
+    let table = campaign
+        .service
+        .env
+        .required(code_books::VARIABLE)
+        .expect("the stack sets it");
     let read = campaign.service.dynamodb().get_item().table_name(table);
-    let read = read.key(code_books::KEY, AttributeValue::S(scope.to_string())).send().await;
+    let read = read
+        .key(code_books::KEY, AttributeValue::S(scope.to_string()))
+        .send()
+        .await;
     let item = read.expect("the table answers").item.expect("a book");
-    let stored = campaign.service.tables.code_books.get(&scope).await.expect("read").expect("a book");
+    let stored = campaign
+        .service
+        .tables
+        .code_books
+        .get(&scope)
+        .await
+        .expect("read")
+        .expect("a book");
     let (digest, minting) = (&item["digest_key"], &item["minting_key"]);
-    let keys = [(digest, &stored.book.digest_key), (minting, &stored.book.minting_key)];
+    let keys = [
+        (digest, &stored.book.digest_key),
+        (minting, &stored.book.minting_key),
+    ];
     for (found, key) in keys {
         let bytes = found.as_b().expect("bytes").as_ref();
         assert_eq!(bytes.len(), 12 + 32 + 16, "a nonce, the key, a tag");
-        assert!(!bytes.windows(8).any(|part| key.expose().windows(8).any(|of_key| of_key == part)));
+        assert!(
+            !bytes
+                .windows(8)
+                .any(|part| key.expose().windows(8).any(|of_key| of_key == part))
+        );
     }
 }
 
@@ -99,19 +133,40 @@ async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
 async fn no_request_waits_for_the_secret_and_once_it_is_known_nothing_needs_secrets_manager() {
     let service = Service::shared();
     let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
-    campaign.import("printed", BatchStatus::Active, None, &["CHAI2026"]).await;
-    let (enter, check) =
-        (start::<CreateSubmission>(&service, &secrets).await, start::<CheckCode>(&service, &secrets).await);
-    assert_eq!(secrets.calls(), 2, "each fetches it once, before its first event");
+    campaign
+        .import("printed", BatchStatus::Active, None, &["CHAI2026"])
+        .await;
+    let (enter, check) = (
+        start::<CreateSubmission>(&service, &secrets).await,
+        start::<CheckCode>(&service, &secrets).await,
+    );
+    assert_eq!(
+        secrets.calls(),
+        2,
+        "each fetches it once, before its first event"
+    );
 
     secrets.refuse(true);
     for (number, code) in [(1, campaign.code(1)), (2, "CHAI-2026".to_owned())] {
         let check_body = json!({ "code": code });
-        let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
+        let (status, reply) = post(
+            &check,
+            "/api/v1/codes/check",
+            &campaign.live_key,
+            "",
+            &check_body,
+        )
+        .await;
         assert_eq!((status, &reply["precheck"]), (200, &json!("valid")));
         let body = body(&phone(number), &code);
-        let (status, reply) =
-            post(&enter, "/api/v1/submissions", &campaign.live_key, &fresh_key(), &body).await;
+        let (status, reply) = post(
+            &enter,
+            "/api/v1/submissions",
+            &campaign.live_key,
+            &fresh_key(),
+            &body,
+        )
+        .await;
         assert_eq!((status, &reply["message_key"]), (200, &json!("entered")));
     }
     assert_eq!(secrets.calls(), 2);
@@ -125,27 +180,75 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
     let enter = start::<CreateSubmission>(&service, &secrets).await;
     let check = start::<CheckCode>(&service, &secrets).await;
     let attempt = fresh_key();
-    let (body, check_body) = (body(&phone(1), &campaign.code(1)), json!({ "code": campaign.code(1) }));
+    let (body, check_body) = (
+        body(&phone(1), &campaign.code(1)),
+        json!({ "code": campaign.code(1) }),
+    );
     for _ in 0..2 {
-        let (status, reply) = post(&enter, "/api/v1/submissions", &campaign.live_key, &attempt, &body).await;
-        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+        let (status, reply) = post(
+            &enter,
+            "/api/v1/submissions",
+            &campaign.live_key,
+            &attempt,
+            &body,
+        )
+        .await;
+        assert_eq!(
+            (status, &reply["error"]["code"]),
+            (503, &json!("service_unavailable"))
+        );
         let fix = reply["error"]["fix"].as_str().expect("text");
-        assert!(fix.contains("then send the same request again, with the same Idempotency-Key"), "{fix}");
-        let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
-        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+        assert!(
+            fix.contains("then send the same request again, with the same Idempotency-Key"),
+            "{fix}"
+        );
+        let (status, reply) = post(
+            &check,
+            "/api/v1/codes/check",
+            &campaign.live_key,
+            "",
+            &check_body,
+        )
+        .await;
+        assert_eq!(
+            (status, &reply["error"]["code"]),
+            (503, &json!("service_unavailable"))
+        );
     }
-    assert!(service.claims(&campaign.scope(Environment::Live)).await.is_empty(), "nothing is left behind");
-    let lookup = campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) }));
+    assert!(
+        service
+            .claims(&campaign.scope(Environment::Live))
+            .await
+            .is_empty(),
+        "nothing is left behind"
+    );
+    let lookup = campaign
+        .live("POST", "/api/v1/submissions/lookup")
+        .json(&json!({ "phone": phone(1) }));
     assert_eq!(lookup.send().await.field("submissions"), json!([]));
 
     secrets.refuse(false);
-    let (status, reply) = post(&enter, "/api/v1/submissions", &campaign.live_key, &attempt, &body).await;
+    let (status, reply) = post(
+        &enter,
+        "/api/v1/submissions",
+        &campaign.live_key,
+        &attempt,
+        &body,
+    )
+    .await;
     assert_eq!(
         (status, &reply["message_key"]),
         (200, &json!("entered")),
         "the same request, without a new start"
     );
-    let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
+    let (status, reply) = post(
+        &check,
+        "/api/v1/codes/check",
+        &campaign.live_key,
+        "",
+        &check_body,
+    )
+    .await;
     assert_eq!((status, &reply["precheck"]), (200, &json!("already_used")));
 }
 
@@ -153,18 +256,28 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
 async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_limit() {
     let service = Service::shared();
     let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(1)).await, "entered");
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(1)).await,
+        "entered"
+    );
     secrets.refuse(true);
     let look_up = start::<LookupSubmissions>(&service, &secrets).await;
     let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
     // More than the five that a phone has.
     for _ in 0..6 {
         let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
-        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+        assert_eq!(
+            (status, &reply["error"]["code"]),
+            (503, &json!("service_unavailable"))
+        );
     }
     secrets.refuse(false);
     let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
-    assert_eq!((status, &reply["total_entries"]), (200, &json!(1)), "{reply}");
+    assert_eq!(
+        (status, &reply["total_entries"]),
+        (200, &json!(1)),
+        "{reply}"
+    );
 }
 
 #[tokio::test]
@@ -173,19 +286,37 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
     secrets.refuse(true);
     let env = with(&service.env, ENDPOINT, secrets.url.clone());
-    let books = CodeBooks::from_env(&env, &Aws::for_function(&env).expect("credentials")).expect("a table");
-    let error = books.get(&campaign.scope(Environment::Live)).await.expect_err("it is refused");
+    let books =
+        CodeBooks::from_env(&env, &Aws::for_function(&env).expect("credentials")).expect("a table");
+    let error = books
+        .get(&campaign.scope(Environment::Live))
+        .await
+        .expect_err("it is refused");
     assert_eq!(error.to_string(), "reading the deployment's secret failed");
     assert!(error.source().is_some());
 
     // A stack with another secret over the same database cannot decrypt the code books.
     let other = with_another_secret(&service);
-    let error = other.tables.code_books.get(&campaign.scope(Environment::Live)).await.expect_err("not ours");
+    let error = other
+        .tables
+        .code_books
+        .get(&campaign.scope(Environment::Live))
+        .await
+        .expect_err("not ours");
     let cause = error.source().expect("a cause").to_string();
-    assert_eq!(cause, "its keys are encrypted under another secret than the deployment's");
-    let elsewhere = TestCampaign { service: other, ..campaign.clone() };
+    assert_eq!(
+        cause,
+        "its keys are encrypted under another secret than the deployment's"
+    );
+    let elsewhere = TestCampaign {
+        service: other,
+        ..campaign.clone()
+    };
     let reply = elsewhere.submit(&phone(1), &campaign.code(1)).await;
-    assert_eq!((reply.status.as_u16(), reply.error_code()), (503, "service_unavailable".to_owned()));
+    assert_eq!(
+        (reply.status.as_u16(), reply.error_code()),
+        (503, "service_unavailable".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -194,9 +325,18 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
     let campaign = TestCampaign::plain().await;
     // The same secret under another version id.
     let restored = service.beside(Options::default());
-    let restored = TestCampaign { service: restored, ..campaign.clone() };
-    assert_eq!(restored.outcome(&phone(1), &campaign.code(1)).await, "entered");
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "already_used");
+    let restored = TestCampaign {
+        service: restored,
+        ..campaign.clone()
+    };
+    assert_eq!(
+        restored.outcome(&phone(1), &campaign.code(1)).await,
+        "entered"
+    );
+    assert_eq!(
+        campaign.outcome(&phone(2), &campaign.code(1)).await,
+        "already_used"
+    );
 }
 
 #[tokio::test]
@@ -205,13 +345,27 @@ async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one
     let scope = campaign.scope(Environment::Live);
     let other = with_another_secret(&campaign.service);
     let books = &other.tables.code_books;
-    books.get(&scope).await.expect_err("the book is encrypted under another secret");
+    books
+        .get(&scope)
+        .await
+        .expect_err("the book is encrypted under another secret");
 
     let aws = Aws::for_function(&other.env).expect("credentials");
-    let secret = other.env.required(deployment_secret::VARIABLE).expect("a name");
-    let put = aws.secrets().put_secret_value().secret_id(secret).secret_string(DEPLOYMENT_SECRET);
+    let secret = other
+        .env
+        .required(deployment_secret::VARIABLE)
+        .expect("a name");
+    let put = aws
+        .secrets()
+        .put_secret_value()
+        .secret_id(secret)
+        .secret_string(DEPLOYMENT_SECRET);
     put.send().await.expect("it is replaced");
-    books.get(&scope).await.expect("it can be read").expect("a book");
+    books
+        .get(&scope)
+        .await
+        .expect("it can be read")
+        .expect("a book");
 }
 
 #[tokio::test]
@@ -223,13 +377,25 @@ async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
     let sending = sending.header("authorization", format!("Bearer {}", campaign.test_key));
     let sending = sending.header("idempotency-key", fresh_key());
     let refused = sending.json(&body(&phone(1), "TEST-0-VALID")).send().await;
-    assert_eq!((refused.status.as_u16(), refused.error_code()), (503, "service_unavailable".to_owned()));
-    assert!(campaign.service.claims(&campaign.scope(Environment::Test)).await.is_empty());
+    assert_eq!(
+        (refused.status.as_u16(), refused.error_code()),
+        (503, "service_unavailable".to_owned())
+    );
+    assert!(
+        campaign
+            .service
+            .claims(&campaign.scope(Environment::Test))
+            .await
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn a_secret_that_is_too_short_is_refused() {
-    let stack = Options { deployment_secret: Some("short".to_owned()), ..Options::default() };
+    let stack = Options {
+        deployment_secret: Some("short".to_owned()),
+        ..Options::default()
+    };
     let service = Service::with_options(stack);
     let aws = Aws::for_function(&service.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&service.env, &aws).expect("a name");
@@ -241,9 +407,12 @@ async fn a_secret_that_is_too_short_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and_three_in_a_request() {
+async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and_three_in_a_request()
+ {
     // Accepts connections in the kernel's backlog and never answers.
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let env = [
         ("AWS_ACCESS_KEY_ID", "a-key"),
@@ -252,7 +421,10 @@ async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and
         ("DEPLOYMENT_SECRET_ID", "local/deployment"),
         (ENDPOINT, url.as_str()),
     ];
-    let env: Env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+    let env: Env = env
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
     let aws = Aws::for_function(&env).expect("every variable is set");
     let secrets = DeploymentSecrets::from_env(&env, &aws).expect("every variable is set");
 

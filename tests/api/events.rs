@@ -41,9 +41,14 @@ fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
 
 /// Whether the event's function runs asynchronously.
 fn is_of_the_background(file: &str) -> bool {
-    ["count-changes", "mark-receipt-uploaded", "settle-", "sweep-unsettled"]
-        .iter()
-        .any(|name| file.starts_with(name))
+    [
+        "count-changes",
+        "mark-receipt-uploaded",
+        "settle-",
+        "sweep-unsettled",
+    ]
+    .iter()
+    .any(|name| file.starts_with(name))
 }
 
 /// The variables of the shared stack, with the sample records loaded.
@@ -51,7 +56,11 @@ async fn env() -> Env {
     static LOADED: OnceCell<()> = OnceCell::const_new();
     let service = Service::shared();
     LOADED
-        .get_or_init(async || samples::load(&service.env, &service.clock).await.expect("the samples"))
+        .get_or_init(async || {
+            samples::load(&service.env, &service.clock)
+                .await
+                .expect("the samples")
+        })
         .await;
     service.env
 }
@@ -63,7 +72,9 @@ fn function<O: Endpoint>(context: &AppContext) -> Box<dyn HttpHandler> {
 async fn answer(file: &str, context: &AppContext, responder: Responder) -> Value {
     let function: Box<dyn HttpHandler> = match file {
         name if name.starts_with("check-code") => function::<check_code::CheckCode>(context),
-        name if name.starts_with("create-receipt") => function::<create_receipt::CreateReceipt>(context),
+        name if name.starts_with("create-receipt") => {
+            function::<create_receipt::CreateReceipt>(context)
+        }
         name if name.starts_with("get-receipt") => function::<get_receipt::GetReceipt>(context),
         name if name.starts_with("refresh-upload-url") => {
             function::<refresh_upload_url::RefreshUploadUrl>(context)
@@ -72,7 +83,9 @@ async fn answer(file: &str, context: &AppContext, responder: Responder) -> Value
             function::<create_submission::CreateSubmission>(context)
         }
         name if name.starts_with("get-campaign") => function::<get_campaign::GetCampaign>(context),
-        name if name.starts_with("get-submission") => function::<get_submission::GetSubmission>(context),
+        name if name.starts_with("get-submission") => {
+            function::<get_submission::GetSubmission>(context)
+        }
         name if name.starts_with("lookup-submissions") => {
             function::<lookup_submissions::LookupSubmissions>(context)
         }
@@ -85,12 +98,15 @@ async fn answer(file: &str, context: &AppContext, responder: Responder) -> Value
 #[tokio::test]
 async fn every_sample_event_gets_its_reply() {
     let env = env().await;
-    let responder =
-        Responder::from_env(&env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
+    let responder = Responder::from_env(&env, Clock::system(), Telemetry::Off)
+        .expect("the stack sets every variable");
     let context = AppContext::new(env, responder.clone()).expect("the stack sets every variable");
     for (file, expected) in expected(|file| !is_of_the_background(file)) {
         let reply = answer(&file, &context, responder.clone()).await;
-        assert_eq!(reply["statusCode"], expected["statusCode"], "{file}: {reply}");
+        assert_eq!(
+            reply["statusCode"], expected["statusCode"],
+            "{file}: {reply}"
+        );
         for (pointer, value) in expected["body"].as_object().expect("pointers") {
             let body = reply["body"].as_str().expect("text");
             let body: Value = serde_json::from_str(body).expect("JSON");
@@ -132,18 +148,32 @@ async fn the_events_of_the_background_are_taken() {
 fn every_event_of_the_api_came_by_the_route_of_its_function() {
     for (file, _) in expected(|file| !is_of_the_background(file)) {
         let event: Value = read(&file);
-        let at = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).expect("text");
+        let at = |pointer: &str| {
+            event
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .expect("text")
+        };
         let path = at("/rawPath");
         assert_eq!(at("/requestContext/http/path"), path, "{file}");
         let came_by = |route: &&Route| {
             at("/requestContext/http/method") == route.method && route.matches(path).is_some()
         };
-        let (key, function) =
-            ROUTES.iter().find(came_by).map_or(("$default".to_owned(), "fallback"), |route| {
+        let (key, function) = ROUTES
+            .iter()
+            .find(came_by)
+            .map_or(("$default".to_owned(), "fallback"), |route| {
                 (format!("{} {}", route.method, route.path), route.function)
             });
-        assert!(file.starts_with(function), "{file} came by the route of {function}");
-        assert_eq!((at("/routeKey"), at("/requestContext/routeKey")), (&*key, &*key), "{file}");
+        assert!(
+            file.starts_with(function),
+            "{file} came by the route of {function}"
+        );
+        assert_eq!(
+            (at("/routeKey"), at("/requestContext/routeKey")),
+            (&*key, &*key),
+            "{file}"
+        );
     }
 }
 
@@ -151,16 +181,32 @@ fn every_event_of_the_api_came_by_the_route_of_its_function() {
 fn every_function_has_a_good_event_and_no_event_is_left_out() {
     let mut files: Vec<String> = std::fs::read_dir(folder())
         .expect("the folder")
-        .map(|entry| entry.expect("a file").file_name().into_string().expect("text"))
+        .map(|entry| {
+            entry
+                .expect("a file")
+                .file_name()
+                .into_string()
+                .expect("text")
+        })
         .filter(|file| file != EXPECTED)
         .collect();
     files.sort();
-    let expected: Vec<_> = expected(|_| true).into_iter().map(|(file, _)| file).collect();
+    let expected: Vec<_> = expected(|_| true)
+        .into_iter()
+        .map(|(file, _)| file)
+        .collect();
     assert_eq!(files, expected);
     for function in std::fs::read_dir(folder().join("../functions")).expect("the functions") {
-        let name = function.expect("a folder").file_name().into_string().expect("text");
-        let good =
-            if name == "fallback" { "fallback-errors-page.json".to_owned() } else { format!("{name}.json") };
+        let name = function
+            .expect("a folder")
+            .file_name()
+            .into_string()
+            .expect("text");
+        let good = if name == "fallback" {
+            "fallback-errors-page.json".to_owned()
+        } else {
+            format!("{name}.json")
+        };
         assert!(files.contains(&good), "{name}");
     }
 }

@@ -28,11 +28,19 @@ fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
 async fn admitted(fleet: &Fleet, environments: usize, key: &str, requests: usize) -> usize {
     fleet.warm_up(environments).await;
     let event = event::of("GET", "/api/v1/campaign", &[], None, key);
-    let answers =
-        stream::iter(0..requests).map(|_| fleet.invoke(&event)).buffer_unordered(environments.min(4));
-    let statuses: Vec<Value> =
-        answers.map(|answer| answer.expect("an answer")["statusCode"].clone()).collect().await;
-    assert!(statuses.iter().all(|status| *status == 200 || *status == 429), "{statuses:?}");
+    let answers = stream::iter(0..requests)
+        .map(|_| fleet.invoke(&event))
+        .buffer_unordered(environments.min(4));
+    let statuses: Vec<Value> = answers
+        .map(|answer| answer.expect("an answer")["statusCode"].clone())
+        .collect()
+        .await;
+    assert!(
+        statuses
+            .iter()
+            .all(|status| *status == 200 || *status == 429),
+        "{statuses:?}"
+    );
     statuses.iter().filter(|status| **status == 200).count()
 }
 
@@ -52,7 +60,10 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
                 break admitted;
             }
         };
-        assert!((228..=240).contains(&admitted), "{routing:?}: {admitted} of {PER_MINUTE}");
+        assert!(
+            (228..=240).contains(&admitted),
+            "{routing:?}: {admitted} of {PER_MINUTE}"
+        );
     }
 }
 
@@ -83,15 +94,30 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     };
     assert_eq!(trips("entered", 0).await, 3, "cold");
     // The first one waits for a lease. After it the environment is busy, and leases beside its writes.
-    let warm = [trips("entered", 1).await, trips("entered", 2).await, trips("entered", 3).await];
+    let warm = [
+        trips("entered", 1).await,
+        trips("entered", 2).await,
+        trips("entered", 3).await,
+    ];
     assert_eq!(warm, [2, 1, 1], "warm");
     clock.advance(Duration::from_secs(6));
     assert_eq!(trips("entered", 4).await, 2, "idle");
     clock.advance(Duration::from_secs(6));
-    assert_eq!(trips("already_used", 4).await, 2, "a refusal in an idle environment, which reads first");
-    let warm =
-        [trips("already_used", 4).await, trips("already_used", 4).await, trips("already_used", 4).await];
-    assert_eq!(warm.iter().min(), Some(&2), "a warm one finds it by the write, and records it: {warm:?}");
+    assert_eq!(
+        trips("already_used", 4).await,
+        2,
+        "a refusal in an idle environment, which reads first"
+    );
+    let warm = [
+        trips("already_used", 4).await,
+        trips("already_used", 4).await,
+        trips("already_used", 4).await,
+    ];
+    assert_eq!(
+        warm.iter().min(),
+        Some(&2),
+        "a warm one finds it by the write, and records it: {warm:?}"
+    );
 }
 
 /// With consent and an encrypted phone, and with the streams that numbers are counted from.
@@ -99,20 +125,33 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
 async fn a_warm_entry_is_one_call_of_nine_write_units() {
     let proxy = Proxy::start(Service::shared().database_url()).await;
     let dynamodb_url = Some(proxy.url.clone());
-    let service = Service::with_options(Options { dynamodb_url, background: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        dynamodb_url,
+        background: false,
+        ..Options::default()
+    });
     let mut config = plain();
-    config.consent = Some(ConsentText { version: "1".into(), en: "I agree".into(), sw: "Nakubali".into() });
+    config.consent = Some(ConsentText {
+        version: "1".into(),
+        en: "I agree".into(),
+        sw: "Nakubali".into(),
+    });
     let campaign = TestCampaign::on(&service, config).await;
     let mut costs = Vec::new();
     for number in 0..4 {
         proxy.take_seen();
-        let reply = campaign.submit(&phone(number), &campaign.code(number.into())).await;
+        let reply = campaign
+            .submit(&phone(number), &campaign.code(number.into()))
+            .await;
         assert_eq!(reply.field("message_key"), "entered", "{}", reply.text);
         let seen = proxy.take_seen();
         costs.push((seen.calls.len(), seen.capacity));
     }
     // The first fills the caches, and others lease the key's requests.
-    let cheapest = costs.iter().copied().reduce(|one, other| if other.0 < one.0 { other } else { one });
+    let cheapest = costs
+        .iter()
+        .copied()
+        .reduce(|one, other| if other.0 < one.0 { other } else { one });
     println!("calls and units of entries: {costs:?}");
     assert_eq!(cheapest, Some((1, 9.0)), "{costs:?}");
 }
@@ -122,35 +161,76 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
     let proxy = Proxy::start(Service::shared().database_url()).await;
     let dynamodb_url = Some(proxy.url.clone());
     let clock = Clock::manual(Clock::system().now());
-    let service =
-        Service::with_options(Options { dynamodb_url, clock, background: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        dynamodb_url,
+        clock,
+        background: false,
+        ..Options::default()
+    });
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
     // The environment is warm after the first.
     for number in 0..3 {
-        assert_eq!(campaign.outcome(&phone(number), &campaign.code(number.into())).await, "entered");
+        assert_eq!(
+            campaign
+                .outcome(&phone(number), &campaign.code(number.into()))
+                .await,
+            "entered"
+        );
     }
     let (page, wrong) = (text_of("infra/capacity.md"), 1_000_000_000_000);
     let (attempt, mut missing) = (fresh_key(), Vec::new());
     for (row, key, number, code, outcome) in [
-        ("entry with a service code, accepted", &attempt, 3, 3, "entered"),
-        ("the same, sent again (Idempotency-Key)", &attempt, 3, 3, "entered"),
-        ("the same, sent again (code and phone)", &fresh_key(), 3, 3, "entered"),
+        (
+            "entry with a service code, accepted",
+            &attempt,
+            3,
+            3,
+            "entered",
+        ),
+        (
+            "the same, sent again (Idempotency-Key)",
+            &attempt,
+            3,
+            3,
+            "entered",
+        ),
+        (
+            "the same, sent again (code and phone)",
+            &fresh_key(),
+            3,
+            3,
+            "entered",
+        ),
         ("a used code, refused", &fresh_key(), 4, 3, "already_used"),
         ("a wrong code, refused", &fresh_key(), 4, wrong, "invalid"),
-        ("a code over a limit, refused", &fresh_key(), 3, 4, "daily_limit"),
+        (
+            "a code over a limit, refused",
+            &fresh_key(),
+            3,
+            4,
+            "daily_limit",
+        ),
     ] {
         proxy.take_seen();
-        let request = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", key.clone());
-        let reply = request.json(&body(&phone(number), &campaign.code(code))).send().await;
+        let request = campaign
+            .test("POST", "/api/v1/submissions")
+            .header("idempotency-key", key.clone());
+        let reply = request
+            .json(&body(&phone(number), &campaign.code(code)))
+            .send()
+            .await;
         assert_eq!(reply.field("message_key"), outcome, "{}", reply.text);
         let seen = proxy.take_seen();
         // The page tells the cost of the key's limit apart: one write unit for each lease.
         let leases = seen.leases();
         let leased = f64::from(u32::try_from(leases).expect("a few"));
-        let (calls, writes, reads) =
-            (seen.calls.len() - leases, seen.write_units - leased, seen.capacity - seen.write_units);
+        let (calls, writes, reads) = (
+            seen.calls.len() - leases,
+            seen.write_units - leased,
+            seen.capacity - seen.write_units,
+        );
         let expected = format!("| {row} | 1 | {calls} | {writes} | {reads} |");
         missing.extend((!page.contains(&expected)).then_some(expected));
     }
@@ -161,14 +241,22 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
 async fn every_line_of_the_log_names_whose_request_it_was() {
     let campaign = TestCampaign::plain().await;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["create-submission"], &campaign.service.variables).await;
+    let mut environment = Process::start(
+        &program,
+        &["create-submission"],
+        &campaign.service.variables,
+    )
+    .await;
     let slug = campaign.config.slug.as_str();
     let mut line = async |key: &str, headers: &[(&str, String)]| {
         let body = body(&phone(1), &campaign.code(0));
         let event = event::of("POST", "/api/v1/submissions", headers, Some(&body), key);
         let answer = environment.invoke(&event).await.expect("an answer");
         let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
-        assert_eq!(line["lambda_request_id"], "00000000-0000-4000-8000-000000000001");
+        assert_eq!(
+            line["lambda_request_id"],
+            "00000000-0000-4000-8000-000000000001"
+        );
         assert_eq!(line["gateway_request_id"], "JKJaXmPLvHcESHA=");
         assert_eq!(line["request_id"], answer["headers"]["x-request-id"]);
         line
@@ -178,45 +266,75 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
         named.map(|name| line[name].as_str().unwrap_or_default().to_owned())
     };
     let key_id = |key: &str| KeyHash::digest(key).key_id().to_owned();
-    let [revoked, used_up] =
-        [campaign.issue(Environment::Test, 9).await, campaign.issue(Environment::Test, 0).await];
+    let [revoked, used_up] = [
+        campaign.issue(Environment::Test, 9).await,
+        campaign.issue(Environment::Test, 0).await,
+    ];
     campaign.revoke(&revoked).await;
     let other = [("svc-campaign", "another".to_owned())];
-    let json = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+    let json = [
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", fresh_key()),
+    ];
 
     let unknown = line("svc_test_0123456789abcdef", &[]).await;
     assert_eq!(whose(&unknown), ["", "", "", "key_unknown"]);
     let refused = [
         (line(&revoked, &[]).await, &revoked, "key_revoked"),
         (line(&used_up, &[]).await, &used_up, "rate_limited"),
-        (line(&campaign.test_key, &other).await, &campaign.test_key, "campaign_mismatch"),
+        (
+            line(&campaign.test_key, &other).await,
+            &campaign.test_key,
+            "campaign_mismatch",
+        ),
     ];
     for (line, key, outcome) in refused {
         assert_eq!(whose(&line), [slug, "test", &key_id(key), outcome]);
     }
     let entered = line(&campaign.test_key, &json).await;
-    assert_eq!(whose(&entered), [slug, "test", &key_id(&campaign.test_key), "entered"]);
+    assert_eq!(
+        whose(&entered),
+        [slug, "test", &key_id(&campaign.test_key), "entered"]
+    );
     let id = entered["subject"].as_str().expect("the submission");
-    assert_eq!(campaign.read(&campaign.test_key, id).await.field("state"), "accepted");
+    assert_eq!(
+        campaign.read(&campaign.test_key, id).await.field("state"),
+        "accepted"
+    );
 }
 
 #[tokio::test]
 async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
     let campaign = TestCampaign::plain().await;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["get-campaign"], &campaign.service.variables).await;
+    let mut environment =
+        Process::start(&program, &["get-campaign"], &campaign.service.variables).await;
     let used_up = campaign.issue(Environment::Live, 0).await;
-    environment.invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up)).await.expect("an answer");
+    environment
+        .invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up))
+        .await
+        .expect("an answer");
     let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
-    assert_eq!((&line["environment"], &line["outcome"]), (&"live".into(), &"rate_limited".into()));
-    assert_eq!((line.get("RateLimited"), line.get("LiveRequests")), (None, None));
+    assert_eq!(
+        (&line["environment"], &line["outcome"]),
+        (&"live".into(), &"rate_limited".into())
+    );
+    assert_eq!(
+        (line.get("RateLimited"), line.get("LiveRequests")),
+        (None, None)
+    );
 }
 
 #[tokio::test]
 async fn wrong_codes_are_counted_among_the_live_requests_and_tests_and_refused_keys_in_neither() {
     let campaign = TestCampaign::plain().await;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["create-submission"], &campaign.service.variables).await;
+    let mut environment = Process::start(
+        &program,
+        &["create-submission"],
+        &campaign.service.variables,
+    )
+    .await;
     let [wrong, right] = [campaign.code(1_000_000_000_000), campaign.code(1)];
     let unknown = "svc_live_0123456789abcdef".to_owned();
     for (key, code, counted) in [
@@ -225,12 +343,16 @@ async fn wrong_codes_are_counted_among_the_live_requests_and_tests_and_refused_k
         (&campaign.test_key, &wrong, [None, None]),
         (&unknown, &wrong, [None, None]),
     ] {
-        let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("idempotency-key", fresh_key()),
+        ];
         let body = body(&phone(1), code);
         let event = event::of("POST", "/api/v1/submissions", &headers, Some(&body), key);
         environment.invoke(&event).await.expect("an answer");
         let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
-        let found = ["WrongCode", "LiveRequests"].map(|metric| line.get(metric).and_then(Value::as_u64));
+        let found =
+            ["WrongCode", "LiveRequests"].map(|metric| line.get(metric).and_then(Value::as_u64));
         assert_eq!(found, counted, "{line}");
     }
 }
@@ -240,27 +362,48 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
     const CLIENTS: u32 = 40;
     let campaign = TestCampaign::plain().await;
     let proxy = Proxy::start(campaign.service.database_url()).await;
-    let disturbance = Disturbance { throttled_percent: 10, lost_percent: 10, ..Disturbance::default() };
+    let disturbance = Disturbance {
+        throttled_percent: 10,
+        lost_percent: 10,
+        ..Disturbance::default()
+    };
     proxy.disturb(Random::new(7), disturbance);
     let mut service = campaign.service.clone();
-    service.variables.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), proxy.url.clone());
+    service
+        .variables
+        .insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), proxy.url.clone());
     let fleet = fleet("create-submission", &service, Routing::Even);
     fleet.warm_up(4).await;
     let enter = async |number: u32| {
         // Pairs of phones compete for one code.
         let (phone, code) = (phone(number), campaign.code(u64::from(number / 2)));
-        let headers = [("idempotency-key", fresh_key()), ("content-type", "application/json".to_owned())];
+        let headers = [
+            ("idempotency-key", fresh_key()),
+            ("content-type", "application/json".to_owned()),
+        ];
         let body = body(&phone, &code);
-        let event = event::of("POST", "/api/v1/submissions", &headers, Some(&body), &campaign.test_key);
+        let event = event::of(
+            "POST",
+            "/api/v1/submissions",
+            &headers,
+            Some(&body),
+            &campaign.test_key,
+        );
         if number.is_multiple_of(5) {
-            fleet.kill_during(&event, tokio::time::sleep(Duration::from_millis(u64::from(number % 7)))).await;
+            fleet
+                .kill_during(
+                    &event,
+                    tokio::time::sleep(Duration::from_millis(u64::from(number % 7))),
+                )
+                .await;
         }
         loop {
             let answer = fleet.invoke(&event).await.expect("an answer");
             match answer["statusCode"].as_u64() {
                 Some(200) => {
                     let body = answer["body"].as_str().expect("a body");
-                    break serde_json::from_str::<Value>(body).expect("JSON")["message_key"].clone();
+                    break serde_json::from_str::<Value>(body).expect("JSON")["message_key"]
+                        .clone();
                 }
                 // Retried, as callers do.
                 Some(409 | 500 | 503) => {}
@@ -268,17 +411,33 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
             }
         }
     };
-    let outcomes = stream::iter(0..CLIENTS).map(enter).buffered(4).collect::<Vec<Value>>().await;
+    let outcomes = stream::iter(0..CLIENTS)
+        .map(enter)
+        .buffered(4)
+        .collect::<Vec<Value>>()
+        .await;
     for (pair, outcomes) in outcomes.chunks(2).enumerate() {
         let mut outcomes: Vec<_> = outcomes.iter().filter_map(Value::as_str).collect();
         outcomes.sort_unstable();
-        assert_eq!(outcomes, ["already_used", "entered"], "the phones of code {pair}");
+        assert_eq!(
+            outcomes,
+            ["already_used", "entered"],
+            "the phones of code {pair}"
+        );
     }
     let scope = campaign.scope(Environment::Test);
     let mut entries = 0;
     for number in 0..CLIENTS {
         let phone = phone(number).parse().expect("a phone");
-        entries += campaign.service.entrant(&scope, &phone, "any day").await.expect("the table").entries;
+        entries += campaign
+            .service
+            .entrant(&scope, &phone, "any day")
+            .await
+            .expect("the table")
+            .entries;
     }
-    assert_eq!((entries, campaign.service.claims(&scope).await.len()), (20, 20));
+    assert_eq!(
+        (entries, campaign.service.claims(&scope).await.len()),
+        (20, 20)
+    );
 }

@@ -27,34 +27,57 @@ async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_t
         } }])
     );
     assert_eq!(failed.header("cache-control"), Some("no-store"));
-    assert_eq!(failed.header("x-request-id"), failed.field("error")["request_id"].as_str());
+    assert_eq!(
+        failed.header("x-request-id"),
+        failed.field("error")["request_id"].as_str()
+    );
 
     let again = sending.send().await;
     assert_eq!(again.field("message_key"), "entered");
     let listed = campaign.lookup(&phone(1)).send().await;
-    assert_eq!(listed.field("submissions").as_array().map(Vec::len), Some(1), "entered once");
+    assert_eq!(
+        listed.field("submissions").as_array().map(Vec::len),
+        Some(1),
+        "entered once"
+    );
     assert_eq!(listed.field("total_entries"), 1);
 }
 
 #[tokio::test]
 async fn unreadable_record_is_unavailable_and_hides_no_other() {
     let campaign = TestCampaign::plain().await;
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let sending = sending.json(&body(&phone(1), &campaign.code(1)));
     let id = id_of(&sending.clone().send().await);
-    let other = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let other = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let other = id_of(&other.json(&body(&phone(1), &campaign.code(2))).send().await);
     campaign.make_unreadable(&id).await;
-    for refused in [campaign.read(&campaign.live_key, &id).await, sending.send().await] {
+    for refused in [
+        campaign.read(&campaign.live_key, &id).await,
+        sending.send().await,
+    ] {
         assert_eq!(refused.status, 503, "{}", refused.text);
         assert_eq!(refused.error_code(), "service_unavailable");
         assert!(
-            refused.header("retry-after").is_some_and(|wait| wait.parse().is_ok_and(|wait: u32| wait > 0))
+            refused
+                .header("retry-after")
+                .is_some_and(|wait| wait.parse().is_ok_and(|wait: u32| wait > 0))
         );
     }
     assert_eq!(campaign.read(&campaign.live_key, &other).await.status, 200);
-    let listed = campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) }));
+    let listed = campaign
+        .live("POST", "/api/v1/submissions/lookup")
+        .json(&json!({ "phone": phone(1) }));
     let listed = listed.send().await.field("submissions");
-    let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
+    let ids: Vec<_> = listed
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
     assert_eq!(ids, [json!(other)]);
 }

@@ -29,7 +29,9 @@ async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize 
 async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
     let keys = &campaign.service.tables.keys;
     assert!(
-        keys.set_per_minute(&KeyHash::digest(key), per_minute).await.expect("the table"),
+        keys.set_per_minute(&KeyHash::digest(key), per_minute)
+            .await
+            .expect("the table"),
         "the key is there"
     );
 }
@@ -42,7 +44,11 @@ async fn a_raised_limit_is_in_force_within_five_seconds_of_the_same_minute() {
     assert_eq!(admitted(&campaign, &key, 20).await, 10);
     set(&campaign, &key, 25).await;
     service.clock.advance(CACHE_AGE);
-    assert_eq!(admitted(&campaign, &key, 30).await, 15, "25 in this minute, with those before");
+    assert_eq!(
+        admitted(&campaign, &key, 30).await,
+        15,
+        "25 in this minute, with those before"
+    );
     service.clock.advance(Duration::from_secs(55));
     assert_eq!(admitted(&campaign, &key, 30).await, 25);
 }
@@ -52,10 +58,18 @@ async fn a_lowered_limit_is_in_force_within_five_seconds_also_where_requests_are
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 600).await;
-    assert_eq!(admitted(&campaign, &key, 30).await, 30, "and more are leased");
+    assert_eq!(
+        admitted(&campaign, &key, 30).await,
+        30,
+        "and more are leased"
+    );
     set(&campaign, &key, 5).await;
     service.clock.advance(CACHE_AGE);
-    assert_eq!(admitted(&campaign, &key, 5).await, 0, "more than 5 are leased in this minute");
+    assert_eq!(
+        admitted(&campaign, &key, 5).await,
+        0,
+        "more than 5 are leased in this minute"
+    );
     service.clock.advance(Duration::from_secs(55));
     assert_eq!(admitted(&campaign, &key, 10).await, 5);
 }
@@ -63,9 +77,15 @@ async fn a_lowered_limit_is_in_force_within_five_seconds_also_where_requests_are
 #[tokio::test]
 async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_limit() {
     let first = Service::at_noon();
-    let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });
+    let second = first.beside(Options {
+        clock: first.clock.clone(),
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&first, plain()).await;
-    let elsewhere = TestCampaign { service: second, ..campaign.clone() };
+    let elsewhere = TestCampaign {
+        service: second,
+        ..campaign.clone()
+    };
     for (before, after) in [(20, 40), (40, 20)] {
         let key = campaign.issue(Environment::Test, before).await;
         let mut all = admitted(&campaign, &key, 5).await;
@@ -91,22 +111,41 @@ async fn a_rolled_key_works_beside_its_successor_until_its_time_is_over_and_is_t
     let (old_hash, new_hash) = (KeyHash::digest(&old), KeyHash::digest(&new));
     let keys = &service.tables.keys;
     let listed = keys.list(&campaign.config.slug).await.expect("the table");
-    let record = listed.into_iter().find(|key| key.key_id == old_hash.key_id()).expect("a key");
-    let record = ApiKeyRecord { key_id: new_hash.key_id().to_owned(), ..record };
+    let record = listed
+        .into_iter()
+        .find(|key| key.key_id == old_hash.key_id())
+        .expect("a key");
+    let record = ApiKeyRecord {
+        key_id: new_hash.key_id().to_owned(),
+        ..record
+    };
     let until = service.clock.now().after(Duration::from_secs(3_600));
     let read = |key: String| {
         let campaign = campaign.clone();
         async move { campaign.with_key(&key, "GET", CAMPAIGN).send().await }
     };
     assert_eq!(read(old.clone()).await.status, 200);
-    assert!(keys.roll(&old_hash, until, new_hash.clone(), record.clone()).await.expect("the table"));
-    assert!(!keys.roll(&old_hash, until, new_hash, record).await.expect("the table"), "it has one already");
+    assert!(
+        keys.roll(&old_hash, until, new_hash.clone(), record.clone())
+            .await
+            .expect("the table")
+    );
+    assert!(
+        !keys
+            .roll(&old_hash, until, new_hash, record)
+            .await
+            .expect("the table"),
+        "it has one already"
+    );
 
     assert_eq!(read(new.clone()).await.status, 200, "at once");
     service.clock.advance(Duration::from_secs(3_599));
     assert_eq!(read(old.clone()).await.status, 200);
     service.clock.advance(Duration::from_secs(1));
     let refused = read(old).await;
-    assert_eq!((refused.status.as_u16(), refused.error_code()), (403, "key_revoked".to_owned()));
+    assert_eq!(
+        (refused.status.as_u16(), refused.error_code()),
+        (403, "key_revoked".to_owned())
+    );
     assert_eq!(read(new).await.json()["slug"], json!(campaign.config.slug));
 }

@@ -22,10 +22,19 @@ async fn a_key_over_its_limit_is_told_when_the_next_minute_begins() {
     let read = || campaign.with_key(&key, "GET", CAMPAIGN).send();
 
     // Requests with validation errors count; requests that name another campaign do not.
-    let bad = campaign.with_key(&key, "POST", "/api/v1/codes/check").raw("not JSON").send().await;
+    let bad = campaign
+        .with_key(&key, "POST", "/api/v1/codes/check")
+        .raw("not JSON")
+        .send()
+        .await;
     assert_eq!(bad.error_code(), "validation_failed");
-    let mismatched = campaign.with_key(&key, "GET", CAMPAIGN).header("svc-campaign", "another");
-    assert_eq!(mismatched.clone().send().await.error_code(), "campaign_mismatch");
+    let mismatched = campaign
+        .with_key(&key, "GET", CAMPAIGN)
+        .header("svc-campaign", "another");
+    assert_eq!(
+        mismatched.clone().send().await.error_code(),
+        "campaign_mismatch"
+    );
     assert_eq!(read().await.status, 200);
     service.clock.advance(Duration::from_millis(12_500));
     let refused = read().await;
@@ -38,18 +47,40 @@ async fn a_key_over_its_limit_is_told_when_the_next_minute_begins() {
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );
-    assert_eq!(refused.header("retry-after"), Some("48"), "47.5 seconds, rounded up");
-    assert_eq!(campaign.with_key(&other, "GET", CAMPAIGN).send().await.status, 200, "each key has its own");
-    assert_eq!(mismatched.send().await.error_code(), "campaign_mismatch", "judged before the limit");
+    assert_eq!(
+        refused.header("retry-after"),
+        Some("48"),
+        "47.5 seconds, rounded up"
+    );
+    assert_eq!(
+        campaign
+            .with_key(&other, "GET", CAMPAIGN)
+            .send()
+            .await
+            .status,
+        200,
+        "each key has its own"
+    );
+    assert_eq!(
+        mismatched.send().await.error_code(),
+        "campaign_mismatch",
+        "judged before the limit"
+    );
 
     service.clock.advance(Duration::from_millis(47_499));
     let refused = read().await;
-    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, Some("1")));
+    assert_eq!(
+        (refused.status.as_u16(), refused.header("retry-after")),
+        (429, Some("1"))
+    );
     service.clock.advance(Duration::from_millis(1));
     assert_eq!(read().await.status, 200, "the next minute has begun");
     assert_eq!(read().await.status, 200);
     let refused = read().await;
-    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, Some("60")));
+    assert_eq!(
+        (refused.status.as_u16(), refused.header("retry-after")),
+        (429, Some("60"))
+    );
 }
 
 #[tokio::test]
@@ -57,9 +88,20 @@ async fn a_request_over_the_limit_is_not_looked_at_further() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 1).await;
-    assert_eq!(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status, 200);
-    for path in ["/api/v1/submissions", "/api/v1/submissions/lookup", "/api/v1/codes/check"] {
-        let reply = campaign.with_key(&key, "POST", path).raw("not JSON").send().await;
+    assert_eq!(
+        campaign.with_key(&key, "GET", CAMPAIGN).send().await.status,
+        200
+    );
+    for path in [
+        "/api/v1/submissions",
+        "/api/v1/submissions/lookup",
+        "/api/v1/codes/check",
+    ] {
+        let reply = campaign
+            .with_key(&key, "POST", path)
+            .raw("not JSON")
+            .send()
+            .await;
         assert_eq!(reply.error_code(), "rate_limited", "{path}");
     }
 }
@@ -70,10 +112,14 @@ async fn a_limit_admits_exactly_its_number_also_when_all_come_at_once() {
     let campaign = TestCampaign::on(&service, plain()).await;
     for limit in [5, 30] {
         let key = campaign.issue(Environment::Test, limit).await;
-        let replies = join_all((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
+        let replies =
+            join_all((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
         let admitted = replies.iter().filter(|reply| reply.status == 200).count();
         let refused = replies.iter().filter(|reply| reply.status == 429).count();
-        assert_eq!((u32::try_from(admitted), admitted + refused), (Ok(limit), 40));
+        assert_eq!(
+            (u32::try_from(admitted), admitted + refused),
+            (Ok(limit), 40)
+        );
     }
 }
 
@@ -81,18 +127,32 @@ async fn a_limit_admits_exactly_its_number_also_when_all_come_at_once() {
 async fn two_processes_together_admit_no_more_than_the_limit() {
     const CEILING: usize = 40;
     let first = Service::at_noon();
-    let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });
+    let second = first.beside(Options {
+        clock: first.clock.clone(),
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&first, plain()).await;
-    let elsewhere = TestCampaign { service: second, ..campaign.clone() };
+    let elsewhere = TestCampaign {
+        service: second,
+        ..campaign.clone()
+    };
     let key = campaign.issue(Environment::Test, 40).await;
     let sendings = (0..100).map(|number| {
-        let campaign = if number % 2 == 0 { &campaign } else { &elsewhere };
+        let campaign = if number % 2 == 0 {
+            &campaign
+        } else {
+            &elsewhere
+        };
         campaign.with_key(&key, "GET", CAMPAIGN).send()
     });
     let replies = join_all(sendings).await;
     let admitted = replies.iter().filter(|reply| reply.status == 200).count();
     assert!((1..=CEILING).contains(&admitted), "{admitted} were let in");
-    assert!(replies.iter().all(|reply| reply.status == 200 || reply.status == 429));
+    assert!(
+        replies
+            .iter()
+            .all(|reply| reply.status == 200 || reply.status == 429)
+    );
 }
 
 #[tokio::test]
@@ -105,18 +165,31 @@ async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
         ..Options::default()
     });
     let campaign = TestCampaign::on(&service, plain()).await;
-    let key = campaign.issue(Environment::Test, u32::try_from(LIMIT).expect("small")).await;
+    let key = campaign
+        .issue(Environment::Test, u32::try_from(LIMIT).expect("small"))
+        .await;
     let admitted = async |service: &Service, requests: usize| {
-        let campaign = TestCampaign { service: service.clone(), ..campaign.clone() };
+        let campaign = TestCampaign {
+            service: service.clone(),
+            ..campaign.clone()
+        };
         let mut admitted = 0;
         for _ in 0..requests {
-            admitted += usize::from(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status == 200);
+            admitted +=
+                usize::from(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status == 200);
         }
         admitted
     };
     assert_eq!(admitted(&ahead, 8).await, 8);
-    assert_eq!(admitted(&service, LIMIT + 5).await, LIMIT, "this minute is whole");
+    assert_eq!(
+        admitted(&service, LIMIT + 5).await,
+        LIMIT,
+        "this minute is whole"
+    );
     service.clock.advance(Duration::from_secs(30));
     let rest = admitted(&service, LIMIT + 5).await;
-    assert!((8..=LIMIT - 8).contains(&rest), "{rest} were left of the next one");
+    assert!(
+        (8..=LIMIT - 8).contains(&rest),
+        "{rest} were left of the next one"
+    );
 }

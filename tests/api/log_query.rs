@@ -29,7 +29,9 @@ type Condition = (String, String);
 /// The conditions of the query, one of which a line has to meet.
 fn conditions() -> Vec<Condition> {
     let page = text_of("infra/runbook.md");
-    let query = page.lines().find_map(|line| line.strip_prefix("filter subject = "));
+    let query = page
+        .lines()
+        .find_map(|line| line.strip_prefix("filter subject = "));
     let query = format!("subject = {}", query.expect("a query"));
     let condition = |text: &str| {
         let (field, id) = text.split_once(" = ").expect("a condition");
@@ -50,12 +52,26 @@ struct Functions {
 
 impl Functions {
     async fn start() -> Self {
-        let database = Service::with_options(Options { background: false, ..Options::default() });
+        let database = Service::with_options(Options {
+            background: false,
+            ..Options::default()
+        });
         let proxy = Proxy::start(database.database_url()).await;
         let dynamodb_url = Some(proxy.url.clone());
-        let options = Options { dynamodb_url, background: false, speedup: 10_000, ..Options::default() };
+        let options = Options {
+            dynamodb_url,
+            background: false,
+            speedup: 10_000,
+            ..Options::default()
+        };
         let service = Service::with_options(options);
-        Self { service, proxy, _database: database, lines: Vec::new(), ids: Vec::new() }
+        Self {
+            service,
+            proxy,
+            _database: database,
+            lines: Vec::new(),
+            ids: Vec::new(),
+        }
     }
 
     async fn campaign(&self, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
@@ -68,16 +84,26 @@ impl Functions {
         let mut variables = self.service.variables.clone();
         // The access key selects the function's role.
         let key = "AWS_ACCESS_KEY_ID";
-        let own = as_function(&self.service.env, function).required(key).expect("the stack sets it");
+        let own = as_function(&self.service.env, function)
+            .required(key)
+            .expect("the stack sets it");
         variables.insert(key.to_owned(), own);
         let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
         Process::start(&program, &[function], &variables).await
     }
 
     fn throttle(&self) -> impl Fn() + Send + Sync + use<> {
-        let throttled_table =
-            Some(self.service.env.required("RATE_LIMITS_TABLE").expect("the stack sets it"));
-        let disturbance = Disturbance { throttled_percent: 100, throttled_table, ..Disturbance::default() };
+        let throttled_table = Some(
+            self.service
+                .env
+                .required("RATE_LIMITS_TABLE")
+                .expect("the stack sets it"),
+        );
+        let disturbance = Disturbance {
+            throttled_percent: 100,
+            throttled_table,
+            ..Disturbance::default()
+        };
         let proxy = self.proxy.clone();
         move || proxy.disturb(Random::new(7), disturbance.clone())
     }
@@ -97,9 +123,20 @@ impl Functions {
     }
 
     /// Sends a request, and returns the body and the id of the reply.
-    async fn send(&mut self, process: &mut Process, path: &str, body: &Value, key: &str) -> (Value, String) {
-        let headers = [("idempotency-key", fresh_key()), ("content-type", "application/json".to_owned())];
-        let (answer, _) = self.invoke(process, &event::of("POST", path, &headers, Some(body), key)).await;
+    async fn send(
+        &mut self,
+        process: &mut Process,
+        path: &str,
+        body: &Value,
+        key: &str,
+    ) -> (Value, String) {
+        let headers = [
+            ("idempotency-key", fresh_key()),
+            ("content-type", "application/json".to_owned()),
+        ];
+        let (answer, _) = self
+            .invoke(process, &event::of("POST", path, &headers, Some(body), key))
+            .await;
         let reply = event::reply(&answer);
         assert_eq!(reply.status, 200, "{}", reply.text);
         let request_id = reply.header("x-request-id").expect("an id").to_owned();
@@ -110,7 +147,9 @@ impl Functions {
     async fn submit(&mut self, campaign: &TestCampaign, body: &Value) -> SettleMessage {
         let mut process = self.process("create-submission").await;
         let path = "/api/v1/submissions";
-        let (submission, request_id) = self.send(&mut process, path, body, &campaign.live_key).await;
+        let (submission, request_id) = self
+            .send(&mut process, path, body, &campaign.live_key)
+            .await;
         let text = |name: &str| submission[name].as_str().expect("text").to_owned();
         self.ids.extend([
             ("SUBMISSION-ID", text("id")),
@@ -118,12 +157,19 @@ impl Functions {
             ("REQUEST-ID", request_id),
         ]);
         let scope = campaign.scope(Environment::Live);
-        SettleMessage { scope, submission_id: text("id").parse().expect("an id") }
+        SettleMessage {
+            scope,
+            submission_id: text("id").parse().expect("an id"),
+        }
     }
 
     /// Delivers a message until its step was due, and returns the outcome.
     async fn settle(&mut self, process: &mut Process, message: &SettleMessage) -> Value {
-        let event = event::of_queue("1", "a-handle", &serde_json::to_string(message).expect("JSON"));
+        let event = event::of_queue(
+            "1",
+            "a-handle",
+            &serde_json::to_string(message).expect("JSON"),
+        );
         loop {
             let (_, job) = self.invoke(process, &event).await;
             if job["outcome"] != "not_due" {
@@ -136,13 +182,21 @@ impl Functions {
     fn assert_all_found(&self, warnings: &[&str]) {
         let conditions = conditions();
         let is_met = |line: &Value, (field, name): &Condition| {
-            self.ids.iter().any(|(id_name, id)| id_name == name && line[field] == id.as_str())
+            self.ids
+                .iter()
+                .any(|(id_name, id)| id_name == name && line[field] == id.as_str())
         };
         for line in &self.lines {
-            assert!(conditions.iter().any(|condition| is_met(line, condition)), "it misses {line}");
+            assert!(
+                conditions.iter().any(|condition| is_met(line, condition)),
+                "it misses {line}"
+            );
         }
         for warning in warnings {
-            assert!(self.lines.iter().any(|line| line["message"] == *warning), "no line says {warning}");
+            assert!(
+                self.lines.iter().any(|line| line["message"] == *warning),
+                "no line says {warning}"
+            );
         }
     }
 }
@@ -154,7 +208,9 @@ async fn it_finds_every_line_of_a_receipt_from_its_creation_to_its_acceptance() 
     let mut process = functions.process("create-receipt").await;
     let typed = json!({ "type": "typed", "code": "GOOD010001", "time": TIME });
     let path = "/api/v1/receipts";
-    let (receipt, _) = functions.send(&mut process, path, &typed, &campaign.live_key).await;
+    let (receipt, _) = functions
+        .send(&mut process, path, &typed, &campaign.live_key)
+        .await;
     let receipt_id = receipt["id"].as_str().expect("an id").to_owned();
     let submission = json!({ "phone": phone(1), "consent": true, "receipt_id": receipt_id });
     functions.ids.push(("RECEIPT-ID", receipt_id));
@@ -171,26 +227,41 @@ async fn it_finds_every_line_of_a_code_whose_partner_fails_twice() {
     let mut functions = Functions::start().await;
     // Whether the table is throttled before the partner answers, and whether it accepts.
     let answers = [(true, false), (false, false), (true, true)];
-    let (answers, throttle) = (Arc::new(Mutex::new(VecDeque::from(answers))), Arc::new(functions.throttle()));
+    let (answers, throttle) = (
+        Arc::new(Mutex::new(VecDeque::from(answers))),
+        Arc::new(functions.throttle()),
+    );
     let answer = move || {
-        let (throttles, accepts) = answers.lock().expect("not poisoned").pop_front().expect("three requests");
+        let (throttles, accepts) = answers
+            .lock()
+            .expect("not poisoned")
+            .pop_front()
+            .expect("three requests");
         if throttles {
             throttle();
         }
-        let accepted = Json(json!({ "status": 0, "text": "Accepted", "entries": 1, "prize": null }));
+        let accepted =
+            Json(json!({ "status": 0, "text": "Accepted", "entries": 1, "prize": null }));
         std::future::ready(if accepts {
             accepted.into_response()
         } else {
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         })
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!(
+        "http://{}/redeem",
+        listener.local_addr().expect("an address")
+    );
     let router = Router::new().route("/redeem", post(answer));
     tokio::spawn(async move { axum::serve(listener, router).await });
 
     let campaign = functions.campaign(judged_by(url)).await;
-    let message = functions.submit(&campaign, &body(&phone(1), "OKAY-1")).await;
+    let message = functions
+        .submit(&campaign, &body(&phone(1), "OKAY-1"))
+        .await;
     let mut process = functions.process("settle-partners").await;
     assert_eq!(functions.settle(&mut process, &message).await, "status");
     assert_eq!(functions.settle(&mut process, &message).await, "entered");

@@ -29,7 +29,8 @@ struct Seen(BTreeSet<Described>);
 impl Seen {
     async fn send(&mut self, sending: RequestBuilder) {
         let (reply, described) = sending.send_and_name().await;
-        let described = described.unwrap_or_else(|| panic!("no reply of an endpoint: {}", reply.text));
+        let described =
+            described.unwrap_or_else(|| panic!("no reply of an endpoint: {}", reply.text));
         self.0.insert(described);
     }
 }
@@ -47,13 +48,24 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
     let revoked = campaign.issue(Environment::Test, 100).await;
     campaign.revoke(&revoked).await;
     let exhausted = campaign.issue(Environment::Test, 1).await;
-    campaign.with_key(&exhausted, "GET", "/api/v1/campaign").send().await;
-    let absent = TestCampaign { config: plain(), ..campaign.clone() };
+    campaign
+        .with_key(&exhausted, "GET", "/api/v1/campaign")
+        .send()
+        .await;
+    let absent = TestCampaign {
+        config: plain(),
+        ..campaign.clone()
+    };
     let of_nothing = absent.issue(Environment::Test, 100).await;
     let key = &campaign.test_key;
     for sending in to_each(campaign, key) {
         seen.send(sending.clone().without("authorization")).await;
-        seen.send(sending.without("authorization").header("authorization", "nonsense")).await;
+        seen.send(
+            sending
+                .without("authorization")
+                .header("authorization", "nonsense"),
+        )
+        .await;
     }
     for (key, header) in [
         ("svc_test_12345678", None),
@@ -74,7 +86,8 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
         seen.send(sending).await;
     }
     for route in ROUTES {
-        seen.send(campaign.test("DELETE", &route.path.replace("{id}", NO_ID))).await;
+        seen.send(campaign.test("DELETE", &route.path.replace("{id}", NO_ID)))
+            .await;
     }
 }
 
@@ -103,77 +116,125 @@ async fn replies_about_codes(seen: &mut Seen, codes: &TestCampaign) {
     seen.send(codes.test("GET", "/api/v1/campaign")).await;
     seen.send(codes.check(&codes.code(1))).await;
     seen.send(codes.check("")).await;
-    seen.send(live(codes, "/api/v1/codes/check", json!({ "code": "TEST-0-VALID" }))).await;
+    seen.send(live(
+        codes,
+        "/api/v1/codes/check",
+        json!({ "code": "TEST-0-VALID" }),
+    ))
+    .await;
     seen.send(codes.lookup(&phone(1))).await;
     seen.send(codes.lookup("short")).await;
     seen.send(codes.lookup("0812 345 678")).await;
 }
 
 async fn replies_about_entries(seen: &mut Seen, codes: &TestCampaign) {
-    let entering = |body: Value| post(codes, SUBMISSIONS, body).header("idempotency-key", fresh_key());
+    let entering =
+        |body: Value| post(codes, SUBMISSIONS, body).header("idempotency-key", fresh_key());
     let entered = codes.submission(&phone(1), &codes.code(1));
     seen.send(entered.clone()).await;
-    seen.send(entered.clone().json(&body(&phone(2), &codes.code(1)))).await;
+    seen.send(entered.clone().json(&body(&phone(2), &codes.code(1))))
+        .await;
     seen.send(entered.clone().without("idempotency-key")).await;
-    seen.send(entered.without("idempotency-key").header("idempotency-key", "short")).await;
-    let submission = codes.submit(&phone(1), &codes.code(1)).await;
-    seen.send(codes.test("GET", &format!("{SUBMISSIONS}/{}", id_of(&submission)))).await;
-    seen.send(entering(json!({}))).await;
-    seen.send(entering(json!({ "phone": phone(1), "code": "x" }))).await;
-    seen.send(entering(body("0812 345 678", "x"))).await;
-    let sentinel = live(codes, SUBMISSIONS, body(&phone(1), "TEST-0-VALID"));
-    seen.send(sentinel.header("idempotency-key", fresh_key())).await;
-}
-
-async fn replies_about_announcements(seen: &mut Seen, receipts: &TestCampaign, photos: &TestCampaign) {
-    let key = &receipts.test_key;
-    let announcing =
-        receipts.receipt(key, &announced(&hardly_a_photo(), None)).header("idempotency-key", fresh_key());
-    seen.send(announcing.clone()).await;
-    seen.send(announcing.clone().json(&announced(b"another", None))).await;
-    seen.send(announcing.without("idempotency-key").header("idempotency-key", "short")).await;
-    seen.send(receipts.receipt(key, &json!({}))).await;
     seen.send(
-        receipts
-            .receipt(key, &json!({ "type": "photo", "content_type": "image/png", "size_bytes": 9_999_999 })),
+        entered
+            .without("idempotency-key")
+            .header("idempotency-key", "short"),
     )
     .await;
+    let submission = codes.submit(&phone(1), &codes.code(1)).await;
+    seen.send(codes.test("GET", &format!("{SUBMISSIONS}/{}", id_of(&submission))))
+        .await;
+    seen.send(entering(json!({}))).await;
+    seen.send(entering(json!({ "phone": phone(1), "code": "x" })))
+        .await;
+    seen.send(entering(body("0812 345 678", "x"))).await;
+    let sentinel = live(codes, SUBMISSIONS, body(&phone(1), "TEST-0-VALID"));
+    seen.send(sentinel.header("idempotency-key", fresh_key()))
+        .await;
+}
+
+async fn replies_about_announcements(
+    seen: &mut Seen,
+    receipts: &TestCampaign,
+    photos: &TestCampaign,
+) {
+    let key = &receipts.test_key;
+    let announcing = receipts
+        .receipt(key, &announced(&hardly_a_photo(), None))
+        .header("idempotency-key", fresh_key());
+    seen.send(announcing.clone()).await;
+    seen.send(announcing.clone().json(&announced(b"another", None)))
+        .await;
+    seen.send(
+        announcing
+            .without("idempotency-key")
+            .header("idempotency-key", "short"),
+    )
+    .await;
+    seen.send(receipts.receipt(key, &json!({}))).await;
+    seen.send(receipts.receipt(
+        key,
+        &json!({ "type": "photo", "content_type": "image/png", "size_bytes": 9_999_999 }),
+    ))
+    .await;
     let typed = json!({ "type": "typed", "code": "TEST0REVIEW", "time": "10:15" });
-    seen.send(receipts.receipt(&receipts.live_key, &typed)).await;
+    seen.send(receipts.receipt(&receipts.live_key, &typed))
+        .await;
     seen.send(photos.receipt(&photos.test_key, &typed)).await;
 }
 
 async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
     let key = &receipts.test_key;
-    let waiting = receipts.receipt(key, &announced(b"GIF89a but called a JPEG", None)).send().await;
+    let waiting = receipts
+        .receipt(key, &announced(b"GIF89a but called a JPEG", None))
+        .send()
+        .await;
     let waiting_path = format!("{RECEIPTS}/{}", id_of(&waiting));
     seen.send(receipts.test("GET", &waiting_path)).await;
-    seen.send(receipts.test("POST", &format!("{waiting_path}/upload-url"))).await;
+    seen.send(receipts.test("POST", &format!("{waiting_path}/upload-url")))
+        .await;
     let using = |id: &str| receipts.with_receipt(key, &phone(1), "", id);
     seen.send(using(&id_of(&waiting))).await;
-    assert_eq!(upload(&waiting, b"GIF89a but called a JPEG".to_vec()).send().await.status, 200);
+    assert_eq!(
+        upload(&waiting, b"GIF89a but called a JPEG".to_vec())
+            .send()
+            .await
+            .status,
+        200
+    );
     seen.send(using(&id_of(&waiting))).await;
     seen.send(using(NO_ID)).await;
     seen.send(
-        post(receipts, SUBMISSIONS, json!({ "phone": phone(1), "consent": true }))
-            .header("idempotency-key", fresh_key()),
+        post(
+            receipts,
+            SUBMISSIONS,
+            json!({ "phone": phone(1), "consent": true }),
+        )
+        .header("idempotency-key", fresh_key()),
     )
     .await;
     seen.send(using(&too_large(receipts).await)).await;
 
     let typed = receipts.typed(key, "TEST0REVIEW", "10:15").await;
-    seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url"))).await;
+    seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url")))
+        .await;
     assert_eq!(using(&typed).send().await.status, 200);
     seen.send(using(&typed)).await;
-    seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url"))).await;
+    seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url")))
+        .await;
 }
 
 /// A receipt with a stored file over the size limit, which no upload target would admit.
 async fn too_large(campaign: &TestCampaign) -> String {
-    let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
+    let made = campaign
+        .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
+        .send()
+        .await;
     let env = &campaign.service.env;
     let id = id_of(&made).parse().expect("an id");
-    let storage = Aws::for_function(env).expect("the stack sets every variable").s3();
+    let storage = Aws::for_function(env)
+        .expect("the stack sets every variable")
+        .s3();
     let put = storage
         .put_object()
         .bucket(env.required("PHOTOS_BUCKET").expect("the stack sets it"))
@@ -188,7 +249,8 @@ async fn in_progress(seen: &mut Seen) {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(0); 1_000]);
-    seen.send(campaign.submission(&phone(1), &campaign.code(0))).await;
+    seen.send(campaign.submission(&phone(1), &campaign.code(0)))
+        .await;
 }
 
 #[tokio::test]
@@ -197,19 +259,33 @@ async fn every_described_reply_can_be_had() {
     let codes = TestCampaign::plain().await;
     let receipts = TestCampaign::with(receipts_alone).await;
     let photos = TestCampaign::with(|campaign| {
-        campaign.receipt = Some(ReceiptRules { required: false, ..without_typing(rules()) });
+        campaign.receipt = Some(ReceiptRules {
+            required: false,
+            ..without_typing(rules())
+        });
     })
     .await;
-    let staging = Service::with_options(Options { stage: "staging", ..Options::default() });
+    let staging = Service::with_options(Options {
+        stage: "staging",
+        ..Options::default()
+    });
     let staging = TestCampaign::on(&staging, plain()).await;
     at_the_gate(&mut seen, &codes, &staging).await;
     replies_after_authentication(&mut seen, &codes, &receipts, &photos).await;
     in_progress(&mut seen).await;
 
-    let never: Vec<_> = described().into_iter().filter(|described| !seen.0.contains(described)).collect();
+    let never: Vec<_> = described()
+        .into_iter()
+        .filter(|described| !seen.0.contains(described))
+        .collect();
     // Every endpoint describes these failures; `internal_errors` and `faults` test them.
     let failures = [Some("internal_error"), Some("service_unavailable")];
-    let unexpected: Vec<_> =
-        never.iter().filter(|(_, _, code)| !failures.contains(&code.as_deref())).collect();
-    assert!(unexpected.is_empty(), "described, but not to be had: {unexpected:#?}");
+    let unexpected: Vec<_> = never
+        .iter()
+        .filter(|(_, _, code)| !failures.contains(&code.as_deref()))
+        .collect();
+    assert!(
+        unexpected.is_empty(),
+        "described, but not to be had: {unexpected:#?}"
+    );
 }

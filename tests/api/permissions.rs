@@ -54,7 +54,9 @@ async fn campaign(service: &Service, change: impl FnOnce(&mut Campaign)) -> Test
 }
 
 async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     sending.json(&body(phone, code)).send().await
 }
 
@@ -69,28 +71,46 @@ async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), polling).await.expect("it settles")
+    tokio::time::timeout(Duration::from_secs(120), polling)
+        .await
+        .expect("it settles")
 }
 
 /// Exercises codes: accepted, rejected, repeated, looked up, checked.
 async fn codes(service: &Service) {
     let campaign = campaign(service, |_| {}).await;
-    campaign.import("printed", BatchStatus::Active, None, &["CHAI-2026"]).await;
+    campaign
+        .import("printed", BatchStatus::Active, None, &["CHAI-2026"])
+        .await;
     campaign.live("GET", "/api/v1/campaign").send().await;
-    for code in [campaign.code(1), "CHAI-2026".to_owned(), "K7M2Q9XDK7M2".to_owned()] {
+    for code in [
+        campaign.code(1),
+        "CHAI-2026".to_owned(),
+        "K7M2Q9XDK7M2".to_owned(),
+    ] {
         submit(&campaign, &phone(1), &code).await;
         let check = json!({ "code": code, "phone": phone(1) });
-        campaign.live("POST", "/api/v1/codes/check").json(&check).send().await;
+        campaign
+            .live("POST", "/api/v1/codes/check")
+            .json(&check)
+            .send()
+            .await;
     }
     submit(&campaign, &phone(1), &campaign.code(1)).await;
-    let twice = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let twice = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let twice = twice.json(&body(&phone(2), &campaign.code(2)));
     for _ in 0..2 {
         let reply = twice.clone().send().await;
         campaign.read(&campaign.live_key, &id_of(&reply)).await;
     }
     let lookup = json!({ "phone": phone(1) });
-    campaign.live("POST", "/api/v1/submissions/lookup").json(&lookup).send().await;
+    campaign
+        .live("POST", "/api/v1/submissions/lookup")
+        .json(&lookup)
+        .send()
+        .await;
 }
 
 /// Exercises receipts: created, uploaded, read, rejected, settled.
@@ -98,12 +118,24 @@ async fn receipts(service: &Service) {
     let alone = campaign(service, receipts_alone).await;
     let key = &alone.live_key;
     let payload = "https://verify.tra.go.tz/GOOD010001_101530";
-    let photo = jpeg(&qr_photo(&[payload], &Look::default(), 1).expect("a photo"), 80).expect("a file");
-    let missing = alone.receipt(key, &announced(&photo, None)).header("idempotency-key", fresh_key());
+    let photo = jpeg(
+        &qr_photo(&[payload], &Look::default(), 1).expect("a photo"),
+        80,
+    )
+    .expect("a file");
+    let missing = alone
+        .receipt(key, &announced(&photo, None))
+        .header("idempotency-key", fresh_key());
     let id = id_of(&missing.clone().send().await);
     missing.send().await;
-    alone.live("POST", &format!("/api/v1/receipts/{id}/upload-url")).send().await;
-    alone.live("GET", &format!("/api/v1/receipts/{id}")).send().await;
+    alone
+        .live("POST", &format!("/api/v1/receipts/{id}/upload-url"))
+        .send()
+        .await;
+    alone
+        .live("GET", &format!("/api/v1/receipts/{id}"))
+        .send()
+        .await;
     let early = alone.with_receipt(key, &phone(1), "", &id).send().await;
     assert_eq!(early.error_code(), "receipt_not_uploaded");
 
@@ -111,25 +143,43 @@ async fn receipts(service: &Service) {
     let sent = alone.with_receipt(key, &phone(1), "", &id).send().await;
     assert_eq!(settled(&alone, &sent).await.field("state"), "accepted");
     // The same purchase again, a receipt of another shop, and one with a wrong time.
-    for (number, code, time) in
-        [(2, "GOOD010001", TIME), (3, "SHOP010001", TIME), (4, "GOOD010002", "11:11:11")]
-    {
+    for (number, code, time) in [
+        (2, "GOOD010001", TIME),
+        (3, "SHOP010001", TIME),
+        (4, "GOOD010002", "11:11:11"),
+    ] {
         let id = alone.typed(key, code, time).await;
-        let sent = alone.with_receipt(key, &phone(number), "", &id).send().await;
-        assert_eq!(settled(&alone, &sent).await.field("state"), "rejected", "{code}");
+        let sent = alone
+            .with_receipt(key, &phone(number), "", &id)
+            .send()
+            .await;
+        assert_eq!(
+            settled(&alone, &sent).await.field("state"),
+            "rejected",
+            "{code}"
+        );
     }
     let both = campaign(service, code_and_receipt).await;
     for (number, code) in [(1, "GOOD010001"), (2, "SHOP010001")] {
         let id = both.typed(&both.live_key, code, TIME).await;
         let code = both.code(u64::from(number));
-        let sent = both.with_receipt(&both.live_key, &phone(number), &code, &id).send().await;
+        let sent = both
+            .with_receipt(&both.live_key, &phone(number), &code, &id)
+            .send()
+            .await;
         settled(&both, &sent).await;
     }
 }
 
 async fn partner() -> SimulatedPartner {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = PartnerOptions { secret, ..PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let options = PartnerOptions {
+        secret,
+        ..PartnerOptions::default()
+    };
     SimulatedPartner::serve(options).await.expect("it serves")
 }
 
@@ -137,7 +187,9 @@ async fn partner() -> SimulatedPartner {
 async fn partners(service: &Service) {
     let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
-    let codes = ["DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2"];
+    let codes = [
+        "DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2",
+    ];
     let replies = join_all((1..).zip(codes).map(|(number, code)| {
         let campaign = campaign.clone();
         async move { submit(&campaign, &phone(number), code).await }
@@ -154,32 +206,67 @@ async fn by_hand(service: &Service) {
     let key = &receipts.live_key;
     let photo = hardly_a_photo();
     // Requested again after the upload, but before the storage event.
-    let announcing = receipts.receipt(key, &announced(&photo, None)).header("idempotency-key", fresh_key());
-    upload(&announcing.clone().send().await, photo.clone()).send().await;
+    let announcing = receipts
+        .receipt(key, &announced(&photo, None))
+        .header("idempotency-key", fresh_key());
+    upload(&announcing.clone().send().await, photo.clone())
+        .send()
+        .await;
     assert_eq!(announcing.send().await.field("state"), "uploaded");
     let id = id_of(&receipts.receipt(key, &announced(&photo, None)).send().await);
     let refreshing = receipts.live("POST", &format!("/api/v1/receipts/{id}/upload-url"));
-    upload(&refreshing.clone().send().await, photo.clone()).send().await;
+    upload(&refreshing.clone().send().await, photo.clone())
+        .send()
+        .await;
     assert_eq!(refreshing.send().await.field("state"), "uploaded");
 
     // The photo is deleted before it is read; its storage event comes later.
     let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
-    let s3 = Aws::for_function(&service.env).expect("the stack sets every variable").s3();
-    let object = object_key(&receipts.scope(Environment::Live), id.parse().expect("an id"));
-    let bucket = service.env.required(photos::VARIABLE).expect("the stack sets it");
-    s3.delete_object().bucket(bucket).key(&object).send().await.expect("it is there");
+    let s3 = Aws::for_function(&service.env)
+        .expect("the stack sets every variable")
+        .s3();
+    let object = object_key(
+        &receipts.scope(Environment::Live),
+        id.parse().expect("an id"),
+    );
+    let bucket = service
+        .env
+        .required(photos::VARIABLE)
+        .expect("the stack sets it");
+    s3.delete_object()
+        .bucket(bucket)
+        .key(&object)
+        .send()
+        .await
+        .expect("it is there");
     let record = json!({ "s3": { "object": { "key": object } } });
     let marker: MarkReceiptUploaded = function(service, "mark-receipt-uploaded");
-    marker.handle(StorageEvent { records: vec![record] }).await.expect("no record fails");
+    marker
+        .handle(StorageEvent {
+            records: vec![record],
+        })
+        .await
+        .expect("no record fails");
     let sweeper: SweepUnsettled = function(service, "sweep-unsettled");
     sweeper.handle(Tick::default()).await.expect("it sweeps");
     let settler = Settler::new(service);
     settler.settle_due().await;
-    assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
+    assert_eq!(
+        receipts
+            .read(key, &id_of(&sent))
+            .await
+            .field("review_status"),
+        "under_review"
+    );
     ended(service, &sweeper).await;
     // Written by a later build.
     let newer = receipts.typed(key, "GOOD010009", TIME).await;
-    let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
+    let newer = id_of(
+        &receipts
+            .with_receipt(key, &phone(3), "", &newer)
+            .send()
+            .await,
+    );
     receipts.make_unreadable(&newer).await;
     let message = SettleMessage {
         scope: receipts.scope(Environment::Live),
@@ -187,7 +274,10 @@ async fn by_hand(service: &Service) {
     };
     assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
     let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
-    receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
+    receipts
+        .with_receipt(&receipts.test_key, &phone(2), "", &slow)
+        .send()
+        .await;
     settler.settle_due().await;
 
     // A partner's submission, written by a later build.
@@ -196,15 +286,29 @@ async fn by_hand(service: &Service) {
     let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
     campaign.make_unreadable(&newer).await;
     let submission_id = newer.parse().expect("an id");
-    while !settler.due().await.iter().any(|due| due.submission_id == submission_id) {
+    while !settler
+        .due()
+        .await
+        .iter()
+        .any(|due| due.submission_id == submission_id)
+    {
         tokio::task::yield_now().await;
     }
-    let message = SettleMessage { scope: campaign.scope(Environment::Live), submission_id };
+    let message = SettleMessage {
+        scope: campaign.scope(Environment::Live),
+        submission_id,
+    };
     let reply = settler.deliver_to(Dependency::Partner, &message).await;
     assert_eq!(reply.batch_item_failures.len(), 1);
     // The partner answers again.
-    assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
-    assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
+    assert_eq!(
+        submit(&campaign, &phone(3), "DOWN-1").await.field("state"),
+        "unknown"
+    );
+    assert_eq!(
+        submit(&campaign, &phone(2), "OKAY-1").await.field("state"),
+        "accepted"
+    );
 }
 
 /// Exercises a campaign that keeps phones and photos no longer, and its numbers.
@@ -213,23 +317,42 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     let key = ended.test_key.clone();
     ended.photo(&key, &hardly_a_photo(), None).await;
     let typed = ended.typed(&key, "TEST0VERIFIED", TIME).await;
-    let entry = json!({ "phone": phone(1), "consent": true, "receipt_id": typed, "region": "Mwanza" });
+    let entry =
+        json!({ "phone": phone(1), "consent": true, "receipt_id": typed, "region": "Mwanza" });
     let sending = ended.with_key(&key, "POST", "/api/v1/submissions");
-    let sent = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
+    let sent = sending
+        .header("idempotency-key", fresh_key())
+        .json(&entry)
+        .send()
+        .await;
     Settler::new(service).settle_due().await;
-    assert_eq!(ended.read(&key, &id_of(&sent)).await.field("state"), "accepted");
+    assert_eq!(
+        ended.read(&key, &id_of(&sent)).await.field("state"),
+        "accepted"
+    );
     let mut counter = Counter::new(&service.env, &service.clock);
     counter.count_all().await;
     // Two persons were erased, one of them blocked.
     let test = ended.scope(Environment::Test);
-    service.set_blocked(&test, &phone(2).parse().expect("a phone"), true).await.expect("blocked");
+    service
+        .set_blocked(&test, &phone(2).parse().expect("a phone"), true)
+        .await
+        .expect("blocked");
     for number in [1, 2] {
         let id = entrant_id(&test, &phone(number).parse().expect("a phone"));
-        service.tables.entrants.keep_limits(&test, &id, service.clock.now()).await.expect("it answers");
+        service
+            .tables
+            .entrants
+            .keep_limits(&test, &id, service.clock.now())
+            .await
+            .expect("it answers");
     }
     let now = service.clock.now().as_millis();
     ended.config.window.end = Some(Timestamp::from_millis(now - 40 * 24 * 60 * 60 * 1000));
-    ended.config.retention = Some(Retention { phones_days: Some(1), photos_days: Some(1) });
+    ended.config.retention = Some(Retention {
+        phones_days: Some(1),
+        photos_days: Some(1),
+    });
     ended.apply().await;
     forget_schedule(service).await;
     for _ in 0..8 {
@@ -241,36 +364,64 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
 
 /// Lets the next sweep look through the campaigns, although an earlier one did so within the hour.
 async fn forget_schedule(service: &Service) {
-    let retention = RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let retention =
+        RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let schedule = retention.schedule().await.expect("it answers");
-    let forgotten = Revised { value: RetentionSchedule::default(), ..schedule };
-    assert!(retention.save_schedule(&forgotten).await.expect("it answers"));
+    let forgotten = Revised {
+        value: RetentionSchedule::default(),
+        ..schedule
+    };
+    assert!(
+        retention
+            .save_schedule(&forgotten)
+            .await
+            .expect("it answers")
+    );
 }
 
 /// An event handler with the access key of its function.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
-    F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
+    F::connect(&background.expect("the stack sets every variable"))
+        .expect("the stack sets every variable")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     let record = Record::default();
     let (service, still) = (recorded(&record, true), recorded(&record, false));
-    tokio::join!(codes(&service), receipts(&service), partners(&service), by_hand(&still));
+    tokio::join!(
+        codes(&service),
+        receipts(&service),
+        partners(&service),
+        by_hand(&still)
+    );
     let policies = policies();
     let missing = |calls: &BTreeSet<Call>| -> Vec<String> {
-        let allowed = |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call));
-        calls.iter().filter(|call| !allowed(call)).map(ToString::to_string).collect()
+        let allowed = |call: &Call| {
+            policies
+                .get(&call.function)
+                .is_some_and(|policy| policy.allows(call))
+        };
+        calls
+            .iter()
+            .filter(|call| !allowed(call))
+            .map(ToString::to_string)
+            .collect()
     };
     let unused = |calls: &BTreeSet<Call>| -> Vec<String> {
-        let all =
-            policies.iter().flat_map(|(function, policy)| policy.own.iter().map(move |own| (function, own)));
+        let all = policies
+            .iter()
+            .flat_map(|(function, policy)| policy.own.iter().map(move |own| (function, own)));
         let unused = all.filter(|(function, own)| {
-            !calls.iter().any(|call| call.function == **function && covers(own, call))
+            !calls
+                .iter()
+                .any(|call| call.function == **function && covers(own, call))
         });
-        unused.map(|(function, (action, resource))| format!("{function} {action} {resource}")).collect()
+        unused
+            .map(|(function, (action, resource))| format!("{function} {action} {resource}"))
+            .collect()
     };
     // Calls of the scheduled function come without a request.
     let polling = async {
@@ -280,7 +431,11 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     };
     let _ = tokio::time::timeout(Duration::from_secs(20), polling).await;
     let calls = record.calls();
-    assert_eq!((missing(&calls), unused(&calls)), (Vec::new(), Vec::new()), "missing, and never used");
+    assert_eq!(
+        (missing(&calls), unused(&calls)),
+        (Vec::new(), Vec::new()),
+        "missing, and never used"
+    );
     println!("{} kinds of calls, all of them allowed", calls.len());
 }
 
@@ -290,9 +445,12 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     const DEPLOYER: &str = "deployer";
     let record = Record::default();
     let service = recorded(&record, true);
-    let tables =
-        ops_core::connection::tables(&as_function(&service.env, DEPLOYER)).await.expect("all variables");
-    ops_core::smoke::run(&tables, &service.base_url, service.clock.now()).await.expect("everything works");
+    let tables = ops_core::connection::tables(&as_function(&service.env, DEPLOYER))
+        .await
+        .expect("all variables");
+    ops_core::smoke::run(&tables, &service.base_url, service.clock.now())
+        .await
+        .expect("everything works");
     let policy = deployer();
     let allows = |call: &Call| {
         let mut statements = policy["Statement"].as_array().expect("statements").iter();
@@ -304,9 +462,17 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
             named("Action", &call.action) && named("Resource", &arn(&call.resource))
         })
     };
-    let calls: Vec<_> = record.calls().into_iter().filter(|call| call.function == DEPLOYER).collect();
+    let calls: Vec<_> = record
+        .calls()
+        .into_iter()
+        .filter(|call| call.function == DEPLOYER)
+        .collect();
     assert!(!calls.is_empty());
-    let refused: Vec<_> = calls.iter().filter(|call| !allows(call)).map(ToString::to_string).collect();
+    let refused: Vec<_> = calls
+        .iter()
+        .filter(|call| !allows(call))
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(refused, Vec::<String>::new());
 }
 
@@ -315,11 +481,16 @@ fn arn(resource: &str) -> String {
     let (kind, name) = resource.split_once('/').expect("a kind and a name");
     match kind {
         "table" => {
-            let table = TABLES.iter().find(|table| table.name == name).expect("a table");
+            let table = TABLES
+                .iter()
+                .find(|table| table.name == name)
+                .expect("a table");
             let id = logical_id(&table.name.replace('_', "-"));
             format!("arn:aws:dynamodb:REGION:ACCOUNT:table/campaign-entry-staging-{id}Table-1ABC")
         }
-        "secret" => format!("arn:aws:secretsmanager:REGION:ACCOUNT:secret:campaign-entry-staging/{name}"),
+        "secret" => {
+            format!("arn:aws:secretsmanager:REGION:ACCOUNT:secret:campaign-entry-staging/{name}")
+        }
         _ => resource.to_owned(),
     }
 }
@@ -327,10 +498,14 @@ fn arn(resource: &str) -> String {
 /// Matches a policy's pattern, in which `*` is any text.
 fn is_like(pattern: &Value, name: &str) -> bool {
     let mut parts = pattern.as_str().expect("a pattern").split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut last = None;
     for part in parts {
-        let Some(at) = rest.find(part) else { return false };
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
         last = Some(part);
     }
@@ -341,10 +516,14 @@ fn is_like(pattern: &Value, name: &str) -> bool {
 fn functions_only_read_code_books() {
     let policies = policies();
     let allowed = policies.iter().flat_map(|(function, policy)| {
-        let books = policy.own.iter().filter(|(_, resource)| resource.starts_with("table/code_books"));
+        let books = policy
+            .own
+            .iter()
+            .filter(|(_, resource)| resource.starts_with("table/code_books"));
         books.map(move |(action, _)| (function.as_str(), action.as_str()))
     });
-    let readers = ["check-code", "create-submission"].map(|function| (function, "dynamodb:BatchGetItem"));
+    let readers =
+        ["check-code", "create-submission"].map(|function| (function, "dynamodb:BatchGetItem"));
     assert_eq!(allowed.collect::<Vec<_>>(), readers);
 }
 
@@ -357,13 +536,28 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
             action: "secretsmanager:GetSecretValue".to_owned(),
             resource: format!("secret/{secret}"),
         };
-        let allowed = policies.iter().filter(|(function, policy)| policy.allows(&call(function)));
+        let allowed = policies
+            .iter()
+            .filter(|(function, policy)| policy.allows(&call(function)));
         allowed.map(|(function, _)| function.as_str()).collect()
     };
-    assert_eq!(readers("local/partners/demo"), ["create-submission", "settle-partners"]);
-    let of_deployment = ["check-code", "create-submission", "lookup-submissions", "settle-partners"];
+    assert_eq!(
+        readers("local/partners/demo"),
+        ["create-submission", "settle-partners"]
+    );
+    let of_deployment = [
+        "check-code",
+        "create-submission",
+        "lookup-submissions",
+        "settle-partners",
+    ];
     assert_eq!(readers("local/deployment"), of_deployment);
-    for of_others in ["other/partners/demo", "partners/demo", "other/deployment", "local/other"] {
+    for of_others in [
+        "other/partners/demo",
+        "partners/demo",
+        "other/deployment",
+        "local/other",
+    ] {
         assert!(readers(of_others).is_empty(), "{of_others}");
     }
 }
@@ -371,8 +565,12 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
 #[test]
 fn whoever_reads_strangers_photos_has_no_partners_secret() {
     let policies = policies();
-    let may =
-        |function: &str, action: &str| policies[function].own.iter().any(|(allowed, _)| allowed == action);
+    let may = |function: &str, action: &str| {
+        policies[function]
+            .own
+            .iter()
+            .any(|(allowed, _)| allowed == action)
+    };
     let (photos, secrets) = ("s3:GetObject", "secretsmanager:GetSecretValue");
     assert!(may("settle-receipts", photos) && !may("settle-receipts", secrets));
     assert!(may("settle-partners", secrets) && !may("settle-partners", photos));
@@ -382,12 +580,18 @@ fn whoever_reads_strangers_photos_has_no_partners_secret() {
 fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
     let template = service();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let name = function["CodeUri"].as_str().expect("a path").trim_matches('/').replace("functions/", "");
-        let document =
-            &template["Resources"][format!("{id}Role")]["Properties"]["Policies"][0]["PolicyDocument"];
+        let name = function["CodeUri"]
+            .as_str()
+            .expect("a path")
+            .trim_matches('/')
+            .replace("functions/", "");
+        let document = &template["Resources"][format!("{id}Role")]["Properties"]["Policies"][0]["PolicyDocument"];
         let statements = document["Statement"].as_array().expect("statements").iter();
-        let runtime = statements
-            .filter(|statement| statement["Sid"].as_str().is_some_and(|sid| sid.starts_with("Runtime")));
+        let runtime = statements.filter(|statement| {
+            statement["Sid"]
+                .as_str()
+                .is_some_and(|sid| sid.starts_with("Runtime"))
+        });
         let found: BTreeMap<_, _> = runtime
             .map(|statement| {
                 (
@@ -397,24 +601,42 @@ fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
             })
             .collect();
         let arn = |id: &str| json!({ "Fn::GetAtt": format!("{id}.Arn") });
-        let logs = json!([["logs:CreateLogStream", "logs:PutLogEvents"], [arn(&format!("{id}Logs"))]]);
+        let logs = json!([
+            ["logs:CreateLogStream", "logs:PutLogEvents"],
+            [arn(&format!("{id}Logs"))]
+        ]);
         let traces = json!([["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]]);
         let mut expected = BTreeMap::from([("RuntimeLogs", logs), ("RuntimeTraces", traces)]);
-        for (function, queue) in [("settle-receipts", "TaxWork"), ("settle-partners", "PartnerWork")] {
-            let polling = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+        for (function, queue) in [
+            ("settle-receipts", "TaxWork"),
+            ("settle-partners", "PartnerWork"),
+        ] {
+            let polling = [
+                "sqs:ReceiveMessage",
+                "sqs:DeleteMessage",
+                "sqs:GetQueueAttributes",
+            ];
             if name == function {
                 expected.insert("RuntimeQueue", json!([polling, [arn(queue)]]));
             }
         }
         if name == "count-changes" {
-            let polling = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+            let polling = [
+                "DescribeStream",
+                "GetRecords",
+                "GetShardIterator",
+                "ListStreams",
+            ];
             let polling = polling.map(|action| format!("dynamodb:{action}"));
             let stream = |id: &str| json!({ "Fn::GetAtt": format!("{id}.StreamArn") });
             let streams = [stream("SubmissionsTable"), stream("EntrantsTable")];
             expected.insert("RuntimeStreams", json!([polling, streams]));
         }
         if ["count-changes", "mark-receipt-uploaded"].contains(&name.as_str()) {
-            expected.insert("RuntimeFailedEvents", json!([["sqs:SendMessage"], [arn("FailedEvents")]]));
+            expected.insert(
+                "RuntimeFailedEvents",
+                json!([["sqs:SendMessage"], [arn("FailedEvents")]]),
+            );
         }
         assert_eq!(found, expected, "{name}");
     }

@@ -30,7 +30,11 @@ use sweep_unsettled::Tick;
 
 use crate::retention::sweeper;
 
-async fn campaign(service: &Service, slug: &str, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
+async fn campaign(
+    service: &Service,
+    slug: &str,
+    change: impl FnOnce(&mut Campaign),
+) -> TestCampaign {
     let mut config = plain();
     config.slug = slug.parse().expect("a slug");
     change(&mut config);
@@ -38,7 +42,9 @@ async fn campaign(service: &Service, slug: &str, change: impl FnOnce(&mut Campai
 }
 
 async fn submit(campaign: &TestCampaign, number: u32, code: &str) {
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let reply = sending.json(&body(&phone(number), code)).send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
@@ -46,35 +52,63 @@ async fn submit(campaign: &TestCampaign, number: u32, code: &str) {
 /// Changes a campaign as an operator does, which keeps what it was.
 async fn change(campaign: &TestCampaign) {
     let (service, config) = (&campaign.service, &campaign.config);
-    let versions = CampaignVersions::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let versions =
+        CampaignVersions::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let campaigns = &service.tables.campaigns;
     let before = campaigns.get_stored(&config.slug).await.expect("read");
-    let after = Campaign { brand: "Chai Bora Sana".to_owned(), ..config.clone() };
-    let change = CampaignChange { at: NOON, by: Some("asha".to_owned()) };
-    assert!(versions.write(campaigns, before.as_ref(), &after, change).await.expect("written"));
+    let after = Campaign {
+        brand: "Chai Bora Sana".to_owned(),
+        ..config.clone()
+    };
+    let change = CampaignChange {
+        at: NOON,
+        by: Some("asha".to_owned()),
+    };
+    assert!(
+        versions
+            .write(campaigns, before.as_ref(), &after, change)
+            .await
+            .expect("written")
+    );
 }
 
 /// Minted, imported, void and wrong codes; a test code; a blocked and a throttled phone; a revoked key; limits.
 async fn codes(service: &Service) {
-    let campaign = campaign(service, "codes-2026", |campaign| campaign.limits.phone_daily = Some(50)).await;
+    let campaign = campaign(service, "codes-2026", |campaign| {
+        campaign.limits.phone_daily = Some(50)
+    })
+    .await;
     change(&campaign).await;
     let live = campaign.scope(Environment::Live);
     let imported = ["CHAI2026", "CHAI2027", "CHAI2028"];
-    campaign.import("printed", BatchStatus::Active, Some("A cup"), &imported).await;
-    campaign.mint("kettles", BatchStatus::Active, Some("A kettle")).await;
+    campaign
+        .import("printed", BatchStatus::Active, Some("A cup"), &imported)
+        .await;
+    campaign
+        .mint("kettles", BatchStatus::Active, Some("A kettle"))
+        .await;
     let revoked = campaign.issue(Environment::Live, 30).await;
     campaign.revoke(&revoked).await;
-    for (number, code) in
-        [(1, campaign.code(1)), (1, campaign.code(1)), (2, "CHAI-2026".to_owned()), (1, campaign.code(101))]
-    {
+    for (number, code) in [
+        (1, campaign.code(1)),
+        (1, campaign.code(1)),
+        (2, "CHAI-2026".to_owned()),
+        (1, campaign.code(101)),
+    ] {
         submit(&campaign, number, &code).await;
     }
     for number in 0..11 {
         submit(&campaign, 3, &format!("WRONG{number}")).await;
     }
     let blocked = phone(4).parse().expect("a phone");
-    service.set_blocked(&live, &blocked, true).await.expect("blocked");
-    campaign.submission(&phone(1), "TEST-0-VALID.x").send().await;
+    service
+        .set_blocked(&live, &blocked, true)
+        .await
+        .expect("blocked");
+    campaign
+        .submission(&phone(1), "TEST-0-VALID.x")
+        .send()
+        .await;
     campaign.check(&campaign.code(5)).send().await;
     campaign.lookup(&phone(1)).send().await;
 }
@@ -83,28 +117,49 @@ async fn codes(service: &Service) {
 async fn receipts(service: &Service, settler: &Settler) {
     let campaign = campaign(service, "receipts-2026", receipts_alone).await;
     let key = &campaign.live_key;
-    let blank =
-        GrayImage::from_fn(300, 300, |x, y| Luma([if (x / 40 + y / 40) % 2 == 0 { 200 } else { 190 }]));
+    let blank = GrayImage::from_fn(300, 300, |x, y| {
+        Luma([if (x / 40 + y / 40) % 2 == 0 { 200 } else { 190 }])
+    });
     let photo = jpeg(&blank, 60).expect("a file");
     campaign.receipt(key, &announced(&photo, None)).send().await;
     let good = campaign.typed(key, "GOOD010001", TIME).await;
-    let accepted = campaign.with_receipt(key, &phone(1), "", &good).send().await;
+    let accepted = campaign
+        .with_receipt(key, &phone(1), "", &good)
+        .send()
+        .await;
     let shown = campaign.photo(key, &photo, None).await;
-    let reviewed = campaign.with_receipt(key, &phone(2), "", &shown).send().await;
+    let reviewed = campaign
+        .with_receipt(key, &phone(2), "", &shown)
+        .send()
+        .await;
     settler.settle_due().await;
     settler.settle_after(Duration::from_secs(30)).await;
     let status = campaign.read(key, &id_of(&accepted)).await;
     assert_eq!(status.field("state"), "accepted", "{}", status.text);
     let status = campaign.read(key, &id_of(&reviewed)).await;
-    assert_eq!(status.field("review_status"), "under_review", "{}", status.text);
+    assert_eq!(
+        status.field("review_status"),
+        "under_review",
+        "{}",
+        status.text
+    );
     let pending = campaign.typed(key, "GOOD010002", TIME).await;
-    campaign.with_receipt(key, &phone(3), "", &pending).send().await;
+    campaign
+        .with_receipt(key, &phone(3), "", &pending)
+        .send()
+        .await;
 }
 
 /// A partner that answers, and one that does not.
 async fn partners(service: &Service) {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = PartnerOptions { secret, ..PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let options = PartnerOptions {
+        secret,
+        ..PartnerOptions::default()
+    };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let campaign = campaign(service, "partner-2026", judged_by(partner.url())).await;
     for (number, code) in [(1, "OKAY-1"), (2, "DOWN-1")] {
@@ -115,10 +170,15 @@ async fn partners(service: &Service) {
 /// A draw that was run, with a winner.
 async fn draws(service: &Service) {
     let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    let scope = Scope { campaign: "codes-2026".parse().expect("a slug"), environment: Environment::Live };
+    let scope = Scope {
+        campaign: "codes-2026".parse().expect("a slug"),
+        environment: Environment::Live,
+    };
     let name: DrawName = "week-03".parse().expect("a name");
-    let operator =
-        Operator { who: "arn:aws:iam::000000000000:user/asha".to_owned(), by: Some("asha".to_owned()) };
+    let operator = Operator {
+        who: "arn:aws:iam::000000000000:user/asha".to_owned(),
+        by: Some("asha".to_owned()),
+    };
     let header = json!({
         "algorithm": "svc-draw-v1",
         "campaign": "codes-2026",
@@ -166,42 +226,133 @@ async fn draws(service: &Service) {
         submission_id: Some(SubmissionId::from_random([7; 24])),
         region: Some("Mwanza".to_owned()),
         masked_phone: Some("+2557•••••678".to_owned()),
-        steps: vec![ContactStep { at, by: None, event: ContactEvent::Drawn }],
+        steps: vec![ContactStep {
+            at,
+            by: None,
+            event: ContactEvent::Drawn,
+        }],
         revision: 0,
     };
-    let reason = ContactEvent::Skipped { reason: SkipReason::Excluded, inspector: Some("Neema".to_owned()) };
-    let skipped = drawn.after(ContactStep { at, by: Some(operator), event: reason }).expect("it follows");
+    let reason = ContactEvent::Skipped {
+        reason: SkipReason::Excluded,
+        inspector: Some("Neema".to_owned()),
+    };
+    let skipped = drawn
+        .after(ContactStep {
+            at,
+            by: Some(operator),
+            event: reason,
+        })
+        .expect("it follows");
     let [first, second] = [1, 2].map(|id| FreezeAttempt::new(name.clone(), NOON, [id; 16]));
-    assert!(!draws.create(&scope, &draw, &first).await.expect("refused"), "it did not begin");
+    assert!(
+        !draws.create(&scope, &draw, &first).await.expect("refused"),
+        "it did not begin"
+    );
     for attempt in [&first, &second] {
         draws.begin_attempt(&scope, attempt).await.expect("written");
-        assert!(draws.upload_attempt(&scope, attempt).await.expect("written"));
+        assert!(
+            draws
+                .upload_attempt(&scope, attempt)
+                .await
+                .expect("written")
+        );
     }
     assert!(draws.create(&scope, &draw, &first).await.expect("written"));
-    assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"), "it is not published");
+    assert!(
+        !draws
+            .finish(&scope, &name, &outcome)
+            .await
+            .expect("refused"),
+        "it is not published"
+    );
     assert!(draws.publish(&scope, &name, NOON).await.expect("written"));
-    assert!(draws.finish(&scope, &name, &outcome).await.expect("written"));
+    assert!(
+        draws
+            .finish(&scope, &name, &outcome)
+            .await
+            .expect("written")
+    );
     let one = std::slice::from_ref(&drawn);
     assert!(
-        !draws.add_contacts(&scope, &name, 1, one, Vec::new()).await.expect("refused"),
+        !draws
+            .add_contacts(&scope, &name, 1, one, Vec::new())
+            .await
+            .expect("refused"),
         "the log is another one"
     );
-    assert!(draws.add_contacts(&scope, &name, 0, one, Vec::new()).await.expect("written"));
-    assert!(draws.change_contact(&scope, &drawn, &skipped).await.expect("written"));
+    assert!(
+        draws
+            .add_contacts(&scope, &name, 0, one, Vec::new())
+            .await
+            .expect("written")
+    );
+    assert!(
+        draws
+            .change_contact(&scope, &drawn, &skipped)
+            .await
+            .expect("written")
+    );
     // What was written once stays, and comes back as it was.
     assert!(!draws.create(&scope, &draw, &second).await.expect("refused"));
-    assert_eq!(draws.attempts(&scope).await.expect("read"), std::slice::from_ref(&second));
-    assert!(draws.abandon_attempt(&scope, &second).await.expect("written"));
-    assert!(!draws.upload_attempt(&scope, &second).await.expect("refused"), "it is abandoned");
-    assert!(!draws.abandon_attempt(&scope, &first).await.expect("refused"), "it is recorded");
+    assert_eq!(
+        draws.attempts(&scope).await.expect("read"),
+        std::slice::from_ref(&second)
+    );
+    assert!(
+        draws
+            .abandon_attempt(&scope, &second)
+            .await
+            .expect("written")
+    );
+    assert!(
+        !draws
+            .upload_attempt(&scope, &second)
+            .await
+            .expect("refused"),
+        "it is abandoned"
+    );
+    assert!(
+        !draws
+            .abandon_attempt(&scope, &first)
+            .await
+            .expect("refused"),
+        "it is recorded"
+    );
     assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
-    assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"));
-    assert!(!draws.add_contacts(&scope, &name, 2, one, Vec::new()).await.expect("refused"));
-    assert!(!draws.change_contact(&scope, &drawn, &skipped).await.expect("refused"));
-    let stored = Draw { published_at: Some(NOON), outcome: Some(outcome), contact_changes: 2, ..draw };
-    assert_eq!(draws.get(&scope, &name).await.expect("read"), Some(stored.clone()));
+    assert!(
+        !draws
+            .finish(&scope, &name, &outcome)
+            .await
+            .expect("refused")
+    );
+    assert!(
+        !draws
+            .add_contacts(&scope, &name, 2, one, Vec::new())
+            .await
+            .expect("refused")
+    );
+    assert!(
+        !draws
+            .change_contact(&scope, &drawn, &skipped)
+            .await
+            .expect("refused")
+    );
+    let stored = Draw {
+        published_at: Some(NOON),
+        outcome: Some(outcome),
+        contact_changes: 2,
+        ..draw
+    };
+    assert_eq!(
+        draws.get(&scope, &name).await.expect("read"),
+        Some(stored.clone())
+    );
     assert_eq!(draws.list(&scope).await.expect("read"), [stored]);
-    assert_eq!(draws.contacts(&scope, &name).await.expect("read"), [skipped]);
+    assert_eq!(
+        draws.contacts(&scope, &name).await.expect("read"),
+        [skipped]
+    );
 }
 
 /// All items of a table in DynamoDB's JSON, sorted by key.
@@ -211,10 +362,18 @@ async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     let scan = scan.header("content-type", "application/x-amz-json-1.0");
     let scan = scan.header("x-amz-date", "20260101T000000Z");
     let credential = "Credential=local/20260101/af-south-1/dynamodb/aws4_request";
-    let scan = scan
-        .header("authorization", format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=00"));
-    let reply = scan.raw(json!({ "TableName": table }).to_string()).send().await;
-    let mut items = reply.json()["Items"].as_array().unwrap_or_else(|| panic!("{}", reply.text)).clone();
+    let scan = scan.header(
+        "authorization",
+        format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=00"),
+    );
+    let reply = scan
+        .raw(json!({ "TableName": table }).to_string())
+        .send()
+        .await;
+    let mut items = reply.json()["Items"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{}", reply.text))
+        .clone();
     items.sort_by_key(|item| item[key]["S"].to_string());
     items
 }
@@ -233,16 +392,27 @@ async fn every_record_carries_its_version() {
     partners(&service).await;
     draws(&service).await;
     Counter::new(&service.env, &service.clock).count_all().await;
-    sweeper(&service).handle(Tick::default()).await.expect("it sweeps");
+    sweeper(&service)
+        .handle(Tick::default())
+        .await
+        .expect("it sweeps");
 
     for table in TABLES.iter() {
         let items = items(&service, table.name, table.key).await;
         // Only commands write to the audit log.
-        assert!(!items.is_empty() || table.name == "audit", "{} has records", table.name);
+        assert!(
+            !items.is_empty() || table.name == "audit",
+            "{} has records",
+            table.name
+        );
         for item in &items {
             let version = &item[record_version::ATTRIBUTE]["N"];
             assert_eq!(version, "1", "{} {item}", table.name);
-            assert!(!item.to_string().contains("+25571"), "{} {item} holds no phone in clear", table.name);
+            assert!(
+                !item.to_string().contains("+25571"),
+                "{} {item} holds no phone in clear",
+                table.name
+            );
         }
     }
 }

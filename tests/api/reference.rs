@@ -31,7 +31,9 @@ const PAGES: [&str; 20] = [
 ];
 
 async fn get(path: &str) -> Reply {
-    let reply = request("GET", format!("{}{path}", Service::shared().base_url)).send().await;
+    let reply = request("GET", format!("{}{path}", Service::shared().base_url))
+        .send()
+        .await;
     assert_eq!(reply.status, 200, "{path}");
     reply
 }
@@ -40,7 +42,10 @@ async fn get(path: &str) -> Reply {
 async fn description_names_this_deployment() {
     let description = get("/openapi.json").await.json();
     assert_eq!(description["openapi"], "3.1.0");
-    assert_eq!(description["servers"][0]["url"], *Service::shared().base_url);
+    assert_eq!(
+        description["servers"][0]["url"],
+        *Service::shared().base_url
+    );
     for route in ROUTES {
         let endpoint = &description["paths"][route.path][route.method.to_lowercase()];
         assert!(endpoint.is_object(), "{}", route.path);
@@ -52,22 +57,39 @@ async fn the_pages_are_small_and_load_nothing_from_elsewhere() {
     let mut bytes = 0;
     for path in PAGES {
         let page = get(path).await;
-        assert!(page.text.len() < 100 * 1024, "{path}: {} bytes", page.text.len());
+        assert!(
+            page.text.len() < 100 * 1024,
+            "{path}: {} bytes",
+            page.text.len()
+        );
         bytes += page.text.len();
-        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8")
+        );
         assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
         let policy = page.header("content-security-policy").expect("a policy");
-        assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"),
+            "{policy}"
+        );
         for start in ["src=\"", "rel=\"stylesheet\" href=\""] {
             for asked in page.text.split(start).skip(1) {
-                assert!(asked.starts_with("/docs/"), "{path} asks for {}", &asked[..40]);
+                assert!(
+                    asked.starts_with("/docs/"),
+                    "{path} asks for {}",
+                    &asked[..40]
+                );
             }
         }
     }
     assert!(bytes < 350 * 1024, "{bytes} bytes");
     for path in ["/docs/style.css", "/docs/script.js", "/docs/search.json"] {
         let file = get(path).await.text;
-        assert!(file.len() < 100 * 1024 && !file.contains("//cdn") && !file.contains("@import"), "{path}");
+        assert!(
+            file.len() < 100 * 1024 && !file.contains("//cdn") && !file.contains("@import"),
+            "{path}"
+        );
     }
 }
 
@@ -83,16 +105,23 @@ async fn every_link_of_the_pages_leads_somewhere_in_both_forms() {
             for link in page.split(start).skip(1) {
                 let link = link.split(end).next().expect("an end");
                 let (target, place) = link.split_once('#').unwrap_or((link, ""));
-                let target =
-                    if target.is_empty() { &path } else { target.split('?').next().expect("a path") };
+                let target = if target.is_empty() {
+                    &path
+                } else {
+                    target.split('?').next().expect("a path")
+                };
                 if !texts.contains_key(target) {
                     texts.insert(target.to_owned(), get(target).await.text);
                 }
                 let text = &texts[target];
                 // In Markdown, fields have no anchors.
-                let is_there =
-                    [format!("id=\"{place}\""), format!("{{#{place}}}")].iter().any(|id| text.contains(id));
-                assert!(place.is_empty() || is_there || place.contains('.'), "{path} links to {link}");
+                let is_there = [format!("id=\"{place}\""), format!("{{#{place}}}")]
+                    .iter()
+                    .any(|id| text.contains(id));
+                assert!(
+                    place.is_empty() || is_there || place.contains('.'),
+                    "{path} links to {link}"
+                );
                 looked_at += 1;
             }
         }
@@ -108,7 +137,10 @@ async fn every_place_that_the_search_knows_is_there() {
         let url = place[2].as_str().expect("a URL");
         let (path, anchor) = url.split_once('#').unwrap_or((url, ""));
         assert!(PAGES.contains(&path), "{url}");
-        assert!(anchor.is_empty() || get(path).await.text.contains(&format!("id=\"{anchor}\"")), "{url}");
+        assert!(
+            anchor.is_empty() || get(path).await.text.contains(&format!("id=\"{anchor}\"")),
+            "{url}"
+        );
     }
     for word in [
         "consent_required",
@@ -137,17 +169,28 @@ async fn curl_begins_with_the_call() {
 #[tokio::test]
 async fn reserved_errors_stand_last() {
     let page = get("/docs/errors.md").await.text;
-    let codes = page.lines().filter_map(|line| line.strip_prefix("## `")?.split('`').next());
+    let codes = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.split('`').next());
     let codes: Vec<&str> = codes.collect();
-    assert!(codes.ends_with(&["session_expired", "campaign_not_assigned"]), "{codes:?}");
+    assert!(
+        codes.ends_with(&["session_expired", "campaign_not_assigned"]),
+        "{codes:?}"
+    );
     assert!(codes.len() > 20, "{codes:?}");
 }
 
 #[tokio::test]
 async fn changes_have_dates() {
     let page = get("/docs/changes.md").await.text;
-    let titles: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
-    let undated: Vec<_> = titles.iter().filter(|title| !title.contains(" 2026")).collect();
+    let titles: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("## "))
+        .collect();
+    let undated: Vec<_> = titles
+        .iter()
+        .filter(|title| !title.contains(" 2026"))
+        .collect();
     assert_eq!(undated.len(), 1, "only the rules have none: {undated:?}");
 }
 
@@ -155,8 +198,11 @@ async fn changes_have_dates() {
 async fn no_id_stands_on_a_page_twice() {
     for path in PAGES {
         let page = get(path).await.text;
-        let mut ids: Vec<&str> =
-            page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let mut ids: Vec<&str> = page
+            .split(" id=\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
         let all = ids.len();
         ids.sort_unstable();
         ids.dedup();
@@ -167,51 +213,112 @@ async fn no_id_stands_on_a_page_twice() {
 #[tokio::test]
 async fn language_models_find_every_page_as_markdown() {
     let list = get("/llms.txt").await;
-    assert_eq!(list.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(
+        list.header("content-type"),
+        Some("text/plain; charset=utf-8")
+    );
     for path in PAGES {
-        assert!(list.text.contains(&format!("({}{path}.md)", Service::shared().base_url)), "{path}");
+        assert!(
+            list.text
+                .contains(&format!("({}{path}.md)", Service::shared().base_url)),
+            "{path}"
+        );
         let page = get(&format!("{path}.md")).await;
-        assert_eq!(page.header("content-type"), Some("text/markdown; charset=utf-8"));
-        assert!(page.text.starts_with("# ") && !page.text.contains("{{"), "{path}");
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/markdown; charset=utf-8")
+        );
+        assert!(
+            page.text.starts_with("# ") && !page.text.contains("{{"),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_page_is_kept_until_it_changes_and_then_replaced() {
-    for path in ["/docs", "/docs/errors.md", "/docs/style.css", "/openapi.json"] {
+    for path in [
+        "/docs",
+        "/docs/errors.md",
+        "/docs/style.css",
+        "/openapi.json",
+    ] {
         let url = format!("{}{path}", Service::shared().base_url);
         let page = get(path).await;
-        assert_eq!(page.header("cache-control"), Some("public, max-age=300"), "{path}");
+        assert_eq!(
+            page.header("cache-control"),
+            Some("public, max-age=300"),
+            "{path}"
+        );
         let etag = page.header("etag").expect("an ETag").to_owned();
-        for known in [etag.clone(), format!("W/{etag}"), format!("\"other\", {etag}")] {
-            let again = request("GET", url.clone()).header("if-none-match", &known).send().await;
-            assert_eq!((again.status.as_u16(), again.text.as_str()), (304, ""), "{path} {known}");
+        for known in [
+            etag.clone(),
+            format!("W/{etag}"),
+            format!("\"other\", {etag}"),
+        ] {
+            let again = request("GET", url.clone())
+                .header("if-none-match", &known)
+                .send()
+                .await;
+            assert_eq!(
+                (again.status.as_u16(), again.text.as_str()),
+                (304, ""),
+                "{path} {known}"
+            );
             assert_eq!(again.header("etag"), Some(etag.as_str()));
         }
-        let changed = request("GET", url).header("if-none-match", "\"other\"").send().await;
-        assert_eq!((changed.status.as_u16(), changed.text), (200, page.text), "{path}");
+        let changed = request("GET", url)
+            .header("if-none-match", "\"other\"")
+            .send()
+            .await;
+        assert_eq!(
+            (changed.status.as_u16(), changed.text),
+            (200, page.text),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn browsers_and_crawlers_get_what_they_ask_for_by_themselves() {
-    assert_eq!(get("/favicon.ico").await.header("content-type"), Some("image/svg+xml"));
+    assert_eq!(
+        get("/favicon.ico").await.header("content-type"),
+        Some("image/svg+xml")
+    );
     assert!(get("/robots.txt").await.text.contains("Disallow: /api/"));
 }
 
 #[tokio::test]
 async fn a_page_that_does_not_exist_says_so_readably() {
-    for path in ["/docs/none", "/docs/webhooks", "/docs/endpoints/none", "/docs/none.md", "/docs//"] {
-        let reply = request("GET", format!("{}{path}", Service::shared().base_url)).send().await;
+    for path in [
+        "/docs/none",
+        "/docs/webhooks",
+        "/docs/endpoints/none",
+        "/docs/none.md",
+        "/docs//",
+    ] {
+        let reply = request("GET", format!("{}{path}", Service::shared().base_url))
+            .send()
+            .await;
         assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        assert_eq!(
+            reply.header("content-type"),
+            Some("text/html; charset=utf-8"),
+            "{path}"
+        );
         assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
         assert!(
             reply.text.contains("Page not found") && reply.text.contains("href=\"/docs/errors\""),
             "{path}"
         );
-        let posted = request("POST", format!("{}{path}", Service::shared().base_url)).send().await;
-        assert_eq!(posted.refusal(), (404, "not_found".to_owned(), None), "{path}");
+        let posted = request("POST", format!("{}{path}", Service::shared().base_url))
+            .send()
+            .await;
+        assert_eq!(
+            posted.refusal(),
+            (404, "not_found".to_owned(), None),
+            "{path}"
+        );
     }
 }
 
@@ -226,9 +333,18 @@ async fn a_page_is_found_with_a_slash_at_the_end_too() {
 #[tokio::test]
 async fn a_page_can_be_asked_for_by_its_headers_alone() {
     for path in ["/docs", "/openapi.json"] {
-        let reply = request("HEAD", format!("{}{path}", Service::shared().base_url)).send().await;
-        assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ""), "{path}");
-        assert_eq!(reply.header("content-type"), get(path).await.header("content-type"));
+        let reply = request("HEAD", format!("{}{path}", Service::shared().base_url))
+            .send()
+            .await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.text.as_str()),
+            (200, ""),
+            "{path}"
+        );
+        assert_eq!(
+            reply.header("content-type"),
+            get(path).await.header("content-type")
+        );
     }
 }
 
@@ -236,8 +352,14 @@ async fn a_page_can_be_asked_for_by_its_headers_alone() {
 async fn pages_and_description_are_only_read() {
     for path in ["/docs", "/docs/errors", "/openapi.json"] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-            let reply = request(method, format!("{}{path}", Service::shared().base_url)).send().await;
-            assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None), "{method} {path}");
+            let reply = request(method, format!("{}{path}", Service::shared().base_url))
+                .send()
+                .await;
+            assert_eq!(
+                reply.refusal(),
+                (405, "method_not_allowed".to_owned(), None),
+                "{method} {path}"
+            );
             assert_eq!(reply.header("allow"), Some("GET, HEAD"));
         }
     }
@@ -246,11 +368,27 @@ async fn pages_and_description_are_only_read() {
 /// Copyable code samples of a page, as plain text.
 fn samples(page: &str) -> Vec<String> {
     let mut samples = Vec::new();
-    for sample in page.split("<pre").skip(1).filter_map(|rest| rest.split("</pre>").next()) {
-        let text: String =
-            sample.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect();
-        let plain = [("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-        samples.push(plain.into_iter().fold(text, |text, (escaped, plain)| text.replace(escaped, plain)));
+    for sample in page
+        .split("<pre")
+        .skip(1)
+        .filter_map(|rest| rest.split("</pre>").next())
+    {
+        let text: String = sample
+            .split('<')
+            .filter_map(|part| part.split_once('>'))
+            .map(|(_, text)| text)
+            .collect();
+        let plain = [
+            ("&quot;", "\""),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&amp;", "&"),
+        ];
+        samples.push(
+            plain
+                .into_iter()
+                .fold(text, |text, (escaped, plain)| text.replace(escaped, plain)),
+        );
     }
     samples
 }
@@ -264,13 +402,18 @@ fn test_code(text: &str) -> Option<&str> {
 #[tokio::test]
 async fn every_sample_that_enters_does_what_its_code_says_even_once_a_day_for_each_phone() {
     let campaign = TestCampaign::with(|campaign| campaign.limits.phone_daily = Some(1)).await;
-    let pages = [get("/docs").await.text, get("/docs/endpoints/submissions").await.text];
+    let pages = [
+        get("/docs").await.text,
+        get("/docs/endpoints/submissions").await.text,
+    ];
     let mut outcomes = Vec::new();
     // A sample in several languages has the same phone and code in each, so it is sent once.
     let mut sent = HashSet::new();
     for sample in pages.iter().flat_map(|page| samples(page)) {
         let phone = sample.find(" 345 678").map(|end| &sample[end - 4..end + 8]);
-        let (Some(code), Some(phone), true) = (test_code(&sample), phone, sample.contains("consent")) else {
+        let (Some(code), Some(phone), true) =
+            (test_code(&sample), phone, sample.contains("consent"))
+        else {
             continue;
         };
         if !sent.insert((phone.to_owned(), code.to_owned())) {
@@ -278,7 +421,13 @@ async fn every_sample_that_enters_does_what_its_code_says_even_once_a_day_for_ea
         }
         let reply = campaign.submit(phone, code).await;
         assert_eq!(reply.field("replayed"), false, "{sample}");
-        outcomes.push(reply.field("message_key").as_str().expect("a key").to_owned());
+        outcomes.push(
+            reply
+                .field("message_key")
+                .as_str()
+                .expect("a key")
+                .to_owned(),
+        );
     }
     assert_eq!(
         outcomes,
@@ -299,14 +448,22 @@ async fn every_sample_that_enters_does_what_its_code_says_even_once_a_day_for_ea
 #[tokio::test]
 async fn what_a_page_tells_of_headers_its_commands_show() {
     let page = get("/docs").await.text;
-    let entering: Vec<_> =
-        samples(&page).into_iter().filter(|sample| sample.contains("Idempotency-Key: first")).collect();
+    let entering: Vec<_> = samples(&page)
+        .into_iter()
+        .filter(|sample| sample.contains("Idempotency-Key: first"))
+        .collect();
     assert!(page.contains("Idempotent-Replayed: true") && entering.len() == 1);
-    assert!(entering.iter().all(|command| command.starts_with("curl -i ")), "{entering:?}");
+    assert!(
+        entering
+            .iter()
+            .all(|command| command.starts_with("curl -i ")),
+        "{entering:?}"
+    );
     let keys = ["first-of-the-overview", "second-of-the-overview"];
     let readme = include_str!("../../README.md");
     assert!(
-        keys.iter().all(|key| page.contains(key) && !readme.contains(key)),
+        keys.iter()
+            .all(|key| page.contains(key) && !readme.contains(key)),
         "another body needs another key"
     );
 }

@@ -32,7 +32,11 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A stack without background work, whose clock a test moves.
 fn still() -> Service {
     let clock = Clock::manual(NOON);
-    Service::with_options(Options { clock, background: false, ..Options::default() })
+    Service::with_options(Options {
+        clock,
+        background: false,
+        ..Options::default()
+    })
 }
 
 /// A campaign that ends in a day, and keeps phones for two days more and photos for one.
@@ -41,7 +45,10 @@ async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCa
     code_and_receipt(&mut config);
     config.receipt.as_mut().expect("rules").required = false;
     config.window.end = Some(service.clock.now().after(DAY));
-    config.retention = Some(RetentionDays { phones_days: Some(2), photos_days: Some(1) });
+    config.retention = Some(RetentionDays {
+        phones_days: Some(2),
+        photos_days: Some(1),
+    });
     change(&mut config);
     TestCampaign::on(service, config).await
 }
@@ -69,7 +76,11 @@ async fn enter(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> S
     entry["region"] = json!("Mwanza");
     entry["claimed"] = json!({ "branch": "kko", "items": [{ "key": "chai-250", "qty": 1 }] });
     let sending = campaign.with_key(key, "POST", "/api/v1/submissions");
-    let reply = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
+    let reply = sending
+        .header("idempotency-key", fresh_key())
+        .json(&entry)
+        .send()
+        .await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     id_of(&reply)
 }
@@ -79,23 +90,44 @@ fn submissions(service: &Service) -> Submissions {
 }
 
 async fn submission(campaign: &TestCampaign, environment: Environment, id: &str) -> Submission {
-    let found =
-        submissions(&campaign.service).get(&campaign.scope(environment), id.parse().expect("an id")).await;
+    let found = submissions(&campaign.service)
+        .get(&campaign.scope(environment), id.parse().expect("an id"))
+        .await;
     found.expect("it answers").expect("it is there")
 }
 
-async fn deletion(campaign: &TestCampaign, environment: Environment, data: PersonalData) -> Option<Deletion> {
+async fn deletion(
+    campaign: &TestCampaign,
+    environment: Environment,
+    data: PersonalData,
+) -> Option<Deletion> {
     let service = &campaign.service;
-    let retention = RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    let found = retention.get(&campaign.config.slug).await.expect("it answers");
-    found.value.deletion(&campaign.config, environment, data).cloned()
+    let retention =
+        RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let found = retention
+        .get(&campaign.config.slug)
+        .await
+        .expect("it answers");
+    found
+        .value
+        .deletion(&campaign.config, environment, data)
+        .cloned()
 }
 
 async fn photos(service: &Service, scope: &Scope) -> usize {
     let s3 = Aws::for_function(&service.env).expect("all variables").s3();
-    let bucket = service.env.required("PHOTOS_BUCKET").expect("the stack sets it");
+    let bucket = service
+        .env
+        .required("PHOTOS_BUCKET")
+        .expect("the stack sets it");
     let prefix = format!("{}/{}/", scope.campaign, scope.environment);
-    let listed = s3.list_objects_v2().bucket(bucket).prefix(prefix).send().await.expect("it answers");
+    let listed = s3
+        .list_objects_v2()
+        .bucket(bucket)
+        .prefix(prefix)
+        .send()
+        .await
+        .expect("it answers");
     listed.contents().len()
 }
 
@@ -115,39 +147,91 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
     let kept = enter(&other, &other.live_key, 1, &other.code(0)).await;
     upload(&campaign, &campaign.live_key).await;
     upload(&other, &other.live_key).await;
-    let (live, elsewhere) = (campaign.scope(Environment::Live), other.scope(Environment::Live));
+    let (live, elsewhere) = (
+        campaign.scope(Environment::Live),
+        other.scope(Environment::Live),
+    );
 
     service.clock.advance(DAY * 2 - MINUTE * 61);
     sweep_an_hour_later(&service).await;
-    assert_eq!(photos(&service, &live).await, 1, "a day after the end has not passed");
+    assert_eq!(
+        photos(&service, &live).await,
+        1,
+        "a day after the end has not passed"
+    );
     sweep_an_hour_later(&service).await;
-    assert_eq!((photos(&service, &live).await, photos(&service, &elsewhere).await), (0, 1));
-    let gone = deletion(&campaign, Environment::Live, PersonalData::Photos).await.expect("it has begun");
+    assert_eq!(
+        (
+            photos(&service, &live).await,
+            photos(&service, &elsewhere).await
+        ),
+        (0, 1)
+    );
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Photos)
+        .await
+        .expect("it has begun");
     assert!(gone.done == 1 && gone.finished_at.is_some(), "{gone:?}");
-    assert_eq!(deletion(&campaign, Environment::Live, PersonalData::Phones).await, None);
-    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
+    assert_eq!(
+        deletion(&campaign, Environment::Live, PersonalData::Phones).await,
+        None
+    );
+    assert!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone
+            .is_some()
+    );
 
     let mut counter = Counter::new(&service.env, &service.clock);
     counter.count_all().await;
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
-    for (environment, id) in
-        [(Environment::Live, &entered), (Environment::Live, &refused), (Environment::Test, &tested)]
-    {
+    for (environment, id) in [
+        (Environment::Live, &entered),
+        (Environment::Live, &refused),
+        (Environment::Test, &tested),
+    ] {
         let after = submission(&campaign, environment, id).await;
-        assert_eq!((&after.phone, &after.region, &after.claimed), (&None, &None, &None), "{id}");
+        assert_eq!(
+            (&after.phone, &after.region, &after.claimed),
+            (&None, &None, &None),
+            "{id}"
+        );
     }
     let after = submission(&campaign, Environment::Live, &entered).await;
     assert_eq!((after.status.entries(), after.revision), (1, 1));
-    assert!(submission(&other, Environment::Live, &kept).await.phone.is_some(), "it says nothing of phones");
-    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it has begun");
-    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true));
+    assert!(
+        submission(&other, Environment::Live, &kept)
+            .await
+            .phone
+            .is_some(),
+        "it says nothing of phones"
+    );
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones)
+        .await
+        .expect("it has begun");
+    assert_eq!(
+        (gone.done, gone.left, gone.finished_at.is_some()),
+        (2, 0, true)
+    );
     let shown = campaign.read(&campaign.live_key, &entered).await;
-    assert_eq!((shown.field("state"), shown.field("entries")), (json!("accepted"), json!(1)));
+    assert_eq!(
+        (shown.field("state"), shown.field("entries")),
+        (json!("accepted"), json!(1))
+    );
     counter.count_all().await;
-    assert!(differences(&service.env, &live).await.is_empty(), "the numbers follow");
+    assert!(
+        differences(&service.env, &live).await.is_empty(),
+        "the numbers follow"
+    );
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &entered).await.revision, 1, "written once");
+    assert_eq!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .revision,
+        1,
+        "written once"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,13 +240,30 @@ async fn limits_of_erased_persons_go_30_days_after_the_end() {
     let campaign = ending(&service, |config| config.retention = None).await;
     let live = campaign.scope(Environment::Live);
     for number in [1, 2] {
-        enter(&campaign, &campaign.live_key, number, &campaign.code(number.into())).await;
+        enter(
+            &campaign,
+            &campaign.live_key,
+            number,
+            &campaign.code(number.into()),
+        )
+        .await;
     }
     let entrants = &service.tables.entrants;
-    let digest = |number| service_tests::service::entrant_id(&live, &phone(number).parse().expect("a phone"));
-    entrants.keep_limits(&live, &digest(1), service.clock.now()).await.expect("it answers");
+    let digest = |number| {
+        service_tests::service::entrant_id(&live, &phone(number).parse().expect("a phone"))
+    };
+    entrants
+        .keep_limits(&live, &digest(1), service.clock.now())
+        .await
+        .expect("it answers");
     let totals = async || {
-        let total = async |number| entrants.get(&live, &digest(number), "").await.expect("it answers").total;
+        let total = async |number| {
+            entrants
+                .get(&live, &digest(number), "")
+                .await
+                .expect("it answers")
+                .total
+        };
         [total(1).await, total(2).await]
     };
     let mut counter = Counter::new(&service.env, &service.clock);
@@ -172,10 +273,18 @@ async fn limits_of_erased_persons_go_30_days_after_the_end() {
     assert_eq!(totals().await, [1, 1]);
     sweep_an_hour_later(&service).await;
     assert_eq!(totals().await, [0, 1], "the other was not erased");
-    let gone = deletion(&campaign, Environment::Live, PersonalData::Limits).await.expect("it has begun");
-    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (1, 0, true));
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Limits)
+        .await
+        .expect("it has begun");
+    assert_eq!(
+        (gone.done, gone.left, gone.finished_at.is_some()),
+        (1, 0, true)
+    );
     counter.count_all().await;
-    assert!(differences(&service.env, &live).await.is_empty(), "the numbers stay");
+    assert!(
+        differences(&service.env, &live).await.is_empty(),
+        "the numbers stay"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,14 +298,23 @@ async fn what_is_sent_after_phones_are_deleted_is_recorded_without_the_person() 
     service.clock.advance(MINUTE);
     let just_before = enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await;
     sweep_an_hour_later(&service).await;
-    let gone = deletion(&campaign, live, PersonalData::Phones).await.expect("it has begun");
+    let gone = deletion(&campaign, live, PersonalData::Phones)
+        .await
+        .expect("it has begun");
     assert_eq!((gone.done, gone.finished_at.is_some()), (2, true));
     let late = enter(&campaign, &campaign.live_key, 3, &campaign.code(2)).await;
     let revisions = [(&early, 1), (&just_before, 0), (&late, 0)];
     for (id, revision) in revisions {
         let after = submission(&campaign, live, id).await;
-        assert_eq!((&after.phone, &after.region, &after.claimed), (&None, &None, &None), "{id}");
-        assert_eq!((after.status.message_key().as_str(), after.revision), ("campaign_ended", revision));
+        assert_eq!(
+            (&after.phone, &after.region, &after.claimed),
+            (&None, &None, &None),
+            "{id}"
+        );
+        assert_eq!(
+            (after.status.message_key().as_str(), after.revision),
+            ("campaign_ended", revision)
+        );
         assert!(after.consent.is_some());
     }
 }
@@ -226,28 +344,72 @@ async fn nothing_goes_while_something_is_unsettled_or_the_campaign_has_no_end() 
     let kept = enter(&endless, &endless.live_key, 1, &endless.code(0)).await;
     upload(&campaign, &campaign.live_key).await;
     let typed = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
-    let pending =
-        campaign.with_receipt(&campaign.live_key, &phone(2), &campaign.code(1), &typed).send().await;
+    let pending = campaign
+        .with_receipt(&campaign.live_key, &phone(2), &campaign.code(1), &typed)
+        .send()
+        .await;
     assert_eq!(pending.field("state"), "pending");
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
-    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
-    assert_eq!(photos(&service, &campaign.scope(Environment::Live)).await, 1);
-    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it waits");
+    assert!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone
+            .is_some()
+    );
+    assert_eq!(
+        photos(&service, &campaign.scope(Environment::Live)).await,
+        1
+    );
+    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones)
+        .await
+        .expect("it waits");
     let reason = waits.postponed.map(|postponed| postponed.reason);
-    assert_eq!((reason, waits.finished_at), (Some(PostponeReason::Unsettled), None));
-    let test = deletion(&campaign, Environment::Test, PersonalData::Phones).await.expect("it is done");
-    assert!(test.finished_at.is_some(), "the other environment does not wait");
+    assert_eq!(
+        (reason, waits.finished_at),
+        (Some(PostponeReason::Unsettled), None)
+    );
+    let test = deletion(&campaign, Environment::Test, PersonalData::Phones)
+        .await
+        .expect("it is done");
+    assert!(
+        test.finished_at.is_some(),
+        "the other environment does not wait"
+    );
 
     Settler::new(&service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
-    assert_eq!(submissions(&service).count_unsettled(&scope).await.expect("it answers"), 0);
+    assert_eq!(
+        submissions(&service)
+            .count_unsettled(&scope)
+            .await
+            .expect("it answers"),
+        0
+    );
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
-    assert_eq!(submission(&campaign, Environment::Live, &id_of(&pending)).await.phone, None);
+    assert_eq!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone,
+        None
+    );
+    assert_eq!(
+        submission(&campaign, Environment::Live, &id_of(&pending))
+            .await
+            .phone,
+        None
+    );
     assert_eq!(photos(&service, &scope).await, 0);
-    assert!(submission(&endless, Environment::Live, &kept).await.phone.is_some());
-    assert_eq!(deletion(&endless, Environment::Live, PersonalData::Phones).await, None);
+    assert!(
+        submission(&endless, Environment::Live, &kept)
+            .await
+            .phone
+            .is_some()
+    );
+    assert_eq!(
+        deletion(&endless, Environment::Live, PersonalData::Phones).await,
+        None
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -270,28 +432,71 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
         },
         identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
-    let proposed = Submission { proposal: Some(proposal), revision: 1, ..before.clone() };
-    let store = SubmissionStore::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    assert!(store.annotate(&before, &proposed).await.expect("it answers"));
+    let proposed = Submission {
+        proposal: Some(proposal),
+        revision: 1,
+        ..before.clone()
+    };
+    let store =
+        SubmissionStore::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    assert!(
+        store
+            .annotate(&before, &proposed)
+            .await
+            .expect("it answers")
+    );
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &first).await, proposed);
-    assert_eq!(submission(&campaign, Environment::Live, &second).await.phone, None);
-    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it has begun");
+    assert_eq!(
+        submission(&campaign, Environment::Live, &first).await,
+        proposed
+    );
+    assert_eq!(
+        submission(&campaign, Environment::Live, &second)
+            .await
+            .phone,
+        None
+    );
+    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones)
+        .await
+        .expect("it has begun");
     let reason = waits.postponed.map(|postponed| postponed.reason);
-    assert_eq!((waits.done, waits.left, reason), (1, 1, Some(PostponeReason::SubmissionsLeft)));
+    assert_eq!(
+        (waits.done, waits.left, reason),
+        (1, 1, Some(PostponeReason::SubmissionsLeft))
+    );
 
-    let decided = Submission { proposal: None, revision: 2, ..proposed.clone() };
-    assert!(store.annotate(&proposed, &decided).await.expect("it answers"));
+    let decided = Submission {
+        proposal: None,
+        revision: 2,
+        ..proposed.clone()
+    };
+    assert!(
+        store
+            .annotate(&proposed, &decided)
+            .await
+            .expect("it answers")
+    );
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &first).await.phone, None);
-    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
-    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true));
+    assert_eq!(
+        submission(&campaign, Environment::Live, &first).await.phone,
+        None
+    );
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones)
+        .await
+        .expect("it is done");
+    assert_eq!(
+        (gone.done, gone.left, gone.finished_at.is_some()),
+        (2, 0, true)
+    );
 }
 
 fn operator() -> Operator {
-    Operator { who: "arn:aws:iam::000000000000:user/asha".to_owned(), by: None }
+    Operator {
+        who: "arn:aws:iam::000000000000:user/asha".to_owned(),
+        by: None,
+    }
 }
 
 /// A draw with one prize, which was frozen just now.
@@ -317,8 +522,16 @@ fn frozen(now: Timestamp) -> Draw {
 
 async fn record(draws: &Draws, scope: &Scope, draw: &Draw) {
     let attempt = FreezeAttempt::new(draw.name.clone(), draw.frozen_at, [7; 16]);
-    draws.begin_attempt(scope, &attempt).await.expect("it answers");
-    assert!(draws.create(scope, draw, &attempt).await.expect("it answers"));
+    draws
+        .begin_attempt(scope, &attempt)
+        .await
+        .expect("it answers");
+    assert!(
+        draws
+            .create(scope, draw, &attempt)
+            .await
+            .expect("it answers")
+    );
 }
 
 /// The winner of this place in that draw, drawn just now.
@@ -333,7 +546,11 @@ fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
         submission_id: Some(winner.submission_id),
         region: None,
         masked_phone: None,
-        steps: vec![ContactStep { at: now, by: None, event: ContactEvent::Drawn }],
+        steps: vec![ContactStep {
+            at: now,
+            by: None,
+            event: ContactEvent::Drawn,
+        }],
         revision: 0,
     }
 }
@@ -351,9 +568,17 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
     let stays = async |why: &str| {
         sweep_an_hour_later(&service).await;
         for id in [&winner, &next] {
-            assert!(submission(&campaign, Environment::Live, id).await.phone.is_some(), "{why}");
+            assert!(
+                submission(&campaign, Environment::Live, id)
+                    .await
+                    .phone
+                    .is_some(),
+                "{why}"
+            );
         }
-        let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it waits");
+        let waits = deletion(&campaign, Environment::Live, PersonalData::Phones)
+            .await
+            .expect("it waits");
         let reason = waits.postponed.map(|postponed| postponed.reason);
         assert_eq!(reason, Some(PostponeReason::PrizesClaimed), "{why}");
     };
@@ -366,33 +591,77 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
     assert_eq!(photos(&service, &scope).await, 0, "a prize needs no photo");
 
     let now = service.clock.now();
-    let first = drawn(1, &submission(&campaign, Environment::Live, &winner).await, now);
-    let added = draws.add_contacts(&scope, &draw.name, 0, std::slice::from_ref(&first), Vec::new()).await;
+    let first = drawn(
+        1,
+        &submission(&campaign, Environment::Live, &winner).await,
+        now,
+    );
+    let added = draws
+        .add_contacts(
+            &scope,
+            &draw.name,
+            0,
+            std::slice::from_ref(&first),
+            Vec::new(),
+        )
+        .await;
     assert!(added.expect("it answers"));
     let (signature, randomness) = (String::new(), String::new());
-    let outcome = DrawOutcome { signature, randomness, drawn_at: now, drawn_by: operator() };
-    assert!(draws.finish(&scope, &draw.name, &outcome).await.expect("it answers"));
+    let outcome = DrawOutcome {
+        signature,
+        randomness,
+        drawn_at: now,
+        drawn_by: operator(),
+    };
+    assert!(
+        draws
+            .finish(&scope, &draw.name, &outcome)
+            .await
+            .expect("it answers")
+    );
     service.clock.advance(DAY * 2);
     stays("the winner is not called").await;
     let mut before = first;
-    for event in [ContactEvent::Reached, ContactEvent::Identified, ContactEvent::HandedOver] {
-        let step = ContactStep { at: service.clock.now(), by: Some(operator()), event };
+    for event in [
+        ContactEvent::Reached,
+        ContactEvent::Identified,
+        ContactEvent::HandedOver,
+    ] {
+        let step = ContactStep {
+            at: service.clock.now(),
+            by: Some(operator()),
+            event,
+        };
         let after = before.after(step).expect("it follows");
-        assert!(draws.change_contact(&scope, &before, &after).await.expect("it answers"));
+        assert!(
+            draws
+                .change_contact(&scope, &before, &after)
+                .await
+                .expect("it answers")
+        );
         before = after;
         stays("a day after the last step has not passed").await;
     }
     let handed_over = before.changed_at().expect("it has steps");
     for (at, needed) in [(DAY - Duration::from_millis(1), true), (DAY, false)] {
         let asked = draws.unfinished(&scope, handed_over.after(at)).await;
-        assert_eq!(!asked.expect("it answers").is_empty(), needed, "{at:?} after the last step");
+        assert_eq!(
+            !asked.expect("it answers").is_empty(),
+            needed,
+            "{at:?} after the last step"
+        );
     }
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
     for id in [&winner, &next] {
-        assert_eq!(submission(&campaign, Environment::Live, id).await.phone, None);
+        assert_eq!(
+            submission(&campaign, Environment::Live, id).await.phone,
+            None
+        );
     }
-    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones)
+        .await
+        .expect("it is done");
     assert!(gone.finished_at.is_some(), "{gone:?}");
 }
 
@@ -403,11 +672,19 @@ async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
     let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
     let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let frozen = frozen(service.clock.now());
-    let late = Draw { published_at: Some(frozen.round_at), ..frozen };
+    let late = Draw {
+        published_at: Some(frozen.round_at),
+        ..frozen
+    };
     record(&draws, &campaign.scope(Environment::Live), &late).await;
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
+    assert_eq!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone,
+        None
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -419,10 +696,20 @@ async fn a_prolonged_campaign_keeps_its_phones_until_it_ends_again() {
     campaign.config.window.end = Some(service.clock.now().after(DAY));
     campaign.apply().await;
     sweep_an_hour_later(&service).await;
-    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
+    assert!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone
+            .is_some()
+    );
     service.clock.advance(DAY * 3);
     sweep_an_hour_later(&service).await;
-    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
+    assert_eq!(
+        submission(&campaign, Environment::Live, &entered)
+            .await
+            .phone,
+        None
+    );
 }
 
 /// A sweep that dies at any of its calls is finished by the next ones, and nothing is counted twice.
@@ -435,7 +722,10 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
     let faulty = service.with_env(faults.in_front_of_all(&AWS, &service.env).await);
     for (number, call) in (0..).step_by(STRIDE).enumerate() {
         let phones = |config: &mut Campaign| {
-            config.retention = Some(RetentionDays { phones_days: Some(1), photos_days: None });
+            config.retention = Some(RetentionDays {
+                phones_days: Some(1),
+                photos_days: None,
+            });
         };
         let campaign = ending(&service, phones).await;
         let (first, second) = (
@@ -456,14 +746,27 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
         let was_made = faults.was_made();
         faults.disarm();
         for _ in 0..4 {
-            sweeper(&service).handle(Tick::default()).await.expect("it sweeps");
+            sweeper(&service)
+                .handle(Tick::default())
+                .await
+                .expect("it sweeps");
         }
         for id in [&first, &second] {
             let after = submission(&campaign, Environment::Live, id).await;
-            assert_eq!((after.phone, after.revision), (None, 1), "{how:?} at {call}");
+            assert_eq!(
+                (after.phone, after.revision),
+                (None, 1),
+                "{how:?} at {call}"
+            );
         }
-        let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
-        assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true), "{how:?} at {call}");
+        let gone = deletion(&campaign, Environment::Live, PersonalData::Phones)
+            .await
+            .expect("it is done");
+        assert_eq!(
+            (gone.done, gone.left, gone.finished_at.is_some()),
+            (2, 0, true),
+            "{how:?} at {call}"
+        );
         if !was_made {
             return;
         }

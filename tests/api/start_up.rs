@@ -20,7 +20,9 @@ const TURNS: usize = 100;
 
 #[tokio::test]
 async fn the_first_call_finds_the_connection_that_was_opened_before() {
-    let stack = Stack::start(Options::default()).await.expect("the stack starts");
+    let stack = Stack::start(Options::default())
+        .await
+        .expect("the stack starts");
     let env: Env = stack.env().clone().into_iter().collect();
     let (relay, connections) = relay(&env.required(ENDPOINT).expect("the stack sets it")).await;
     let aws = connected_to(relay);
@@ -33,10 +35,19 @@ async fn the_first_call_finds_the_connection_that_was_opened_before() {
 
     let table = env.required("API_KEYS_TABLE").expect("the stack sets it");
     let nobodys = AttributeValue::S("nobody's".to_owned());
-    let read = aws.dynamodb().get_item().table_name(table).key("key_hash", nobodys).send().await;
+    let read = aws
+        .dynamodb()
+        .get_item()
+        .table_name(table)
+        .key("key_hash", nobodys)
+        .send()
+        .await;
     assert!(read.expect("the table answers").item.is_none());
     let connections = connections.load(Ordering::SeqCst);
-    assert_eq!(connections, 1, "the call went over the connection that was open");
+    assert_eq!(
+        connections, 1,
+        "the call went over the connection that was open"
+    );
     stack.stop().await;
 }
 
@@ -64,7 +75,9 @@ async fn a_database_that_is_not_there_is_not_waited_for() {
 
 /// A listener on a free port, and its URL.
 async fn listen() -> (TcpListener, String) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     (listener, url)
 }
@@ -77,14 +90,21 @@ fn connected_to(database: String) -> Aws {
         ("AWS_REGION", "af-south-1".to_owned()),
         (ENDPOINT, database),
     ];
-    Aws::for_function(&env.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
-        .expect("every variable is set")
+    Aws::for_function(
+        &env.map(|(name, value)| (name.to_owned(), value))
+            .into_iter()
+            .collect(),
+    )
+    .expect("every variable is set")
 }
 
 /// Forwards bytes to a server: the relay's URL, and how many connections it accepted.
 async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
     let (listener, url) = listen().await;
-    let server = server.strip_prefix("http://").expect("a server of this machine").to_owned();
+    let server = server
+        .strip_prefix("http://")
+        .expect("a server of this machine")
+        .to_owned();
     let accepted = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&accepted);
     tokio::spawn(async move {

@@ -36,9 +36,12 @@ const API_LIMIT: u64 = 30;
 /// Names of the function crates.
 fn crates() -> BTreeSet<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions");
-    let names =
-        std::fs::read_dir(folder).expect("the functions").map(|entry| entry.expect("a folder").file_name());
-    names.map(|name| name.into_string().expect("text")).collect()
+    let names = std::fs::read_dir(folder)
+        .expect("the functions")
+        .map(|entry| entry.expect("a folder").file_name());
+    names
+        .map(|name| name.into_string().expect("text"))
+        .collect()
 }
 
 #[test]
@@ -47,15 +50,33 @@ fn there_is_a_function_for_each_crate_with_a_role_and_logs_of_its_own() {
     let functions: BTreeMap<_, _> = resources(&template, "AWS::Serverless::Function").collect();
     let roles: BTreeMap<_, _> = resources(&template, "AWS::IAM::Role").collect();
     let expected: BTreeSet<_> = crates().iter().map(|name| logical_id(name)).collect();
-    assert_eq!(functions.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
+    assert_eq!(
+        functions
+            .keys()
+            .map(ToString::to_string)
+            .collect::<BTreeSet<_>>(),
+        expected
+    );
     for name in crates() {
         let id = logical_id(&name);
         let function = functions[id.as_str()];
         assert_eq!(function["CodeUri"], json!(format!("functions/{name}/")));
-        assert_eq!(function["FunctionName"], json!({ "Fn::Sub": format!("${{AWS::StackName}}-{name}") }));
-        assert_eq!(function["Role"], json!({ "Fn::GetAtt": format!("{id}Role.Arn") }));
-        assert_eq!(function["LoggingConfig"]["LogGroup"], json!({ "Ref": format!("{id}Logs") }));
-        assert_eq!(template["Resources"][&id]["Metadata"]["BuildMethod"], "rust-cargolambda");
+        assert_eq!(
+            function["FunctionName"],
+            json!({ "Fn::Sub": format!("${{AWS::StackName}}-{name}") })
+        );
+        assert_eq!(
+            function["Role"],
+            json!({ "Fn::GetAtt": format!("{id}Role.Arn") })
+        );
+        assert_eq!(
+            function["LoggingConfig"]["LogGroup"],
+            json!({ "Ref": format!("{id}Logs") })
+        );
+        assert_eq!(
+            template["Resources"][&id]["Metadata"]["BuildMethod"],
+            "rust-cargolambda"
+        );
         let role = roles[format!("{id}Role").as_str()];
         assert_eq!(role["Policies"].as_array().map(Vec::len), Some(1), "{id}");
         assert_eq!(role.get("ManagedPolicyArns"), None, "{id}");
@@ -67,7 +88,12 @@ fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback()
     let template = service();
     let mut expected: BTreeSet<_> = ROUTES
         .iter()
-        .map(|route| (format!("{} {}", route.method, route.path), logical_id(route.function)))
+        .map(|route| {
+            (
+                format!("{} {}", route.method, route.path),
+                logical_id(route.function),
+            )
+        })
         .collect();
     expected.insert(("$default".to_owned(), "Fallback".to_owned()));
     let routes: BTreeSet<_> = resources(&template, "AWS::ApiGatewayV2::Route")
@@ -77,20 +103,32 @@ fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback()
                 route["Target"],
                 json!({ "Fn::Sub": format!("integrations/${{{function}Integration}}") })
             );
-            (route["RouteKey"].as_str().expect("text").to_owned(), function.to_owned())
+            (
+                route["RouteKey"].as_str().expect("text").to_owned(),
+                function.to_owned(),
+            )
         })
         .collect();
     assert_eq!(routes, expected);
     for (key, function) in &expected {
         let of = |part: &str| &template["Resources"][format!("{function}{part}")]["Properties"];
         let integration = of("Integration");
-        assert_eq!(integration["IntegrationUri"], json!({ "Ref": format!("{function}.Alias") }));
+        assert_eq!(
+            integration["IntegrationUri"],
+            json!({ "Ref": format!("{function}.Alias") })
+        );
         assert_eq!(integration["PayloadFormatVersion"], "2.0");
         let called = key.replacen(' ', "", 1).replace("{id}", "*");
         let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}";
         let permission = of("Permission");
-        assert_eq!(permission["SourceArn"], json!({ "Fn::Sub": format!("{api}/*/{called}") }));
-        assert_eq!(permission["FunctionName"], json!({ "Ref": format!("{function}.Alias") }));
+        assert_eq!(
+            permission["SourceArn"],
+            json!({ "Fn::Sub": format!("{api}/*/{called}") })
+        );
+        assert_eq!(
+            permission["FunctionName"],
+            json!({ "Ref": format!("{function}.Alias") })
+        );
     }
 }
 
@@ -98,8 +136,16 @@ fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback()
 fn indexes_are_as_warm_as_their_tables() {
     let template = service();
     for (id, table) in resources(&template, "AWS::DynamoDB::Table") {
-        for index in table["GlobalSecondaryIndexes"].as_array().into_iter().flatten() {
-            assert_eq!(index.get("WarmThroughput"), table.get("WarmThroughput"), "{id}");
+        for index in table["GlobalSecondaryIndexes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            assert_eq!(
+                index.get("WarmThroughput"),
+                table.get("WarmThroughput"),
+                "{id}"
+            );
         }
     }
 }
@@ -136,19 +182,29 @@ fn every_function_is_given_the_variables_that_it_reads_and_no_others() {
     let template = service();
     for name in crates() {
         let variables =
-            template["Resources"][logical_id(&name)]["Properties"]["Environment"]["Variables"].clone();
-        let given: BTreeSet<_> = variables.as_object().expect("variables").keys().cloned().collect();
+            template["Resources"][logical_id(&name)]["Properties"]["Environment"]["Variables"]
+                .clone();
+        let given: BTreeSet<_> = variables
+            .as_object()
+            .expect("variables")
+            .keys()
+            .cloned()
+            .collect();
         let env = |without: Option<&str>| -> Env {
-            let own = given.iter().filter(|variable| Some(variable.as_str()) != without).map(|variable| {
-                let value = match variable.as_str() {
-                    "STAGE" => "production",
-                    variable if variable.ends_with("_URL") => "https://example.com",
-                    _ => "some-name",
-                };
-                (variable.clone(), value.to_owned())
-            });
+            let own = given
+                .iter()
+                .filter(|variable| Some(variable.as_str()) != without)
+                .map(|variable| {
+                    let value = match variable.as_str() {
+                        "STAGE" => "production",
+                        variable if variable.ends_with("_URL") => "https://example.com",
+                        _ => "some-name",
+                    };
+                    (variable.clone(), value.to_owned())
+                });
             let lambda = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-            own.chain(lambda.map(|variable| (variable.to_owned(), "from-lambda".to_owned()))).collect()
+            own.chain(lambda.map(|variable| (variable.to_owned(), "from-lambda".to_owned())))
+                .collect()
         };
         connect(&name, env(None)).unwrap_or_else(|error| panic!("{name}: {error}"));
         for variable in &given {
@@ -167,14 +223,21 @@ fn every_function_is_given_the_variables_that_it_reads_and_no_others() {
             }
             match variable.as_str() {
                 "TAX_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "TaxWork" }), "{name}"),
-                "PARTNER_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "PartnerWork" }), "{name}"),
-                "DEPLOYMENT_SECRET_ID" => assert_eq!(*value, json!({ "Ref": "DeploymentSecret" }), "{name}"),
+                "PARTNER_QUEUE_URL" => {
+                    assert_eq!(*value, json!({ "Ref": "PartnerWork" }), "{name}")
+                }
+                "DEPLOYMENT_SECRET_ID" => {
+                    assert_eq!(*value, json!({ "Ref": "DeploymentSecret" }), "{name}")
+                }
                 "PARTNER_SECRETS_PREFIX" => {
                     assert_eq!(*value, json!({ "Fn::Sub": "${AWS::StackName}/" }), "{name}");
                 }
                 "STAGE" => assert_eq!(*value, json!({ "Ref": "Stage" }), "{name}"),
                 "PHOTOS_BUCKET" if name == "mark-receipt-uploaded" => {
-                    assert_eq!(*value, template["Resources"]["Photos"]["Properties"]["BucketName"]);
+                    assert_eq!(
+                        *value,
+                        template["Resources"]["Photos"]["Properties"]["BucketName"]
+                    );
                 }
                 "PHOTOS_BUCKET" => assert_eq!(*value, json!({ "Ref": "Photos" }), "{name}"),
                 _ => {}
@@ -188,10 +251,12 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
     let template = service();
     let of = |id: &str| &template["Resources"][id]["Properties"];
     let told = &of("Photos")["NotificationConfiguration"]["LambdaConfigurations"];
-    let marker =
-        json!({ "Event": "s3:ObjectCreated:Put", "Function": { "Ref": "MarkReceiptUploaded.Alias" } });
+    let marker = json!({ "Event": "s3:ObjectCreated:Put", "Function": { "Ref": "MarkReceiptUploaded.Alias" } });
     assert_eq!(*told, json!([marker]));
-    assert_eq!(of("MarkReceiptUploadedPermission")["Principal"], "s3.amazonaws.com");
+    assert_eq!(
+        of("MarkReceiptUploadedPermission")["Principal"],
+        "s3.amazonaws.com"
+    );
 
     for (function, queue, at_once) in [
         ("SettleReceipts", "TaxWork", ("ReceiptConcurrency", 2)),
@@ -200,24 +265,62 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
         let settler = of(function);
         let timeout = settler["Timeout"].as_u64().expect("seconds");
         let latest_end = Duration::from_secs(timeout) + MAX_CLOCK_DIFFERENCE;
-        assert!(latest_end < STEP_LEASE, "a step must end before another clock lets it start again");
-        assert_eq!(settler["Events"].as_object().map(serde_json::Map::len), Some(1), "{function}");
+        assert!(
+            latest_end < STEP_LEASE,
+            "a step must end before another clock lets it start again"
+        );
+        assert_eq!(
+            settler["Events"].as_object().map(serde_json::Map::len),
+            Some(1),
+            "{function}"
+        );
         let event = &settler["Events"][queue]["Properties"];
-        assert_eq!(event["Queue"], json!({ "Fn::GetAtt": format!("{queue}.Arn") }));
+        assert_eq!(
+            event["Queue"],
+            json!({ "Fn::GetAtt": format!("{queue}.Arn") })
+        );
         assert_eq!(event["BatchSize"], 1, "{queue}");
-        assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{queue}");
+        assert_eq!(
+            event["FunctionResponseTypes"],
+            json!(["ReportBatchItemFailures"]),
+            "{queue}"
+        );
         let (parameter, usual) = at_once;
-        assert_eq!(event["ScalingConfig"]["MaximumConcurrency"], json!({ "Ref": parameter }), "{queue}");
-        assert_eq!(template["Parameters"][parameter]["Default"], usual, "{queue}");
-        assert!(of(queue)["VisibilityTimeout"].as_u64().expect("seconds") >= 6 * timeout, "{queue}");
+        assert_eq!(
+            event["ScalingConfig"]["MaximumConcurrency"],
+            json!({ "Ref": parameter }),
+            "{queue}"
+        );
+        assert_eq!(
+            template["Parameters"][parameter]["Default"], usual,
+            "{queue}"
+        );
+        assert!(
+            of(queue)["VisibilityTimeout"].as_u64().expect("seconds") >= 6 * timeout,
+            "{queue}"
+        );
         let dead_letters = json!({ "Fn::GetAtt": format!("{queue}DeadLetters.Arn") });
-        assert_eq!(of(queue)["RedrivePolicy"]["deadLetterTargetArn"], dead_letters);
+        assert_eq!(
+            of(queue)["RedrivePolicy"]["deadLetterTargetArn"],
+            dead_letters
+        );
     }
     let sweeper = of("SweepUnsettled");
-    assert_eq!(sweeper["Events"]["EveryMinute"]["Properties"]["Schedule"], "rate(1 minute)");
-    assert!(sweeper["Timeout"].as_u64().expect("seconds") < 60, "sweeps must not overlap");
+    assert_eq!(
+        sweeper["Events"]["EveryMinute"]["Properties"]["Schedule"],
+        "rate(1 minute)"
+    );
+    assert!(
+        sweeper["Timeout"].as_u64().expect("seconds") < 60,
+        "sweeps must not overlap"
+    );
     for route in ROUTES {
-        assert!(of(&logical_id(route.function))["Timeout"].as_u64().expect("seconds") < API_LIMIT);
+        assert!(
+            of(&logical_id(route.function))["Timeout"]
+                .as_u64()
+                .expect("seconds")
+                < API_LIMIT
+        );
     }
 }
 
@@ -231,13 +334,30 @@ fn every_change_of_a_streamed_table_is_counted_in_the_order_of_its_shard() {
     assert_eq!(events.keys().cloned().collect::<BTreeSet<_>>(), expected);
     for (name, event) in events {
         let event = &event["Properties"];
-        assert_eq!(event["Stream"], json!({ "Fn::GetAtt": format!("{name}Table.StreamArn") }));
+        assert_eq!(
+            event["Stream"],
+            json!({ "Fn::GetAtt": format!("{name}Table.StreamArn") })
+        );
         assert_eq!(event["StartingPosition"], "TRIM_HORIZON", "{name}");
         assert_eq!(event["ParallelizationFactor"], 1, "{name}");
-        assert!(event["TumblingWindowInSeconds"].as_u64().is_some_and(|window| window > 0), "{name}");
-        assert!(event["MaximumBatchingWindowInSeconds"].as_u64().is_some_and(|window| window < 60), "{name}");
+        assert!(
+            event["TumblingWindowInSeconds"]
+                .as_u64()
+                .is_some_and(|window| window > 0),
+            "{name}"
+        );
+        assert!(
+            event["MaximumBatchingWindowInSeconds"]
+                .as_u64()
+                .is_some_and(|window| window < 60),
+            "{name}"
+        );
         assert_eq!(event["BisectBatchOnFunctionError"], true, "{name}");
-        assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{name}");
+        assert_eq!(
+            event["FunctionResponseTypes"],
+            json!(["ReportBatchItemFailures"]),
+            "{name}"
+        );
         let failed = json!({ "Type": "SQS", "Destination": { "Fn::GetAtt": "FailedEvents.Arn" } });
         assert_eq!(event["DestinationConfig"]["OnFailure"], failed, "{name}");
     }
@@ -246,14 +366,18 @@ fn every_change_of_a_streamed_table_is_counted_in_the_order_of_its_shard() {
 #[test]
 fn an_output_is_the_env_file_of_ops() {
     let template = service();
-    let output = template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0].as_str().expect("text");
+    let output = template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0]
+        .as_str()
+        .expect("text");
     let file: Value = serde_json::from_str(output).expect("JSON");
     let given = file["env"].as_object().expect("variables");
     for table in TABLES.iter() {
         let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
         assert_eq!(given[table.variable], json!(format!("${{{id}}}")));
     }
-    let others = given.keys().filter(|name| TABLES.iter().all(|table| table.variable != name.as_str()));
+    let others = given
+        .keys()
+        .filter(|name| TABLES.iter().all(|table| table.variable != name.as_str()));
     let named = [
         "AWS_REGION",
         "DEPLOYMENT_SECRET_ID",
@@ -266,7 +390,10 @@ fn an_output_is_the_env_file_of_ops() {
         "STAGE",
         "TAX_QUEUE_URL",
     ];
-    assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
+    assert_eq!(
+        others.map(String::as_str).collect::<BTreeSet<_>>(),
+        BTreeSet::from(named)
+    );
     assert_eq!(given["PARTNER_CONCURRENCY"], "${PartnerConcurrency}");
 }
 
@@ -279,8 +406,12 @@ fn the_deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     assert_eq!(secret["UpdateReplacePolicy"], "Retain");
     let properties = &secret["Properties"];
     // CloudFormation generates another secret when any of this changes.
-    let stack = json!({ "Id": { "Fn::Select": [2, { "Fn::Split": ["/", { "Ref": "AWS::StackId" }] }] } });
-    assert_eq!(properties["Name"], json!({ "Fn::Sub": ["${AWS::StackName}/deployment-${Id}", stack] }));
+    let stack =
+        json!({ "Id": { "Fn::Select": [2, { "Fn::Split": ["/", { "Ref": "AWS::StackId" }] }] } });
+    assert_eq!(
+        properties["Name"],
+        json!({ "Fn::Sub": ["${AWS::StackName}/deployment-${Id}", stack] })
+    );
     let generated = json!({ "PasswordLength": 64, "ExcludePunctuation": true });
     assert_eq!(properties["GenerateSecretString"], generated);
     assert!(!text_of("template.yaml").contains("resolve:secretsmanager"));
@@ -293,15 +424,29 @@ fn storage_takes_only_first_uploads_over_tls() {
         template["Resources"]["PhotosPolicy"]["Properties"]["PolicyDocument"]["Statement"].clone();
     let denied = |sid: &str| {
         let mut all = statements.as_array().expect("statements").iter();
-        let found = all.find(|statement| statement["Sid"] == sid).expect("a statement");
-        assert_eq!((&found["Effect"], &found["Principal"]), (&json!("Deny"), &json!("*")));
+        let found = all
+            .find(|statement| statement["Sid"] == sid)
+            .expect("a statement");
+        assert_eq!(
+            (&found["Effect"], &found["Principal"]),
+            (&json!("Deny"), &json!("*"))
+        );
         (found["Action"].clone(), found["Condition"].clone())
     };
     assert_eq!(
         denied("FirstUploadWins"),
-        (json!("s3:PutObject"), json!({ "Null": { "s3:if-none-match": "true" } }))
+        (
+            json!("s3:PutObject"),
+            json!({ "Null": { "s3:if-none-match": "true" } })
+        )
     );
-    assert_eq!(denied("TlsOnly"), (json!("s3:*"), json!({ "Bool": { "aws:SecureTransport": "false" } })));
+    assert_eq!(
+        denied("TlsOnly"),
+        (
+            json!("s3:*"),
+            json!({ "Bool": { "aws:SecureTransport": "false" } })
+        )
+    );
 }
 
 #[test]
@@ -309,18 +454,31 @@ fn every_function_is_published_in_versions_and_taken_back_by_its_alarms() {
     let template = service();
     let everywhere = &template["Globals"]["Function"];
     assert_eq!(everywhere["AutoPublishAlias"], "live");
-    assert_eq!(everywhere["Environment"]["Variables"], json!({ "SERVICE": { "Ref": "AWS::StackName" } }));
+    assert_eq!(
+        everywhere["Environment"]["Variables"],
+        json!({ "SERVICE": { "Ref": "AWS::StackName" } })
+    );
     let gradually = json!({ "Fn::If": ["IsGradual", "Canary10Percent10Minutes", "AllAtOnce"] });
     assert_eq!(everywhere["DeploymentPreference"]["Type"], gradually);
     for name in crates() {
         let function = &template["Resources"][logical_id(&name)]["Properties"];
-        assert_eq!(function["AutoPublishCodeSha256"], json!({ "Ref": "Release" }), "{name}");
+        assert_eq!(
+            function["AutoPublishCodeSha256"],
+            json!({ "Ref": "Release" }),
+            "{name}"
+        );
         let named = |alarm: &str| json!({ "Fn::Sub": format!("${{AWS::StackName}}-{alarm}") });
         let mut heeded = vec![named("api-errors"), named(&format!("{name}-errors"))];
-        heeded.extend(alarms::has_server_errors(&name).then(|| named(&format!("{name}-server-errors"))));
+        heeded.extend(
+            alarms::has_server_errors(&name).then(|| named(&format!("{name}-server-errors"))),
+        );
         let heeded = json!({ "Fn::If": ["HeedsAlarms", heeded, [{ "Ref": "AWS::NoValue" }]] });
         assert_eq!(function["DeploymentPreference"]["Alarms"], heeded, "{name}");
-        assert_eq!(template["Resources"][logical_id(&name)]["DependsOn"], "Monitoring", "{name}");
+        assert_eq!(
+            template["Resources"][logical_id(&name)]["DependsOn"],
+            "Monitoring",
+            "{name}"
+        );
     }
 }
 

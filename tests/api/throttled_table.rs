@@ -41,42 +41,76 @@ struct Due {
 impl Due {
     async fn receipt(campaign: &TestCampaign, code: &str) -> Self {
         let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
-        let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), code, &receipt).send().await;
-        Self { campaign: campaign.clone(), submitted, dependency: Dependency::TaxAuthority }
+        let submitted = campaign
+            .with_receipt(&campaign.live_key, &phone(1), code, &receipt)
+            .send()
+            .await;
+        Self {
+            campaign: campaign.clone(),
+            submitted,
+            dependency: Dependency::TaxAuthority,
+        }
     }
 
     async fn code(service: &Service, url: String) -> Self {
         let mut config = plain();
         judged_by(url)(&mut config);
         let campaign = TestCampaign::on(service, config).await;
-        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        let sending = campaign
+            .live("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key());
         let submitted = sending.json(&body(&phone(1), "DOWN-1")).send().await;
-        Self { campaign, submitted, dependency: Dependency::Partner }
+        Self {
+            campaign,
+            submitted,
+            dependency: Dependency::Partner,
+        }
     }
 
     async fn deliver(&self, settler: &Settler) {
         let scope = self.campaign.scope(Environment::Live);
         let submission_id = id_of(&self.submitted).parse().expect("an id");
-        settler.deliver_to(self.dependency, &SettleMessage { scope, submission_id }).await;
+        settler
+            .deliver_to(
+                self.dependency,
+                &SettleMessage {
+                    scope,
+                    submission_id,
+                },
+            )
+            .await;
     }
 
     async fn is_accepted(&self) -> bool {
-        let now = self.campaign.read(&self.campaign.live_key, &id_of(&self.submitted)).await;
+        let now = self
+            .campaign
+            .read(&self.campaign.live_key, &id_of(&self.submitted))
+            .await;
         now.field("state") == "accepted"
     }
 }
 
 /// The simulated partner.
 async fn partner() -> SimulatedPartner {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let options = local::partner::PartnerOptions {
+        secret,
+        ..local::partner::PartnerOptions::default()
+    };
     SimulatedPartner::serve(options).await.expect("it serves")
 }
 
 /// Throttles every call to a table.
 fn throttle_all(proxy: &Proxy, service: &Service, variable: &'static str) {
     let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
-    let disturbance = Disturbance { throttled_percent: 100, throttled_table, ..Disturbance::default() };
+    let disturbance = Disturbance {
+        throttled_percent: 100,
+        throttled_table,
+        ..Disturbance::default()
+    };
     proxy.disturb(Random::new(7), disturbance);
 }
 
@@ -84,19 +118,30 @@ fn throttle_all(proxy: &Proxy, service: &Service, variable: &'static str) {
 /// have to wait; later all of them succeed, once.
 async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
     let partner = partner().await;
-    let database = Service::with_options(Options { background: false, ..Options::default() });
+    let database = Service::with_options(Options {
+        background: false,
+        ..Options::default()
+    });
     let (service, proxy) = stack_over(&database).await;
     let settler = Settler::new(&service);
     let codes = TestCampaign::on(&service, plain()).await;
     let mut config = plain();
     receipts_alone(&mut config);
     let receipts = TestCampaign::on(&service, config).await;
-    let due = [Due::receipt(&receipts, "").await, Due::code(&service, partner.url()).await];
+    let due = [
+        Due::receipt(&receipts, "").await,
+        Due::code(&service, partner.url()).await,
+    ];
     service.clock.advance(Duration::from_secs(1));
     let typed = json!({ "type": "typed", "code": "GOOD010002", "time": TIME });
     let requests: [(&str, RequestBuilder); 4] = [
         ("creation", codes.submission(&phone(1), &codes.code(0))),
-        ("receipt", receipts.receipt(&receipts.test_key, &typed).header("idempotency-key", fresh_key())),
+        (
+            "receipt",
+            receipts
+                .receipt(&receipts.test_key, &typed)
+                .header("idempotency-key", fresh_key()),
+        ),
         ("check", codes.check(&codes.code(1))),
         ("look-up", codes.lookup(&phone(1))),
     ];
@@ -105,7 +150,11 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
     let replies = join_all(requests.iter().map(|(_, request)| request.clone().send())).await;
     for ((name, _), reply) in requests.iter().zip(&replies) {
         if refused.contains(name) {
-            assert_eq!(reply.refusal(), (503, "service_unavailable".to_owned(), None), "{name}");
+            assert_eq!(
+                reply.refusal(),
+                (503, "service_unavailable".to_owned(), None),
+                "{name}"
+            );
             assert_eq!(reply.header("retry-after"), Some("5"), "{name}");
         } else {
             assert_eq!(reply.status, 200, "{name}: {}", reply.text);
@@ -118,11 +167,21 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
 
     for (name, request) in &requests {
         let (first, again) = (request.clone().send().await, request.clone().send().await);
-        assert_eq!((first.status.as_u16(), again.status.as_u16()), (200, 200), "{name}: {}", again.text);
+        assert_eq!(
+            (first.status.as_u16(), again.status.as_u16()),
+            (200, 200),
+            "{name}: {}",
+            again.text
+        );
         assert_eq!(first.field("id"), again.field("id"), "{name}");
     }
     let listed = codes.lookup(&phone(1)).send().await;
-    assert_eq!(listed.field("submissions").as_array().map(Vec::len), Some(1), "{}", listed.text);
+    assert_eq!(
+        listed.field("submissions").as_array().map(Vec::len),
+        Some(1),
+        "{}",
+        listed.text
+    );
     assert_eq!(listed.field("total_entries"), 1);
     for due in due.iter().filter(|due| waiting.contains(&due.dependency)) {
         assert!(!due.is_accepted().await, "its step could not run");
@@ -144,7 +203,12 @@ async fn while_the_table_of_rate_limits_is_throttled_every_caller_is_told_to_ret
 
 #[tokio::test]
 async fn while_the_table_of_submissions_is_throttled_nothing_is_lost() {
-    throttle("SUBMISSIONS_TABLE", &["creation", "look-up"], &Dependency::ALL).await;
+    throttle(
+        "SUBMISSIONS_TABLE",
+        &["creation", "look-up"],
+        &Dependency::ALL,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -154,12 +218,23 @@ async fn while_the_table_of_requests_is_throttled_nothing_is_created_twice() {
 
 #[tokio::test]
 async fn while_the_table_of_keys_is_throttled_callers_with_a_new_key_are_told_to_retry() {
-    throttle("API_KEYS_TABLE", &["creation", "receipt", "check", "look-up"], &[]).await;
+    throttle(
+        "API_KEYS_TABLE",
+        &["creation", "receipt", "check", "look-up"],
+        &[],
+    )
+    .await;
 }
 
 #[tokio::test]
-async fn while_the_table_of_campaigns_is_throttled_only_callers_that_need_to_read_one_have_to_retry() {
-    throttle("CAMPAIGNS_TABLE", &["creation", "check", "look-up"], &Dependency::ALL).await;
+async fn while_the_table_of_campaigns_is_throttled_only_callers_that_need_to_read_one_have_to_retry()
+ {
+    throttle(
+        "CAMPAIGNS_TABLE",
+        &["creation", "check", "look-up"],
+        &Dependency::ALL,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -169,7 +244,12 @@ async fn while_the_table_of_code_books_is_throttled_no_code_is_judged() {
 
 #[tokio::test]
 async fn while_the_table_of_codes_is_throttled_no_code_is_redeemed() {
-    throttle("CODES_TABLE", &["creation", "check"], &[Dependency::Partner]).await;
+    throttle(
+        "CODES_TABLE",
+        &["creation", "check"],
+        &[Dependency::Partner],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -184,27 +264,43 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
 
 /// Longer than five leases of a step. The table of codes is not read by a step, so a step fails at its last write.
 #[tokio::test]
-async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_leaves_none_to_an_operator() {
+async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_leaves_none_to_an_operator()
+ {
     let partner = partner().await;
-    let database = Service::with_options(Options { background: false, ..Options::default() });
+    let database = Service::with_options(Options {
+        background: false,
+        ..Options::default()
+    });
     let (service, proxy) = stack_over(&database).await;
     let mut config = plain();
     code_and_receipt(&mut config);
     let receipts = TestCampaign::on(&service, config).await;
     let code = receipts.code(0);
-    let due = [Due::receipt(&receipts, &code).await, Due::code(&service, partner.url()).await];
+    let due = [
+        Due::receipt(&receipts, &code).await,
+        Due::code(&service, partner.url()).await,
+    ];
     service.clock.advance(Duration::from_secs(1));
 
     throttle_all(&proxy, &service, "CODES_TABLE");
     let settlers = [Settler::new(&service), Settler::new(&service)];
     for _ in 0..6 {
-        join_all(due.iter().zip(&settlers).map(|(due, settler)| due.deliver(settler))).await;
+        join_all(
+            due.iter()
+                .zip(&settlers)
+                .map(|(due, settler)| due.deliver(settler)),
+        )
+        .await;
         service.clock.advance(STEP_LEASE);
     }
     proxy.disturb_no_more();
 
     for due in &due {
-        assert!(!due.is_accepted().await, "{:?}: its code could not be redeemed", due.dependency);
+        assert!(
+            !due.is_accepted().await,
+            "{:?}: its code could not be redeemed",
+            due.dependency
+        );
     }
     for _ in 0..20 {
         settlers[0].settle_after(Duration::from_secs(30)).await;

@@ -9,7 +9,9 @@ use tokio::net::TcpStream;
 
 /// Sends no key: an unknown path needs none.
 async fn send(method: &str, path: &str) -> Reply {
-    request(method, format!("{}{path}", Service::shared().base_url)).send().await
+    request(method, format!("{}{path}", Service::shared().base_url))
+        .send()
+        .await
 }
 
 #[tokio::test]
@@ -53,7 +55,11 @@ async fn a_path_has_one_spelling() {
     ] {
         for method in ["GET", "POST"] {
             let reply = send(method, path).await;
-            assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None), "{method} {path}");
+            assert_eq!(
+                reply.refusal(),
+                (404, "not_found".to_owned(), None),
+                "{method} {path}"
+            );
         }
     }
 }
@@ -66,10 +72,16 @@ async fn dots_in_a_path_lead_nowhere() {
     for path in ["/api/v1/./campaign", "/api/v1/none/../campaign"] {
         let mut stream = TcpStream::connect(host).await.expect("a connection");
         let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is sent");
         let mut reply = String::new();
         stream.read_to_string(&mut reply).await.expect("a reply");
-        assert!(reply.starts_with("HTTP/1.1 404 ") && reply.contains("\"not_found\""), "{path}: {reply}");
+        assert!(
+            reply.starts_with("HTTP/1.1 404 ") && reply.contains("\"not_found\""),
+            "{path}: {reply}"
+        );
     }
 }
 
@@ -90,12 +102,21 @@ async fn a_known_path_says_which_methods_it_takes() {
         ("/api/v1/codes/check", "POST"),
         ("/api/v1/submissions", "POST"),
         ("/api/v1/submissions/lookup", "POST"),
-        ("/api/v1/submissions/0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b", "GET"),
+        (
+            "/api/v1/submissions/0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b",
+            "GET",
+        ),
         ("/api/v1/submissions/anything", "GET"),
     ] {
-        for method in ["DELETE", "PUT", "PATCH", "OPTIONS", "TRACE", "FOO", "get", "post"] {
+        for method in [
+            "DELETE", "PUT", "PATCH", "OPTIONS", "TRACE", "FOO", "get", "post",
+        ] {
             let reply = send(method, path).await;
-            assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None), "{method} {path}");
+            assert_eq!(
+                reply.refusal(),
+                (405, "method_not_allowed".to_owned(), None),
+                "{method} {path}"
+            );
             assert_eq!(reply.header("allow"), Some(allowed), "{method} {path}");
         }
     }
@@ -104,10 +125,21 @@ async fn a_known_path_says_which_methods_it_takes() {
 #[tokio::test]
 async fn the_methods_body_and_key_do_not_matter_where_there_is_nothing() {
     let campaign = TestCampaign::plain().await;
-    let reply = campaign.test("DELETE", "/api/v1/none").raw("not JSON").send().await;
+    let reply = campaign
+        .test("DELETE", "/api/v1/none")
+        .raw("not JSON")
+        .send()
+        .await;
     assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None));
-    let reply = campaign.with_key("nonsense", "PUT", "/api/v1/submissions").raw("not JSON").send().await;
-    assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
+    let reply = campaign
+        .with_key("nonsense", "PUT", "/api/v1/submissions")
+        .raw("not JSON")
+        .send()
+        .await;
+    assert_eq!(
+        reply.refusal(),
+        (405, "method_not_allowed".to_owned(), None)
+    );
 }
 
 #[tokio::test]
@@ -123,16 +155,32 @@ async fn a_head_request_is_answered_without_a_body() {
 #[tokio::test]
 async fn a_query_that_nobody_asked_for_changes_nothing() {
     let campaign = TestCampaign::plain().await;
-    for query in ["?", "?a=b", "?locale", "?locale=&locale=sw", "?%ff=%zz&&=", "?locale=%FF"] {
-        let reply = campaign.test("GET", &format!("/api/v1/campaign{query}")).send().await;
+    for query in [
+        "?",
+        "?a=b",
+        "?locale",
+        "?locale=&locale=sw",
+        "?%ff=%zz&&=",
+        "?locale=%FF",
+    ] {
+        let reply = campaign
+            .test("GET", &format!("/api/v1/campaign{query}"))
+            .send()
+            .await;
         assert_eq!(reply.status, 200, "{query}");
-        assert_eq!(reply.field("messages")["campaign_paused"], "The campaign is paused. Try again later.");
+        assert_eq!(
+            reply.field("messages")["campaign_paused"],
+            "The campaign is paused. Try again later."
+        );
     }
 }
 
 #[tokio::test]
 async fn a_fixed_path_is_not_taken_for_an_id() {
     let reply = send("GET", "/api/v1/submissions/lookup").await;
-    assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
+    assert_eq!(
+        reply.refusal(),
+        (405, "method_not_allowed".to_owned(), None)
+    );
     assert_eq!(reply.header("allow"), Some("POST"));
 }

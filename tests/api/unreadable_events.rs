@@ -23,12 +23,26 @@ async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
     let answer = environment.invoke(event).await.expect("an answer");
     let header = |(name, value): (&String, &Value)| {
         let name: HeaderName = name.parse().expect("a name");
-        (name, value.as_str().expect("text").parse().expect("a value"))
+        (
+            name,
+            value.as_str().expect("text").parse().expect("a value"),
+        )
     };
-    let headers: HeaderMap = answer["headers"].as_object().expect("headers").iter().map(header).collect();
-    let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let headers: HeaderMap = answer["headers"]
+        .as_object()
+        .expect("headers")
+        .iter()
+        .map(header)
+        .collect();
+    let status = answer["statusCode"]
+        .as_u64()
+        .and_then(|status| u16::try_from(status).ok());
     let status = StatusCode::from_u16(status.expect("a number")).expect("a status");
-    Reply { status, headers, text: answer["body"].as_str().expect("a body").to_owned() }
+    Reply {
+        status,
+        headers,
+        text: answer["body"].as_str().expect("a body").to_owned(),
+    }
 }
 
 /// The log line of the last request.
@@ -69,7 +83,10 @@ async fn a_part_that_no_function_needs_is_left_out() {
         let reply = reply_to(&mut environment, &event).await;
         assert_eq!(reply.status, 200, "{pointer} {value}: {}", reply.text);
         contract::check("GET", CAMPAIGN, &reply);
-        assert_eq!(line(&environment).await["gateway_request_id"], "JKJaXmPLvHcESHA=");
+        assert_eq!(
+            line(&environment).await["gateway_request_id"],
+            "JKJaXmPLvHcESHA="
+        );
     }
 }
 
@@ -77,36 +94,70 @@ async fn a_part_that_no_function_needs_is_left_out() {
 async fn a_part_that_is_needed_is_taken_for_absent() {
     let campaign = TestCampaign::plain().await;
     let mut environment = start("create-submission", &campaign).await;
-    let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+    let headers = [
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", fresh_key()),
+    ];
     let body = body(&phone(1), &campaign.code(0));
-    let good = event::of("POST", SUBMISSIONS, &headers, Some(&body), &campaign.test_key);
+    let good = event::of(
+        "POST",
+        SUBMISSIONS,
+        &headers,
+        Some(&body),
+        &campaign.test_key,
+    );
     for (parent, name, value, refusal) in [
         ("", "body", json!("%%%"), (422, "validation_failed")),
-        ("/headers", "authorization", json!("Bearer \u{1}"), (401, "key_missing")),
-        ("/headers", "idempotency-key", json!("0123456789abcdef\n"), (422, "idempotency_key_required")),
+        (
+            "/headers",
+            "authorization",
+            json!("Bearer \u{1}"),
+            (401, "key_missing"),
+        ),
+        (
+            "/headers",
+            "idempotency-key",
+            json!("0123456789abcdef\n"),
+            (422, "idempotency_key_required"),
+        ),
     ] {
         let mut event = good.clone();
         event.pointer_mut(parent).expect("an object")[name] = value;
         event["isBase64Encoded"] = json!(name == "body");
         let reply = reply_to(&mut environment, &event).await;
         contract::check("POST", SUBMISSIONS, &reply);
-        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), refusal, "{name}");
+        assert_eq!(
+            (reply.status.as_u16(), reply.error_code().as_str()),
+            refusal,
+            "{name}"
+        );
     }
     let reply = reply_to(&mut environment, &good).await;
-    assert_eq!((reply.status.as_u16(), reply.field("message_key")), (200, json!("entered")));
+    assert_eq!(
+        (reply.status.as_u16(), reply.field("message_key")),
+        (200, json!("entered"))
+    );
 }
 
 #[tokio::test]
 async fn an_event_that_is_no_request_is_an_error_of_the_service_that_the_log_explains() {
     let campaign = TestCampaign::plain().await;
     let mut environment = start("get-campaign", &campaign).await;
-    let good =
-        event::of("GET", CAMPAIGN, &[("x-request-id", "a-caller".to_owned())], None, &campaign.test_key);
+    let good = event::of(
+        "GET",
+        CAMPAIGN,
+        &[("x-request-id", "a-caller".to_owned())],
+        None,
+        &campaign.test_key,
+    );
     let mut without_method = good.clone();
     without_method["requestContext"]["http"]["method"] = json!("no method");
     for (event, request_id) in [
         (without_method, Some("a-caller")),
-        (json!({ "headers": { "x-request-id": "another" } }), Some("another")),
+        (
+            json!({ "headers": { "x-request-id": "another" } }),
+            Some("another"),
+        ),
         (json!({ "headers": { "x-request-id": "not fit" } }), None),
         (json!({}), None),
         (json!([good]), None),
@@ -115,12 +166,24 @@ async fn an_event_that_is_no_request_is_an_error_of_the_service_that_the_log_exp
     ] {
         let reply = reply_to(&mut environment, &event).await;
         contract::check("GET", CAMPAIGN, &reply);
-        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), (500, "internal_error"), "{event}");
+        assert_eq!(
+            (reply.status.as_u16(), reply.error_code().as_str()),
+            (500, "internal_error"),
+            "{event}"
+        );
         let line = line(&environment).await;
-        assert_eq!((&line["level"], &line["operation"]), (&json!("ERROR"), &json!("get-campaign")));
+        assert_eq!(
+            (&line["level"], &line["operation"]),
+            (&json!("ERROR"), &json!("get-campaign"))
+        );
         assert_eq!(line["causes"][0], "lambda_http cannot read the event");
         assert_eq!(reply.header("x-request-id"), line["request_id"].as_str());
-        assert_eq!(line["request_id"].as_str().filter(|id| !id.starts_with("req_")), request_id);
+        assert_eq!(
+            line["request_id"]
+                .as_str()
+                .filter(|id| !id.starts_with("req_")),
+            request_id
+        );
     }
     assert_eq!(reply_to(&mut environment, &good).await.status, 200);
 }

@@ -12,12 +12,17 @@ fn places(reply: &Reply) -> (String, Value, Vec<Value>) {
     (
         reply.error_code(),
         error["field"].clone(),
-        problems.iter().map(|problem| problem["pointer"].clone()).collect(),
+        problems
+            .iter()
+            .map(|problem| problem["pointer"].clone())
+            .collect(),
     )
 }
 
 async fn submit(campaign: &TestCampaign, body: Value) -> Reply {
-    let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .test("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     sending.json(&body).send().await
 }
 
@@ -45,7 +50,11 @@ async fn a_submission_names_all_its_faults_in_the_order_of_the_reference() {
     let (code, field, found) = places(&reply);
     assert_eq!(
         (code.as_str(), field, found),
-        ("validation_failed", json!("phone"), expected.map(Value::from).to_vec())
+        (
+            "validation_failed",
+            json!("phone"),
+            expected.map(Value::from).to_vec()
+        )
     );
     assert_eq!(
         reply.field("error")["errors"][6],
@@ -61,11 +70,22 @@ async fn a_submission_names_all_its_faults_in_the_order_of_the_reference() {
 async fn a_first_fault_with_a_code_of_its_own_is_answered_alone() {
     let campaign = TestCampaign::plain().await;
     for (body, code, field) in [
-        (json!({ "phone": "0812345678", "code": "" }), "phone_invalid", "phone"),
-        (json!({ "phone": phone(1), "code": "x", "region": 7 }), "consent_required", "consent"),
+        (
+            json!({ "phone": "0812345678", "code": "" }),
+            "phone_invalid",
+            "phone",
+        ),
+        (
+            json!({ "phone": phone(1), "code": "x", "region": 7 }),
+            "consent_required",
+            "consent",
+        ),
     ] {
         let (found, named, places) = places(&submit(&campaign, body).await);
-        assert_eq!((found.as_str(), named, places), (code, json!(field), vec![]));
+        assert_eq!(
+            (found.as_str(), named, places),
+            (code, json!(field), vec![])
+        );
     }
 }
 
@@ -74,26 +94,41 @@ async fn what_the_campaign_needs_is_named_at_once_as_well() {
     let campaign = TestCampaign::with(code_and_receipt).await;
     let reply = submit(&campaign, json!({ "phone": phone(1), "consent": true })).await;
     let expected = vec![json!("/code"), json!("/receipt_id")];
-    assert_eq!(places(&reply), ("validation_failed".to_owned(), json!("code"), expected));
+    assert_eq!(
+        places(&reply),
+        ("validation_failed".to_owned(), json!("code"), expected)
+    );
 }
 
 #[tokio::test]
 async fn a_receipt_and_a_pre_check_name_all_their_faults() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let key = &campaign.test_key;
-    let photo = json!({ "type": "photo", "content_type": "image/gif", "size_bytes": 0, "qr_payload": 7 });
+    let photo =
+        json!({ "type": "photo", "content_type": "image/gif", "size_bytes": 0, "qr_payload": 7 });
     let reply = campaign.receipt(key, &photo).send().await;
-    assert_eq!(places(&reply).2, ["/content_type", "/size_bytes", "/qr_payload"].map(Value::from));
+    assert_eq!(
+        places(&reply).2,
+        ["/content_type", "/size_bytes", "/qr_payload"].map(Value::from)
+    );
     let typed = json!({ "type": "typed", "code": "short", "time": "24:00" });
     let reply = campaign.receipt(key, &typed).send().await;
     assert_eq!(places(&reply).2, ["/code", "/time"].map(Value::from));
-    let check = campaign.test("POST", "/api/v1/codes/check").json(&json!({ "phone": "0812345678" }));
-    assert_eq!(places(&check.send().await).2, ["/code", "/phone"].map(Value::from));
+    let check = campaign
+        .test("POST", "/api/v1/codes/check")
+        .json(&json!({ "phone": "0812345678" }));
+    assert_eq!(
+        places(&check.send().await).2,
+        ["/code", "/phone"].map(Value::from)
+    );
 }
 
 #[tokio::test]
 async fn a_body_that_is_wrong_as_a_whole_names_no_field() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.check("x").raw("[]").send().await;
-    assert_eq!(places(&reply), ("validation_failed".to_owned(), Value::Null, vec![]));
+    assert_eq!(
+        places(&reply),
+        ("validation_failed".to_owned(), Value::Null, vec![])
+    );
 }

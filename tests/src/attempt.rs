@@ -15,11 +15,18 @@ pub struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     /// `number` picks the phone and the code, so attempts of one test need different numbers.
     pub fn new(campaign: &'a TestCampaign, number: u32) -> Self {
-        Self { campaign, number, key: fresh_key() }
+        Self {
+            campaign,
+            number,
+            key: fresh_key(),
+        }
     }
 
     pub fn body(&self) -> Value {
-        body(&phone(self.number), &self.campaign.code(u64::from(self.number)))
+        body(
+            &phone(self.number),
+            &self.campaign.code(u64::from(self.number)),
+        )
     }
 
     pub fn body_with(&self, field: &str, value: Value) -> Value {
@@ -46,12 +53,32 @@ impl<'a> Attempt<'a> {
         assert!(refused.status.is_client_error(), "{}", refused.text);
         // An address per attempt, so that the limit on look-ups never applies.
         let address = format!("10.{}.1.1", self.number);
-        let lookup = self.campaign.lookup(&phone(self.number)).header("svc-client-ip", address).send().await;
-        assert_eq!(lookup.field("submissions"), json!([]), "after {}", refused.text);
+        let lookup = self
+            .campaign
+            .lookup(&phone(self.number))
+            .header("svc-client-ip", address)
+            .send()
+            .await;
+        assert_eq!(
+            lookup.field("submissions"),
+            json!([]),
+            "after {}",
+            refused.text
+        );
         let entered = self.good().send().await;
-        assert_eq!(entered.field("message_key"), "entered", "after {}", refused.text);
+        assert_eq!(
+            entered.field("message_key"),
+            "entered",
+            "after {}",
+            refused.text
+        );
         assert_eq!(entered.field("replayed"), false, "after {}", refused.text);
-        assert_eq!(entered.header("idempotent-replayed"), None, "after {}", refused.text);
+        assert_eq!(
+            entered.header("idempotent-replayed"),
+            None,
+            "after {}",
+            refused.text
+        );
         refused
     }
 }

@@ -65,15 +65,35 @@ impl TestCampaign {
     }
 
     pub async fn on(service: &Service, config: Campaign) -> Self {
-        assert!(service.tables.campaigns.replace(None, &config).await.expect("the campaign is written"));
-        let mut campaign =
-            Self { service: service.clone(), config, test_key: String::new(), live_key: String::new() };
+        assert!(
+            service
+                .tables
+                .campaigns
+                .replace(None, &config)
+                .await
+                .expect("the campaign is written")
+        );
+        let mut campaign = Self {
+            service: service.clone(),
+            config,
+            test_key: String::new(),
+            live_key: String::new(),
+        };
         for environment in Environment::ALL {
             let book = book(vec![minted("first", 0, BatchStatus::Active, None)]);
-            service.tables.code_books.start(&campaign.scope(environment), book).await.expect("a book");
+            service
+                .tables
+                .code_books
+                .start(&campaign.scope(environment), book)
+                .await
+                .expect("a book");
         }
-        campaign.test_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE * 100).await;
-        campaign.live_key = campaign.issue(Environment::Live, DEFAULT_PER_MINUTE * 100).await;
+        campaign.test_key = campaign
+            .issue(Environment::Test, DEFAULT_PER_MINUTE * 100)
+            .await;
+        campaign.live_key = campaign
+            .issue(Environment::Live, DEFAULT_PER_MINUTE * 100)
+            .await;
         campaign
     }
 
@@ -81,15 +101,27 @@ impl TestCampaign {
     pub async fn apply(&self) {
         let campaigns = &self.service.tables.campaigns;
         let before = campaigns.get_stored(&self.config.slug).await.expect("read");
-        assert!(campaigns.replace(before.as_ref(), &self.config).await.expect("the campaign is written"));
+        assert!(
+            campaigns
+                .replace(before.as_ref(), &self.config)
+                .await
+                .expect("the campaign is written")
+        );
     }
 
     pub fn scope(&self, environment: Environment) -> Scope {
-        Scope { campaign: self.config.slug.clone(), environment }
+        Scope {
+            campaign: self.config.slug.clone(),
+            environment,
+        }
     }
 
     pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
-        let key = format!("{}{}", key_prefix(environment), hex::encode(random::bytes::<16>()));
+        let key = format!(
+            "{}{}",
+            key_prefix(environment),
+            hex::encode(random::bytes::<16>())
+        );
         let hash = KeyHash::digest(&key);
         let record = ApiKeyRecord {
             key_id: hash.key_id().to_owned(),
@@ -100,14 +132,25 @@ impl TestCampaign {
             valid_until: None,
             revoked_at: None,
         };
-        self.service.tables.keys.put(hash, record).await.expect("the key is written");
+        self.service
+            .tables
+            .keys
+            .put(hash, record)
+            .await
+            .expect("the key is written");
         key
     }
 
     pub async fn revoke(&self, key: &str) {
         let id = KeyHash::digest(key).key_id().to_owned();
         let now = self.service.clock.now();
-        self.service.tables.keys.revoke(&id, now).await.expect("the key is revoked").expect("there is one");
+        self.service
+            .tables
+            .keys
+            .revoke(&id, now)
+            .await
+            .expect("the key is revoked")
+            .expect("there is one");
     }
 
     /// Mints another batch in both environments, and returns its first serial number.
@@ -115,12 +158,23 @@ impl TestCampaign {
         let mut first = 0;
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored =
-                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
+            let mut stored = self
+                .service
+                .tables
+                .code_books
+                .get(&scope)
+                .await
+                .expect("a book")
+                .expect("a book");
             first = stored.book.minted;
             stored.book.batches.push(minted(name, first, status, prize));
             stored.book.minted += MINTED;
-            self.service.tables.code_books.save(&scope, &stored).await.expect("saved");
+            self.service
+                .tables
+                .code_books
+                .save(&scope, &stored)
+                .await
+                .expect("saved");
         }
         first
     }
@@ -129,44 +183,96 @@ impl TestCampaign {
     pub async fn activate(&self, name: &str) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored =
-                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
-            for batch in stored.book.batches.iter_mut().filter(|batch| batch.name == name) {
+            let mut stored = self
+                .service
+                .tables
+                .code_books
+                .get(&scope)
+                .await
+                .expect("a book")
+                .expect("a book");
+            for batch in stored
+                .book
+                .batches
+                .iter_mut()
+                .filter(|batch| batch.name == name)
+            {
                 batch.status = BatchStatus::Active;
             }
-            self.service.tables.code_books.save(&scope, &stored).await.expect("saved");
+            self.service
+                .tables
+                .code_books
+                .save(&scope, &stored)
+                .await
+                .expect("saved");
         }
     }
 
     /// Imports codes as a new batch in both environments.
-    pub async fn import(&self, name: &str, status: BatchStatus, prize: Option<&str>, codes: &[&str]) {
+    pub async fn import(
+        &self,
+        name: &str,
+        status: BatchStatus,
+        prize: Option<&str>,
+        codes: &[&str],
+    ) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored =
-                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
+            let mut stored = self
+                .service
+                .tables
+                .code_books
+                .get(&scope)
+                .await
+                .expect("a book")
+                .expect("a book");
             let batch = Batch {
                 name: name.to_owned(),
                 origin: Origin::Imported {
                     count: codes.len().try_into().expect("a few"),
-                    lengths: codes.iter().map(|code| code.len().try_into().expect("short")).collect(),
+                    lengths: codes
+                        .iter()
+                        .map(|code| code.len().try_into().expect("short"))
+                        .collect(),
                     unfinished: Vec::new(),
                 },
                 prize: prize.map(str::to_owned),
                 status,
             };
             stored.book.batches.push(batch);
-            self.service.tables.code_books.save(&scope, &stored).await.expect("saved");
+            self.service
+                .tables
+                .code_books
+                .save(&scope, &stored)
+                .await
+                .expect("saved");
             for code in codes {
                 let digest = stored.book.digest(code);
-                let key = CodeKey::Imported { digest, batch: name.to_owned() };
-                assert!(self.service.tables.codes.import(&scope, &key, name).await.expect("imported"));
+                let key = CodeKey::Imported {
+                    digest,
+                    batch: name.to_owned(),
+                };
+                assert!(
+                    self.service
+                        .tables
+                        .codes
+                        .import(&scope, &key, name)
+                        .await
+                        .expect("imported")
+                );
             }
         }
     }
 
     /// The printed code of a serial number, the same in both environments.
     pub fn code(&self, serial: u64) -> String {
-        printed(&book(Vec::new()).cipher().expect("a length").encipher(serial).expect("in range"))
+        printed(
+            &book(Vec::new())
+                .cipher()
+                .expect("a length")
+                .encipher(serial)
+                .expect("in range"),
+        )
     }
 
     /// A request with the test key.
@@ -197,19 +303,25 @@ impl TestCampaign {
 
     /// A pre-check with the test key.
     pub fn check(&self, code: &str) -> RequestBuilder {
-        self.test("POST", "/api/v1/codes/check").json(&json!({ "code": code }))
+        self.test("POST", "/api/v1/codes/check")
+            .json(&json!({ "code": code }))
     }
 
     /// A look-up with the test key.
     pub fn lookup(&self, phone: &str) -> RequestBuilder {
-        self.test("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone }))
+        self.test("POST", "/api/v1/submissions/lookup")
+            .json(&json!({ "phone": phone }))
     }
 
     /// Submits with the test key and returns the message key of the reply.
     pub async fn outcome(&self, phone: &str, code: &str) -> String {
         let reply = self.submit(phone, code).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
-        reply.field("message_key").as_str().expect("a key").to_owned()
+        reply
+            .field("message_key")
+            .as_str()
+            .expect("a key")
+            .to_owned()
     }
 }
 
@@ -239,6 +351,14 @@ fn book(batches: Vec<Batch>) -> CodeBook {
 }
 
 fn minted(name: &str, first: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
-    let origin = Origin::Minted { first, count: MINTED };
-    Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
+    let origin = Origin::Minted {
+        first,
+        count: MINTED,
+    };
+    Batch {
+        name: name.to_owned(),
+        origin,
+        prize: prize.map(str::to_owned),
+        status,
+    }
 }

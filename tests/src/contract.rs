@@ -31,17 +31,24 @@ pub fn check(method: &str, path: &str, reply: &Reply) -> Option<Described> {
 /// Every reply in the description.
 pub fn described() -> Vec<Described> {
     let mut all = Vec::new();
-    for endpoint in CONTRACT.paths.values().filter_map(Value::as_object).flat_map(Map::values) {
+    for endpoint in CONTRACT
+        .paths
+        .values()
+        .filter_map(Value::as_object)
+        .flat_map(Map::values)
+    {
         let id = endpoint["operationId"].as_str().expect("an id");
         for (status, described) in endpoint["responses"].as_object().expect("responses") {
             let status = status.parse().expect("a status");
             match described["x-error-codes"].as_array() {
                 None => all.push((id.to_owned(), status, None)),
-                Some(codes) => all.extend(
-                    codes
-                        .iter()
-                        .map(|code| (id.to_owned(), status, Some(code.as_str().expect("text").to_owned()))),
-                ),
+                Some(codes) => all.extend(codes.iter().map(|code| {
+                    (
+                        id.to_owned(),
+                        status,
+                        Some(code.as_str().expect("text").to_owned()),
+                    )
+                })),
             }
         }
     }
@@ -53,25 +60,39 @@ impl Contract {
         let mut description = description::describe(Replies::Closed);
         close(&mut description["components"]["schemas"]);
         let components = json!({ "schemas": description["components"]["schemas"] });
-        let names: Vec<String> =
-            description["components"]["schemas"].as_object().expect("schemas").keys().cloned().collect();
+        let names: Vec<String> = description["components"]["schemas"]
+            .as_object()
+            .expect("schemas")
+            .keys()
+            .cloned()
+            .collect();
         let of = |schema: Value| {
             let mut whole = schema;
             whole["components"] = components.clone();
-            let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+            let options = jsonschema::options()
+                .with_draft(Draft::Draft202012)
+                .should_validate_formats(true);
             options.build(&whole).expect("a schema")
         };
         let body = |name: String| {
             let link = format!("#/components/schemas/{name}");
             (link.clone(), of(json!({ "$ref": link })))
         };
-        let headers = description["components"]["headers"].as_object().expect("headers").clone();
+        let headers = description["components"]["headers"]
+            .as_object()
+            .expect("headers")
+            .clone();
         Self {
             paths: description["paths"].as_object().expect("paths").clone(),
             bodies: names.into_iter().map(body).collect(),
             headers: headers
                 .into_iter()
-                .map(|(name, header)| (name, (header["required"] == true, of(header["schema"].clone()))))
+                .map(|(name, header)| {
+                    (
+                        name,
+                        (header["required"] == true, of(header["schema"].clone())),
+                    )
+                })
                 .collect(),
         }
     }
@@ -80,7 +101,9 @@ impl Contract {
         let path = path.split('?').next().unwrap_or_default();
         let shown = format!("{method} {path}: {} {}", reply.status, reply.text);
         // Reference pages may be cached, and their 404 is HTML rather than JSON.
-        let is_page = reply.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        let is_page = reply
+            .header("content-type")
+            .is_some_and(|kind| kind.starts_with("text/html"));
         if !path.starts_with("/api/") && (is_page || reply.header("etag").is_some()) {
             self.check_header("X-Request-Id", "X-Request-Id", reply, &shown);
             return None;
@@ -101,36 +124,62 @@ impl Contract {
             }
             return None;
         };
-        let endpoint = methods.get(&method.to_ascii_lowercase()).filter(|_| method == method.to_uppercase());
+        let endpoint = methods
+            .get(&method.to_ascii_lowercase())
+            .filter(|_| method == method.to_uppercase());
         let (endpoint, wrong_method) = match endpoint {
             Some(endpoint) => (endpoint, false),
             None => (methods.values().next().expect("a method"), true),
         };
-        assert_eq!(reply.status == 405, wrong_method, "{template} takes another method: {shown}");
+        assert_eq!(
+            reply.status == 405,
+            wrong_method,
+            "{template} takes another method: {shown}"
+        );
         let status = reply.status.as_u16();
         let described = &endpoint["responses"][status.to_string()];
         assert!(described.is_object(), "not described: {shown}");
         for (name, header) in described["headers"].as_object().expect("headers") {
-            let component = header["$ref"].as_str().and_then(|link| link.rsplit('/').next());
+            let component = header["$ref"]
+                .as_str()
+                .and_then(|link| link.rsplit('/').next());
             self.check_header(name, component.expect("a component"), reply, &shown);
         }
         for name in self.headers.keys() {
             let undescribed = described["headers"].get(name).is_none();
-            assert!(!undescribed || reply.header(name).is_none(), "{name} is not described: {shown}");
+            assert!(
+                !undescribed || reply.header(name).is_none(),
+                "{name} is not described: {shown}"
+            );
         }
         let media = &described["content"]["application/json"];
-        self.check_body(media["schema"]["$ref"].as_str().expect("a schema"), method, reply, &shown);
+        self.check_body(
+            media["schema"]["$ref"].as_str().expect("a schema"),
+            method,
+            reply,
+            &shown,
+        );
         let code = reply.error_code_unless_empty();
-        if let Some(codes) = described["x-error-codes"].as_array().filter(|_| !reply.text.is_empty()) {
+        if let Some(codes) = described["x-error-codes"]
+            .as_array()
+            .filter(|_| !reply.text.is_empty())
+        {
             assert!(codes.contains(&json!(code)), "no such error here: {shown}");
         }
-        Some((endpoint["operationId"].as_str().expect("an id").to_owned(), status, code))
+        Some((
+            endpoint["operationId"].as_str().expect("an id").to_owned(),
+            status,
+            code,
+        ))
     }
 
     /// The path template that matches a path, and its methods. A fixed path wins over one with a parameter.
     fn methods(&self, path: &str) -> Option<(&str, &Map<String, Value>)> {
-        let mut matching: Vec<_> =
-            self.paths.iter().filter(|(template, _)| matches(template, path)).collect();
+        let mut matching: Vec<_> = self
+            .paths
+            .iter()
+            .filter(|(template, _)| matches(template, path))
+            .collect();
         matching.sort_by_key(|(template, _)| template.contains('{'));
         let (template, methods) = matching.first()?;
         Some((template.as_str(), methods.as_object()?))
@@ -143,12 +192,23 @@ impl Contract {
             return;
         };
         // Numeric headers have a numeric schema.
-        let number = value.parse::<u64>().map(Value::from).ok().filter(|number| validator.is_valid(number));
-        assert!(number.is_some() || validator.is_valid(&json!(value)), "{name}: {value} in {shown}");
+        let number = value
+            .parse::<u64>()
+            .map(Value::from)
+            .ok()
+            .filter(|number| validator.is_valid(number));
+        assert!(
+            number.is_some() || validator.is_valid(&json!(value)),
+            "{name}: {value} in {shown}"
+        );
     }
 
     fn check_body(&self, schema: &str, method: &str, reply: &Reply, shown: &str) {
-        assert_eq!(reply.header("content-type"), Some("application/json"), "{shown}");
+        assert_eq!(
+            reply.header("content-type"),
+            Some("application/json"),
+            "{shown}"
+        );
         if method == "HEAD" {
             return;
         }
@@ -173,7 +233,9 @@ fn matches(template: &str, path: &str) -> bool {
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            if members.get("properties").is_some_and(|fields| fields.is_object())
+            if members
+                .get("properties")
+                .is_some_and(|fields| fields.is_object())
                 && members.contains_key("x-order")
             {
                 members.insert("additionalProperties".to_owned(), json!(false));

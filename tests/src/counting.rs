@@ -23,7 +23,11 @@ pub struct Counter {
 
 impl Counter {
     pub fn new(env: &Env, clock: &Clock) -> Self {
-        let context = EventContext::new(as_function(env, "count-changes"), clock.clone(), Telemetry::Off);
+        let context = EventContext::new(
+            as_function(env, "count-changes"),
+            clock.clone(),
+            Telemetry::Off,
+        );
         let context = context.expect("the stack sets every variable");
         Self {
             function: CountChanges::connect(&context).expect("the stack sets every variable"),
@@ -43,7 +47,9 @@ impl Counter {
 
     pub async fn count(&self, batch: &Value) -> StreamBatchResponse {
         let batch = serde_json::from_value(batch.clone()).expect("a batch");
-        Box::pin(self.function.handle(batch)).await.expect("a reply")
+        Box::pin(self.function.handle(batch))
+            .await
+            .expect("a reply")
     }
 
     /// Counts until there are no more changes.
@@ -62,11 +68,18 @@ impl Counter {
 
 /// The cells that are not what a count of all records gives.
 pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
-    let tables = ops_core::connection::tables(env).await.expect("the stack sets every variable");
-    let read = AtomicU64::new(0);
-    let found = Box::pin(ops_core::numbers::verify(&tables, scope, &read, Timestamp::MAX))
+    let tables = ops_core::connection::tables(env)
         .await
-        .expect("the tables answer");
+        .expect("the stack sets every variable");
+    let read = AtomicU64::new(0);
+    let found = Box::pin(ops_core::numbers::verify(
+        &tables,
+        scope,
+        &read,
+        Timestamp::MAX,
+    ))
+    .await
+    .expect("the tables answer");
     assert!(found.cells > 0, "something is counted");
     found.differences
 }

@@ -35,7 +35,10 @@ const FUNCTIONS: [&str; 6] = [
     "sweep-unsettled",
 ];
 /// The environment variable of each queue, and the function that consumes it.
-const QUEUES: [(&str, &str); 2] = [(TAX_VARIABLE, "settle-receipts"), (PARTNER_VARIABLE, "settle-partners")];
+const QUEUES: [(&str, &str); 2] = [
+    (TAX_VARIABLE, "settle-receipts"),
+    (PARTNER_VARIABLE, "settle-partners"),
+];
 /// Consumers per queue: the template's default for receipts.
 const MAX_CONCURRENCY: usize = 2;
 /// Stands in for the schedule's one minute, so that a run sees many sweeps.
@@ -65,9 +68,14 @@ impl Deployment {
             // The access key selects the function's role in the IAM guard.
             let key = "AWS_ACCESS_KEY_ID";
             let mut variables = service.variables.clone();
-            let own = as_function(&service.env, function).required(key).expect("the stack sets it");
+            let own = as_function(&service.env, function)
+                .required(key)
+                .expect("the stack sets it");
             variables.insert(key.to_owned(), own);
-            (function, Fleet::new(program.to_owned(), &[function], variables, Routing::Even))
+            (
+                function,
+                Fleet::new(program.to_owned(), &[function], variables, Routing::Even),
+            )
         };
         let queue = |(variable, function)| (Queue::from_env(&service.env, variable), function);
         Arc::new(Self {
@@ -91,7 +99,11 @@ impl Deployment {
                 let (queue, function) = &deployment.queues[index];
                 loop {
                     let mut random = deployment.background.lock().expect("not poisoned").fork();
-                    queue.deliver(async |event| deployment.invoke(&mut random, function, event).await).await;
+                    queue
+                        .deliver(async |event| {
+                            deployment.invoke(&mut random, function, event).await
+                        })
+                        .await;
                 }
             });
         }
@@ -134,13 +146,18 @@ impl Deployment {
 
     async fn sweep(&self) {
         for (queue, _) in &self.queues {
-            if queue.waiting().await.is_none_or(|waiting| waiting > MAX_WAITING) {
+            if queue
+                .waiting()
+                .await
+                .is_none_or(|waiting| waiting > MAX_WAITING)
+            {
                 return;
             }
         }
         let mut random = self.background.lock().expect("not poisoned").fork();
         // A failed sweep needs no retry: the next one finds the same work.
-        self.invoke(&mut random, "sweep-unsettled", &event::of_schedule()).await;
+        self.invoke(&mut random, "sweep-unsettled", &event::of_schedule())
+            .await;
     }
 
     /// Sends a request; `None` when its environment was killed. Panics when a function fails or its reply breaks the
@@ -153,7 +170,9 @@ impl Deployment {
         body: &Value,
         key: &str,
     ) -> Option<Reply> {
-        let route = ROUTES.iter().find(|route| route.method == "POST" && route.path == path);
+        let route = ROUTES
+            .iter()
+            .find(|route| route.method == "POST" && route.path == path);
         let function = route.expect("a route").function;
         let event = event::of("POST", path, headers, Some(body), key);
         if self.kills(random) {
@@ -185,7 +204,9 @@ impl Deployment {
     async fn kill_during(&self, random: &mut Random, function: &str, event: &Value) {
         let calls = usize::try_from(random.below(MAX_CALLS)).expect("a few");
         let _under_way = self.under_way.read().await;
-        self.fleets[function].kill_during(event, self.proxy.calls_from_now(calls)).await;
+        self.fleets[function]
+            .kill_during(event, self.proxy.calls_from_now(calls))
+            .await;
         self.killed.fetch_add(1, Ordering::Relaxed);
     }
 

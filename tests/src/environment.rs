@@ -37,8 +37,14 @@ struct RuntimeInterface {
 }
 
 impl Environment {
-    pub async fn start(program: &Path, arguments: &[&str], variables: &BTreeMap<String, String>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    pub async fn start(
+        program: &Path,
+        arguments: &[&str],
+        variables: &BTreeMap<String, String>,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let (events, received) = mpsc::unbounded_channel();
         let (polled, first_poll) = oneshot::channel();
@@ -49,11 +55,16 @@ impl Environment {
         });
         let router = Router::new()
             .route("/2018-06-01/runtime/invocation/next", get(next))
-            .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
+            .route(
+                "/2018-06-01/runtime/invocation/{id}/response",
+                post(response),
+            )
             .fallback(failure)
             .with_state(Arc::clone(&interface));
         let serving = tokio::spawn(async move {
-            axum::serve(listener, router).await.expect("it serves until it is aborted");
+            axum::serve(listener, router)
+                .await
+                .expect("it serves until it is aborted");
         });
         let mut process = Command::new(program)
             .args(arguments)
@@ -70,13 +81,23 @@ impl Environment {
             .spawn()
             .expect("the program starts");
         let log = Arc::new(Mutex::new(Vec::new()));
-        let (written, stdout) = (Arc::clone(&log), process.stdout.take().expect("it is piped"));
+        let (written, stdout) = (
+            Arc::clone(&log),
+            process.stdout.take().expect("it is piped"),
+        );
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 written.lock().expect("not poisoned").push(line);
             }
         });
-        Self { process, log, events, interface, first_poll: Some(first_poll), serving }
+        Self {
+            process,
+            log,
+            events,
+            interface,
+            first_poll: Some(first_poll),
+            serving,
+        }
     }
 
     /// Waits until the function polls for its first event, and returns when it did.
@@ -87,7 +108,11 @@ impl Environment {
     /// Hands an event to the function and waits for its answer; `None` when the function failed or was killed.
     pub async fn invoke(&mut self, event: &Value) -> Option<Value> {
         let (answer, answered) = oneshot::channel();
-        self.interface.answer.lock().expect("not poisoned").replace(answer);
+        self.interface
+            .answer
+            .lock()
+            .expect("not poisoned")
+            .replace(answer);
         self.events.send(Bytes::from(event.to_string())).ok()?;
         answered.await.ok()
     }
@@ -117,7 +142,9 @@ impl Environment {
     /// Peak memory in bytes; `None` without `/proc`.
     pub fn peak_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
         Some(kibibytes * 1024)
     }
@@ -137,12 +164,20 @@ async fn next(State(interface): State<Arc<RuntimeInterface>>) -> Response {
         let _ = polled.send(now());
     }
     let event = interface.events.lock().await.recv().await;
-    let Some(event) = event else { return StatusCode::GONE.into_response() };
+    let Some(event) = event else {
+        return StatusCode::GONE.into_response();
+    };
     let headers = [
         ("content-type", "application/json"),
-        ("lambda-runtime-aws-request-id", "00000000-0000-4000-8000-000000000001"),
+        (
+            "lambda-runtime-aws-request-id",
+            "00000000-0000-4000-8000-000000000001",
+        ),
         ("lambda-runtime-deadline-ms", "4102444800000"),
-        ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:af-south-1:000000000000:function:function"),
+        (
+            "lambda-runtime-invoked-function-arn",
+            "arn:aws:lambda:af-south-1:000000000000:function:function",
+        ),
     ];
     (headers, event).into_response()
 }

@@ -10,8 +10,16 @@ use serde_json::{Map, Value, json};
 use crate::http::Reply;
 
 /// API Gateway's event for a request with an API key.
-pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Value>, key: &str) -> Value {
-    let added = headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+pub fn of(
+    method: &str,
+    path: &str,
+    headers: &[(&str, String)],
+    body: Option<&Value>,
+    key: &str,
+) -> Value {
+    let added = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)));
     let mut headers = Map::from_iter([
         ("authorization".to_owned(), json!(format!("Bearer {key}"))),
         ("host".to_owned(), json!("api.example")),
@@ -66,11 +74,16 @@ pub async fn answer(function: &dyn HttpHandler, event: &Value) -> Value {
 
 /// The reply that a caller gets for a function's answer.
 pub fn reply(answer: &Value) -> Reply {
-    let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let status = answer["statusCode"]
+        .as_u64()
+        .and_then(|status| u16::try_from(status).ok());
     let headers = answer["headers"].as_object().into_iter().flatten();
     let headers = headers.map(|(name, value)| {
         let value = value.as_str().and_then(|value| value.parse().ok());
-        (name.parse().expect("a header's name"), value.expect("a header's value"))
+        (
+            name.parse().expect("a header's name"),
+            value.expect("a header's value"),
+        )
     });
     Reply {
         status: StatusCode::from_u16(status.expect("a status")).expect("a status"),

@@ -73,19 +73,28 @@ struct Proxied {
 impl FaultInjector {
     /// Injects a fault into one call, numbered from 0 over all proxies.
     pub fn at(call: usize, how: FaultKind) -> Self {
-        let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
+        let plan = Mutex::new(Plan {
+            cut: Some((call, how)),
+            ..Plan::default()
+        });
         let inner = Arc::new(Inner {
             forwarder: forwarder(),
             plan,
             died: watch::Sender::new(false),
             queries: AtomicUsize::new(0),
         });
-        Self { inner, proxies: Arc::default() }
+        Self {
+            inner,
+            proxies: Arc::default(),
+        }
     }
 
     /// Resets the counter, and injects a fault into one of the calls from now on.
     pub fn arm(&self, call: usize, how: FaultKind) {
-        *self.inner.plan.lock().expect("not poisoned") = Plan { cut: Some((call, how)), ..Plan::default() };
+        *self.inner.plan.lock().expect("not poisoned") = Plan {
+            cut: Some((call, how)),
+            ..Plan::default()
+        };
         self.inner.died.send_replace(false);
     }
 
@@ -111,7 +120,10 @@ impl FaultInjector {
         if let Some((url, _)) = proxies.get(upstream) {
             return url.clone();
         }
-        let proxied = Proxied { inner: Arc::clone(&self.inner), upstream: upstream.into() };
+        let proxied = Proxied {
+            inner: Arc::clone(&self.inner),
+            upstream: upstream.into(),
+        };
         let router = Router::new().fallback(cut).with_state(proxied);
         let (url, serving) = forward::serve_on_a_thread(router).await;
         proxies.insert(upstream.to_owned(), (url.clone(), serving));
@@ -136,7 +148,9 @@ impl FaultInjector {
     /// Waits until the process has to die.
     pub async fn death(&self) {
         let mut died = self.inner.died.subscribe();
-        died.wait_for(|died| *died).await.expect("the sender is here");
+        died.wait_for(|died| *died)
+            .await
+            .expect("the sender is here");
     }
 }
 
@@ -156,7 +170,11 @@ impl Inner {
         if random.below(100) >= *percent {
             return None;
         }
-        let how = if random.below(2) == 0 { FaultKind::Refused } else { FaultKind::AnswerLost };
+        let how = if random.below(2) == 0 {
+            FaultKind::Refused
+        } else {
+            FaultKind::AnswerLost
+        };
         plan.lost += 1;
         Some(how)
     }
@@ -171,11 +189,20 @@ impl Inner {
 /// to cut.
 const QUERIES_PER_CUT: usize = 8;
 
-async fn cut(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
-    let target = request.headers().get("x-amz-target").map(HeaderValue::as_bytes);
+async fn cut(
+    State(Proxied { inner, upstream }): State<Proxied>,
+    request: Request,
+) -> Response<Body> {
+    let target = request
+        .headers()
+        .get("x-amz-target")
+        .map(HeaderValue::as_bytes);
     let is_query = target.is_some_and(|target| target.ends_with(b".Query"));
-    let is_spared =
-        is_query && !inner.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUERIES_PER_CUT);
+    let is_spared = is_query
+        && !inner
+            .queries
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(QUERIES_PER_CUT);
     let how = inner.next(is_spared);
     match how {
         Some(FaultKind::DiesBefore) => inner.die().await,

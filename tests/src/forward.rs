@@ -31,8 +31,14 @@ pub(crate) struct Forwarder {
 }
 
 pub(crate) fn forwarder() -> Forwarder {
-    let client = http_client::builder().expect("TLS").build().expect("a client");
-    Forwarder { client, turns: Arc::new(Semaphore::new(MAX_BATCH)) }
+    let client = http_client::builder()
+        .expect("TLS")
+        .build()
+        .expect("a client");
+    Forwarder {
+        client,
+        turns: Arc::new(Semaphore::new(MAX_BATCH)),
+    }
 }
 
 /// Serves a router on the caller's runtime, and returns its URL.
@@ -55,7 +61,9 @@ pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
 
 /// Binds a router to a free port: its URL and the future that serves it.
 async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let serving = axum::serve(listener, router).into_future();
     (url, async { serving.await.expect("it serves") })
@@ -91,7 +99,9 @@ pub(crate) async fn send(
     *response.headers_mut() = headers;
     response.headers_mut().remove("transfer-encoding");
     // Idle connections would use up the open files that the program may have.
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
     if has_body {
         response.headers_mut().remove("content-length");
     }

@@ -37,8 +37,14 @@ impl Hold {
     pub fn front(&self) -> EndpointProxy {
         let hold = self.clone();
         EndpointProxy(Arc::new(move |upstream| {
-            let held = Held { hold: hold.clone(), forwarder: forwarder(), upstream: upstream.into() };
-            Box::pin(forward::serve(Router::new().fallback(pass).with_state(held)))
+            let held = Held {
+                hold: hold.clone(),
+                forwarder: forwarder(),
+                upstream: upstream.into(),
+            };
+            Box::pin(forward::serve(
+                Router::new().fallback(pass).with_state(held),
+            ))
         }))
     }
 
@@ -49,7 +55,12 @@ impl Hold {
 
     /// Waits until a call is held.
     pub async fn reached(&self) {
-        self.0.reached.subscribe().wait_for(|reached| *reached).await.expect("the sender is here");
+        self.0
+            .reached
+            .subscribe()
+            .wait_for(|reached| *reached)
+            .await
+            .expect("the sender is here");
     }
 
     /// Lets later calls through; those that are held stay, as if their process were gone.
@@ -67,7 +78,12 @@ impl Hold {
         let selection = *self.0.selection.lock().expect("not poisoned");
         if selection.is_some_and(|selects| selects(call, body)) {
             self.0.reached.send_replace(true);
-            self.0.released.subscribe().wait_for(|released| *released).await.expect("the sender is here");
+            self.0
+                .released
+                .subscribe()
+                .wait_for(|released| *released)
+                .await
+                .expect("the sender is here");
         }
     }
 }
@@ -76,5 +92,7 @@ async fn pass(State(held): State<Held>, request: Request) -> Response<Body> {
     let (parts, body) = forward::read(request).await;
     let call = format!("{} {}", parts.method, parts.uri.path());
     held.hold.pass(&call, &String::from_utf8_lossy(&body)).await;
-    forward::send(&held.forwarder, &held.upstream, &parts, body).await.unwrap_or_else(failure)
+    forward::send(&held.forwarder, &held.upstream, &parts, body)
+        .await
+        .unwrap_or_else(failure)
 }

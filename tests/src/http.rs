@@ -12,7 +12,11 @@ use crate::contract::{self, Described};
 
 /// No connection is kept: it would belong to the runtime of the test that opened it.
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
-    http_client::builder().expect("TLS").pool_max_idle_per_host(0).build().expect("a client")
+    http_client::builder()
+        .expect("TLS")
+        .pool_max_idle_per_host(0)
+        .build()
+        .expect("a client")
 });
 
 #[derive(Clone, Debug)]
@@ -34,29 +38,42 @@ pub struct Reply {
 
 /// A request to the API. Sending it panics when the reply breaks the API description.
 pub fn request(method: &str, url: String) -> RequestBuilder {
-    RequestBuilder { to_api: true, ..request_to_storage(method, url) }
+    RequestBuilder {
+        to_api: true,
+        ..request_to_storage(method, url)
+    }
 }
 
 /// A request to the photo storage.
 pub fn request_to_storage(method: &str, url: String) -> RequestBuilder {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
-    RequestBuilder { url, to_api: false, method, headers: Vec::new(), body: Bytes::new() }
+    RequestBuilder {
+        url,
+        to_api: false,
+        method,
+        headers: Vec::new(),
+        body: Bytes::new(),
+    }
 }
 
 impl RequestBuilder {
     /// Adds a header; adding it twice sends it twice.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
+        self.headers
+            .push((name.to_owned(), value.as_ref().to_vec()));
         self
     }
 
     pub fn without(mut self, name: &str) -> Self {
-        self.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
+        self.headers
+            .retain(|(header, _)| !header.eq_ignore_ascii_case(name));
         self
     }
 
     pub fn json(self, body: &Value) -> Self {
-        self.raw(body.to_string()).without("content-type").header("content-type", "application/json")
+        self.raw(body.to_string())
+            .without("content-type")
+            .header("content-type", "application/json")
     }
 
     pub fn raw(mut self, body: impl Into<Bytes>) -> Self {
@@ -84,7 +101,10 @@ impl RequestBuilder {
         let mut request = Request::new(self.method, self.url.parse().expect("a URL"));
         for (name, value) in &self.headers {
             let name: HeaderName = name.parse().expect("a header's name");
-            request.headers_mut().append(name, HeaderValue::from_bytes(value).expect("a header's value"));
+            request.headers_mut().append(
+                name,
+                HeaderValue::from_bytes(value).expect("a header's value"),
+            );
         }
         *request.body_mut() = Some(self.body.into());
         let path = request.url().path().to_owned();
@@ -92,8 +112,14 @@ impl RequestBuilder {
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.bytes().await.expect("the whole body");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
-        let reply = Reply { status, headers, text };
-        let described = to_api.then(|| contract::check(&method, &path, &reply)).flatten();
+        let reply = Reply {
+            status,
+            headers,
+            text,
+        };
+        let described = to_api
+            .then(|| contract::check(&method, &path, &reply))
+            .flatten();
         (reply, described)
     }
 }
@@ -104,7 +130,9 @@ impl Reply {
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(|value| value.to_str().expect("text"))
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().expect("text"))
     }
 
     pub fn field(&self, name: &str) -> Value {

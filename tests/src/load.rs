@@ -90,9 +90,17 @@ pub struct Report {
 impl Report {
     /// Panics when a code was redeemed twice or a submission was lost.
     pub fn assert_adds_up(&self) {
-        assert!(self.redeemed_twice.is_empty(), "redeemed twice: {:#?}", self.redeemed_twice);
+        assert!(
+            self.redeemed_twice.is_empty(),
+            "redeemed twice: {:#?}",
+            self.redeemed_twice
+        );
         assert!(self.lost.is_empty(), "lost: {:#?}", self.lost);
-        assert!(self.miscounted.is_empty(), "miscounted: {:#?}", self.miscounted);
+        assert!(
+            self.miscounted.is_empty(),
+            "miscounted: {:#?}",
+            self.miscounted
+        );
     }
 }
 
@@ -117,7 +125,10 @@ impl Kind {
 const SPEEDUP: u32 = 360;
 
 /// Low enough that phones get throttled, and short enough that what waits for the throttle settles.
-const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
+const THROTTLE: WrongCodeLimit = WrongCodeLimit {
+    count: 2,
+    minutes: 1,
+};
 
 /// Between two reads of a pending submission, and before a retry of a request.
 const POLL_EVERY: Duration = Duration::from_millis(100);
@@ -166,14 +177,18 @@ pub async fn run(plan: Plan) -> Report {
         let (fixture, mut random) = (Arc::clone(&fixture), random.fork());
         tokio::spawn(async move {
             let mut done = Vec::new();
-            while Instant::now() < until && done.len() < usize::try_from(plan.most).expect("small") {
+            while Instant::now() < until && done.len() < usize::try_from(plan.most).expect("small")
+            {
                 done.push(fixture.submit(&mut random).await);
             }
             done
         })
     });
-    let done: Vec<Done> =
-        join_all(clients).await.into_iter().flat_map(|client| client.expect("a client ends")).collect();
+    let done: Vec<Done> = join_all(clients)
+        .await
+        .into_iter()
+        .flat_map(|client| client.expect("a client ends"))
+        .collect();
     let (mut calls, environments) = (fixture.fault_injection.counts(), fixture.calm_down().await);
     let seen = fixture.proxy.take_seen();
     calls = (calls.0 + seen.calls.len(), calls.1 + seen.disturbed);
@@ -191,7 +206,9 @@ pub async fn run(plan: Plan) -> Report {
         outcomes: BTreeMap::new(),
     };
     fixture.check(&done, &mut report).await;
-    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(fixture).expect("the clients have ended").sender
+    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(fixture)
+        .expect("the clients have ended")
+        .sender
     {
         // Stop the environments before their runtime interface goes away.
         tasks.shutdown().await;
@@ -224,13 +241,25 @@ impl Fixture {
             Transport::Http => Sender::Http,
             Transport::Fleets(program) => {
                 let deployment = Deployment::new(program, &service, proxy.clone(), random);
-                Sender::Fleets { tasks: deployment.start(), deployment }
+                Sender::Fleets {
+                    tasks: deployment.start(),
+                    deployment,
+                }
             }
         };
-        let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-        let options = PartnerOptions { secret, ..PartnerOptions::default() };
+        let secret = Some((
+            PARTNER_SECRET_HEADER.to_owned(),
+            PARTNER_SECRET.1.to_owned(),
+        ));
+        let options = PartnerOptions {
+            secret,
+            ..PartnerOptions::default()
+        };
         let simulated = SimulatedPartner::serve(options).await.expect("it serves");
-        let partner_url = format!("{}/redeem", fault_injection.in_front_of(&simulated.base_url).await);
+        let partner_url = format!(
+            "{}/redeem",
+            fault_injection.in_front_of(&simulated.base_url).await
+        );
         let campaign = async |change: &dyn Fn(&mut common::domain::campaign::Campaign)| {
             let mut config = plain();
             change(&mut config);
@@ -260,7 +289,8 @@ impl Fixture {
     }
 
     fn disturb(&self, random: &mut Random, faults: &Faults) {
-        self.fault_injection.noise(random.fork(), faults.lost_percent);
+        self.fault_injection
+            .noise(random.fork(), faults.lost_percent);
         let disturbance = Disturbance {
             throttled_percent: faults.throttled_percent,
             throttled_table: faults.throttled_table.clone(),
@@ -294,19 +324,37 @@ impl Fixture {
         for campaign in [&self.receipt, &self.other_receipt, &self.partner] {
             let (service, scope) = (&campaign.service, campaign.scope(Environment::Live));
             let (client, now) = (service.dynamodb(), service.clock.now());
-            let table = service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+            let table = service
+                .env
+                .required("SUBMISSIONS_TABLE")
+                .expect("the stack sets it");
             let submissions = Submissions::from_env(&service.env, &client).expect("the table");
-            for lost in submissions.list_unsettled(&scope).await.expect("the table").0 {
-                if !lost.settling.as_ref().is_some_and(|settling| settling.is_under_way(now)) {
+            for lost in submissions
+                .list_unsettled(&scope)
+                .await
+                .expect("the table")
+                .0
+            {
+                if !lost
+                    .settling
+                    .as_ref()
+                    .is_some_and(|settling| settling.is_under_way(now))
+                {
                     continue;
                 }
                 let due = scope.key(format_args!("{:016}", now.as_millis()));
                 let update = client.update_item().table_name(&table);
-                let update = update.key("id", AttributeValue::S(submissions::key(&scope, lost.reference())));
-                let update = update.update_expression("SET settling.next_step_at = :now, #due = :due");
+                let update = update.key(
+                    "id",
+                    AttributeValue::S(submissions::key(&scope, lost.reference())),
+                );
+                let update =
+                    update.update_expression("SET settling.next_step_at = :now, #due = :due");
                 let update = update.expression_attribute_names("#due", NEXT_STEP);
-                let update = update
-                    .expression_attribute_values(":now", AttributeValue::N(now.as_millis().to_string()));
+                let update = update.expression_attribute_values(
+                    ":now",
+                    AttributeValue::N(now.as_millis().to_string()),
+                );
                 let update = update.expression_attribute_values(":due", AttributeValue::S(due));
                 update.send().await.expect("the table");
             }
@@ -324,12 +372,19 @@ impl Fixture {
     ) -> Option<Reply> {
         let header = ("idempotency-key", idempotency_key.to_owned());
         match &self.sender {
-            Sender::Http => {
-                Some(campaign.live("POST", path).header(header.0, header.1).json(body).send().await)
-            }
+            Sender::Http => Some(
+                campaign
+                    .live("POST", path)
+                    .header(header.0, header.1)
+                    .json(body)
+                    .send()
+                    .await,
+            ),
             Sender::Fleets { deployment, .. } => {
                 let headers = [header, ("content-type", "application/json".to_owned())];
-                deployment.send(random, path, &headers, body, &campaign.live_key).await
+                deployment
+                    .send(random, path, &headers, body, &campaign.live_key)
+                    .await
             }
         }
     }
@@ -344,10 +399,18 @@ impl Fixture {
     ) -> Value {
         let idempotency_key = fresh_key();
         loop {
-            let Some(reply) = self.send(random, campaign, path, &idempotency_key, body).await else {
+            let Some(reply) = self
+                .send(random, campaign, path, &idempotency_key, body)
+                .await
+            else {
                 continue;
             };
-            *self.statuses.lock().expect("not poisoned").entry(reply.status.as_u16()).or_default() += 1;
+            *self
+                .statuses
+                .lock()
+                .expect("not poisoned")
+                .entry(reply.status.as_u16())
+                .or_default() += 1;
             match reply.status.as_u16() {
                 200 => return reply.json(),
                 409 | 500 | 503 => tokio::time::sleep(POLL_EVERY).await,
@@ -371,15 +434,20 @@ impl Fixture {
         let (kind, code) = match random.below(10) {
             0..5 => (Kind::Code, self.code.code(u64::from(random.below(100)))),
             5..8 => {
-                let letters =
-                    ["OKAY", "OKAY", "DOWN", "GONE", "BADC", "USED", "FLIP", "LIMT", "CONF", "MISS"];
+                let letters = [
+                    "OKAY", "OKAY", "DOWN", "GONE", "BADC", "USED", "FLIP", "LIMT", "CONF", "MISS",
+                ];
                 let letters = letters[usize::try_from(random.below(10)).expect("small")];
                 (Kind::Partner, format!("{letters}-{}", random.below(400)))
             }
             choice => {
                 let letters = ["SHOP", "GOOD", "GOOD", "LATE", "TIME"];
                 let letters = letters[usize::try_from(random.below(5)).expect("small")];
-                let kind = if choice == 8 { Kind::Receipt } else { Kind::OtherReceipt };
+                let kind = if choice == 8 {
+                    Kind::Receipt
+                } else {
+                    Kind::OtherReceipt
+                };
                 (kind, format!("{letters}01{:04}", random.below(300)))
             }
         };
@@ -391,14 +459,28 @@ impl Fixture {
                 self.block(kind, random.below(200)).await;
             }
             // A wrong time counts as a guess: with enough of them, phones with pending receipts get throttled.
-            let time = if code.starts_with("TIME") { "11:11:11" } else { TIME };
+            let time = if code.starts_with("TIME") {
+                "11:11:11"
+            } else {
+                TIME
+            };
             let announced = json!({ "type": "typed", "code": code, "time": time });
-            let receipt = self.until_answered(random, campaign, "/api/v1/receipts", &announced).await;
+            let receipt = self
+                .until_answered(random, campaign, "/api/v1/receipts", &announced)
+                .await;
             request = json!({ "phone": phone, "consent": true, "receipt_id": receipt["id"] });
         }
-        let reply = self.until_answered(random, campaign, "/api/v1/submissions", &request).await;
+        let reply = self
+            .until_answered(random, campaign, "/api/v1/submissions", &request)
+            .await;
         let id = reply["id"].as_str().expect("an id").to_owned();
-        Done { kind, phone, code, id, took: started.elapsed() }
+        Done {
+            kind,
+            phone,
+            code,
+            id,
+            took: started.elapsed(),
+        }
     }
 
     /// Blocks a phone while its submissions are in progress.
@@ -415,9 +497,17 @@ impl Fixture {
     async fn leave_unreadable_submissions(&self) {
         for campaign in [&self.receipt, &self.partner] {
             let client = campaign.service.dynamodb();
-            let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+            let table = campaign
+                .service
+                .env
+                .required("SUBMISSIONS_TABLE")
+                .expect("the stack sets it");
             let scope = campaign.scope(Environment::Live);
-            let queue = if campaign.config.partner.is_some() { "partner" } else { "tax" };
+            let queue = if campaign.config.partner.is_some() {
+                "partner"
+            } else {
+                "tax"
+            };
             for shard in 0..4 {
                 let id = SubmissionId::from_random([shard; 24]);
                 let text = |text: String| AttributeValue::S(text);
@@ -426,7 +516,10 @@ impl Fixture {
                 let put = put.item("submission_id", text(id.to_string()));
                 let put = put.item("unsettled", text(format!("{queue}#{shard}")));
                 let put = put.item(NEXT_STEP, text(scope.key("0000000000000001")));
-                put.item("standing", text("of a newer build".to_owned())).send().await.expect("the table");
+                put.item("standing", text("of a newer build".to_owned()))
+                    .send()
+                    .await
+                    .expect("the table");
             }
         }
     }

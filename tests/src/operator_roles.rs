@@ -47,14 +47,19 @@ impl Condition {
     fn from_statement(statement: &Value) -> Self {
         let condition = &statement["Condition"];
         let names = |names: &Value| serde_json::from_value(names.clone()).expect("names");
-        match condition.as_object().map(|parts| parts.iter().collect::<Vec<_>>()).as_deref() {
+        match condition
+            .as_object()
+            .map(|parts| parts.iter().collect::<Vec<_>>())
+            .as_deref()
+        {
             None => Self::Always,
             Some([(kind, keys)]) if *kind == "ForAnyValue:StringNotEquals" => {
                 Self::OtherPartitions(names(&keys["dynamodb:LeadingKeys"]))
             }
             // Without "Null", a call that has no such key at all would be allowed.
             Some([(kind, keys), (null, key)])
-                if ["ForAllValues:StringEquals", "ForAllValues:StringLike"].contains(&kind.as_str())
+                if ["ForAllValues:StringEquals", "ForAllValues:StringLike"]
+                    .contains(&kind.as_str())
                     && *null == "Null" =>
             {
                 assert_eq!(key["dynamodb:LeadingKeys"], "false");
@@ -72,19 +77,25 @@ impl Condition {
 
     /// Whether it holds for a call, or for an item of a transaction.
     fn holds(&self, call: &Value) -> bool {
-        let is_one = |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
-            (Some(_), Some(part)) => key.contains(part.trim_end_matches('*')),
-            (Some(beginning), None) => key.starts_with(beginning),
-            (None, _) => known == key,
+        let is_one =
+            |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
+                (Some(_), Some(part)) => key.contains(part.trim_end_matches('*')),
+                (Some(beginning), None) => key.starts_with(beginning),
+                (None, _) => known == key,
+            };
+        let is_in = |keys: &[String]| {
+            leading_key(call).map(|key| keys.iter().any(|known| is_one(known, &key)))
         };
-        let is_in =
-            |keys: &[String]| leading_key(call).map(|key| keys.iter().any(|known| is_one(known, &key)));
         match self {
             Self::Always => true,
             Self::Partitions(keys) => is_in(keys) == Some(true),
             Self::OtherPartitions(keys) => is_in(keys) == Some(false),
             Self::OtherAttributes(names) => {
-                let text = ["UpdateExpression", "ConditionExpression", "ExpressionAttributeNames"];
+                let text = [
+                    "UpdateExpression",
+                    "ConditionExpression",
+                    "ExpressionAttributeNames",
+                ];
                 let text: String = text.iter().map(|part| call[*part].to_string()).collect();
                 let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
                 !words.any(|word| names.iter().any(|name| name == word))
@@ -102,30 +113,52 @@ fn policy(role: &str) -> Vec<Statement> {
     let template = service();
     let names = names(&template);
     let id = format!("{}{}Policy", role[..1].to_uppercase(), &role[1..]);
-    let (_, properties) =
-        resources(&template, "AWS::IAM::ManagedPolicy").find(|(found, _)| *found == id).expect("a policy");
-    let statements = properties["PolicyDocument"]["Statement"].as_array().expect("statements").iter();
+    let (_, properties) = resources(&template, "AWS::IAM::ManagedPolicy")
+        .find(|(found, _)| *found == id)
+        .expect("a policy");
+    let statements = properties["PolicyDocument"]["Statement"]
+        .as_array()
+        .expect("statements")
+        .iter();
     let statement = |statement: &Value| {
-        let actions: Vec<String> = serde_json::from_value(statement["Action"].clone()).expect("actions");
+        let actions: Vec<String> =
+            serde_json::from_value(statement["Action"].clone()).expect("actions");
         let all = statement["Resource"].as_array().expect("resources");
-        let resources = all.iter().map(|resource| resource_of(&actions[0], resource, &names)).collect();
-        let (allows, condition) = (statement["Effect"] == "Allow", Condition::from_statement(statement));
-        Statement { allows, actions, resources, condition }
+        let resources = all
+            .iter()
+            .map(|resource| resource_of(&actions[0], resource, &names))
+            .collect();
+        let (allows, condition) = (
+            statement["Effect"] == "Allow",
+            Condition::from_statement(statement),
+        );
+        Statement {
+            allows,
+            actions,
+            resources,
+            condition,
+        }
     };
     statements.map(statement).collect()
 }
 
 /// Whether a role may make a call, or an item of a transaction.
 fn allows(role: &str, action: &str, resource: &str, call: &Value) -> bool {
-    let Some(last) = ROLES.iter().position(|known| *known == role) else { return false };
+    let Some(last) = ROLES.iter().position(|known| *known == role) else {
+        return false;
+    };
     let statements = || POLICIES[..=last].iter().flatten();
     let covers = |statement: &&Statement| {
         statement.actions.iter().any(|known| known == action)
             && statement.resources.iter().any(|known| known == resource)
             && statement.condition.holds(call)
     };
-    statements().filter(covers).any(|statement| statement.allows)
-        && !statements().filter(covers).any(|statement| !statement.allows)
+    statements()
+        .filter(covers)
+        .any(|statement| statement.allows)
+        && !statements()
+            .filter(covers)
+            .any(|statement| !statement.allows)
 }
 
 /// The actions and resources of calls that went through.
@@ -136,12 +169,19 @@ impl Used {
     /// What the policies allow and nobody used.
     pub fn unused(&self) -> Vec<String> {
         let used = self.0.lock().expect("not poisoned");
-        let allowed = POLICIES.iter().flatten().filter(|statement| statement.allows).flat_map(|statement| {
-            let resources = statement.resources.iter();
-            resources.flat_map(|resource| {
-                statement.actions.iter().map(move |action| (action.clone(), resource.clone()))
-            })
-        });
+        let allowed = POLICIES
+            .iter()
+            .flatten()
+            .filter(|statement| statement.allows)
+            .flat_map(|statement| {
+                let resources = statement.resources.iter();
+                resources.flat_map(|resource| {
+                    statement
+                        .actions
+                        .iter()
+                        .map(move |action| (action.clone(), resource.clone()))
+                })
+            });
         allowed
             .filter(|pair| !used.contains(pair))
             .map(|(action, resource)| format!("{action} {resource}"))
@@ -153,22 +193,32 @@ impl Used {
 pub fn front(used: Used) -> EndpointProxy {
     EndpointProxy(Arc::new(move |upstream| {
         let guarded = (forwarder(), Arc::from(upstream), used.clone());
-        Box::pin(forward::serve(Router::new().fallback(look).with_state(guarded)))
+        Box::pin(forward::serve(
+            Router::new().fallback(look).with_state(guarded),
+        ))
     }))
 }
 
 type Guarded = (Forwarder, Arc<str>, Used);
 
-async fn look(State((forwarder, upstream, used)): State<Guarded>, request: Request) -> Response<Body> {
+async fn look(
+    State((forwarder, upstream, used)): State<Guarded>,
+    request: Request,
+) -> Response<Body> {
     let (parts, body) = forward::read(request).await;
     let key = access_key(&parts);
     let Some(role) = key.as_deref().and_then(|key| key.strip_prefix(OPERATOR)) else {
-        return forward::send(&forwarder, &upstream, &parts, body).await.unwrap_or_else(failure);
+        return forward::send(&forwarder, &upstream, &parts, body)
+            .await
+            .unwrap_or_else(failure);
     };
     let use_right = |action: &str, resource: &str, call: &Value| {
         let allowed = allows(role, action, resource, call);
         if allowed {
-            used.0.lock().expect("not poisoned").insert((action.to_owned(), resource.to_owned()));
+            used.0
+                .lock()
+                .expect("not poisoned")
+                .insert((action.to_owned(), resource.to_owned()));
         }
         allowed
     };
@@ -179,12 +229,17 @@ async fn look(State((forwarder, upstream, used)): State<Guarded>, request: Reque
             return denied(role, action, resource);
         }
     }
-    let answer = forward::send(&forwarder, &upstream, &parts, body).await.unwrap_or_else(failure);
-    let object = touched.first().and_then(|(_, resource)| resource.strip_prefix("object/"));
+    let answer = forward::send(&forwarder, &upstream, &parts, body)
+        .await
+        .unwrap_or_else(failure);
+    let object = touched
+        .first()
+        .and_then(|(_, resource)| resource.strip_prefix("object/"));
     match object.map(|bucket| format!("bucket/{bucket}")) {
         // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
         Some(bucket)
-            if answer.status() == StatusCode::NOT_FOUND && !use_right("s3:ListBucket", &bucket, &json) =>
+            if answer.status() == StatusCode::NOT_FOUND
+                && !use_right("s3:ListBucket", &bucket, &json) =>
         {
             denied(role, "s3:ListBucket", &bucket)
         }
@@ -194,10 +249,16 @@ async fn look(State((forwarder, upstream, used)): State<Guarded>, request: Reque
 
 /// An item of a transaction, or the call itself.
 fn item_of(call: &Value, index: usize) -> &Value {
-    match (&call["TransactItems"][index], &call["TransactStatements"][index]) {
+    match (
+        &call["TransactItems"][index],
+        &call["TransactStatements"][index],
+    ) {
         (Value::Null, Value::Null) => call,
         (Value::Null, statement) => statement,
-        (item, _) => item.as_object().and_then(|item| item.values().next()).unwrap_or(item),
+        (item, _) => item
+            .as_object()
+            .and_then(|item| item.values().next())
+            .unwrap_or(item),
     }
 }
 
@@ -219,7 +280,12 @@ fn leading_key(call: &Value) -> Option<String> {
             let place = before.matches('?').count();
             call["Parameters"][place]["S"].as_str().map(str::to_owned)
         }
-        None => text.split_once("\"day\" = '")?.1.split('\'').next().map(str::to_owned),
+        None => text
+            .split_once("\"day\" = '")?
+            .1
+            .split('\'')
+            .next()
+            .map(str::to_owned),
     }
 }
 

@@ -133,7 +133,10 @@ impl Inner {
     /// Takes the next fault, if it is for this operation.
     fn next_fault(&self, operation: &str) -> Option<Fault> {
         let mut faults = self.faults.lock().expect("not poisoned");
-        let next = faults.front().copied().filter(|fault| fault.operation() == operation);
+        let next = faults
+            .front()
+            .copied()
+            .filter(|fault| fault.operation() == operation);
         next.and_then(|_| faults.pop_front())
     }
 
@@ -152,9 +155,12 @@ impl Inner {
         let mut disturbance = self.disturbance.lock().expect("not poisoned");
         let (random, plan) = disturbance.as_mut()?;
         let chance = match random.below(100) {
-            number if number < plan.throttled_percent => {
-                Chance::Throttled(throttle(operation, call, plan.throttled_table.as_deref(), random)?)
-            }
+            number if number < plan.throttled_percent => Chance::Throttled(throttle(
+                operation,
+                call,
+                plan.throttled_table.as_deref(),
+                random,
+            )?),
             number if number >= plan.throttled_percent + plan.lost_percent => return None,
             _ if random.below(2) == 0 => Chance::Refused,
             _ => Chance::AnswerLost,
@@ -176,9 +182,15 @@ impl Proxy {
             latency: Mutex::default(),
             in_flight: AtomicUsize::new(0),
         });
-        let router = Router::new().fallback(forward_counted).with_state(Arc::clone(&inner));
+        let router = Router::new()
+            .fallback(forward_counted)
+            .with_state(Arc::clone(&inner));
         let (url, serving) = forward::serve_on_a_thread(router).await;
-        Self { url, inner, _serving: Arc::new(serving) }
+        Self {
+            url,
+            inner,
+            _serving: Arc::new(serving),
+        }
     }
 
     /// Returns the traffic since the last call.
@@ -188,7 +200,11 @@ impl Proxy {
 
     /// Queues faults; each applies to the next call of its operation.
     pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
-        self.inner.faults.lock().expect("not poisoned").extend(faults);
+        self.inner
+            .faults
+            .lock()
+            .expect("not poisoned")
+            .extend(faults);
     }
 
     /// Drops the faults that are still queued.
@@ -202,7 +218,11 @@ impl Proxy {
     }
 
     pub fn disturb(&self, random: Random, disturbance: Disturbance) {
-        self.inner.disturbance.lock().expect("not poisoned").replace((random, disturbance));
+        self.inner
+            .disturbance
+            .lock()
+            .expect("not poisoned")
+            .replace((random, disturbance));
     }
 
     pub fn disturb_no_more(&self) {
@@ -213,7 +233,10 @@ impl Proxy {
     pub async fn calls_from_now(&self, count: usize) {
         let mut calls = self.inner.calls.subscribe();
         let last = *calls.borrow() + count;
-        calls.wait_for(|calls| *calls >= last).await.expect("the sender is here");
+        calls
+            .wait_for(|calls| *calls >= last)
+            .await
+            .expect("the sender is here");
     }
 
     /// How many faults are still queued.
@@ -226,7 +249,9 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
     if request.method() == Method::GET {
         // A function opens a connection with a GET while it initializes.
         let (parts, body) = forward::read(request).await;
-        return forward::send(&inner.forwarder, &inner.upstream, &parts, body).await.unwrap_or_else(failure);
+        return forward::send(&inner.forwarder, &inner.upstream, &parts, body)
+            .await
+            .unwrap_or_else(failure);
     }
     if inner.in_flight.fetch_add(1, Ordering::SeqCst) == 0 {
         inner.seen.lock().expect("not poisoned").round_trips += 1;
@@ -242,12 +267,19 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
 
 async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     let (mut parts, body) = forward::read(request).await;
-    let target =
-        parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = parts
+        .headers
+        .get("x-amz-target")
+        .and_then(|target| target.to_str().ok())
+        .unwrap_or_default();
     let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
     let mut json: Value = serde_json::from_slice(&body).expect("the SDK sends JSON");
     let limited = json["Key"]["limited"]["S"].as_str().unwrap_or_default();
-    let call = if limited.starts_with("ceiling#") { LEASE.to_owned() } else { operation.clone() };
+    let call = if limited.starts_with("ceiling#") {
+        LEASE.to_owned()
+    } else {
+        operation.clone()
+    };
     inner.seen.lock().expect("not poisoned").calls.push(call);
     inner.calls.send_modify(|calls| *calls += 1);
 
@@ -278,7 +310,10 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     inner.count_capacity(&operation, &json, &body);
     if let Some(Fault::ConditionAndConflict(position)) = fault {
         let mut cancelled: Value = serde_json::from_slice(&body).expect("an answer in JSON");
-        assert!(cancelled["CancellationReasons"][position].is_object(), "no condition failed: {cancelled}");
+        assert!(
+            cancelled["CancellationReasons"][position].is_object(),
+            "no condition failed: {cancelled}"
+        );
         cancelled["CancellationReasons"][position] = json!({ "Code": "TransactionConflict" });
         return answer_with(StatusCode::BAD_REQUEST, &cancelled);
     }
@@ -296,15 +331,31 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
 
 /// Writes the new submission of a transaction, its last item, as if it were another's.
 async fn take_reference(inner: &Inner, mut parts: Parts, call: &Value) {
-    let put = call["TransactItems"].as_array().and_then(|items| items.last()).expect("items")["Put"].clone();
+    let put = call["TransactItems"]
+        .as_array()
+        .and_then(|items| items.last())
+        .expect("items")["Put"]
+        .clone();
     let put = json!({ "TableName": put["TableName"], "Item": put["Item"] });
-    parts.headers.insert("x-amz-target", HeaderValue::from_static("DynamoDB_20120810.PutItem"));
-    let answer = forward::send(&inner.forwarder, &inner.upstream, &parts, put.to_string().into()).await;
+    parts.headers.insert(
+        "x-amz-target",
+        HeaderValue::from_static("DynamoDB_20120810.PutItem"),
+    );
+    let answer = forward::send(
+        &inner.forwarder,
+        &inner.upstream,
+        &parts,
+        put.to_string().into(),
+    )
+    .await;
     assert!(answer.expect("DynamoDB answers").status().is_success());
 }
 
 fn failed() -> Response<Body> {
-    answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }))
+    answer_with(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        &json!({ "__type": "InternalServerError" }),
+    )
 }
 
 /// The consumed capacity in an answer: one number, or one for each table.
@@ -321,5 +372,9 @@ fn capacity(answer: &Value) -> f64 {
 fn cancelled_units(call: &Value, answer: &Value) -> f64 {
     let items = call["TransactItems"].as_array().map_or(0, Vec::len);
     let is_cancelled = answer["CancellationReasons"].is_array();
-    if is_cancelled { 2.0 * f64::from(u32::try_from(items).expect("at most a hundred")) } else { 0.0 }
+    if is_cancelled {
+        2.0 * f64::from(u32::try_from(items).expect("at most a hundred"))
+    } else {
+        0.0
+    }
 }

@@ -18,42 +18,87 @@ impl Queue {
     /// The queue named by an environment variable.
     pub fn from_env(env: &Env, variable: &'static str) -> Self {
         let aws = Aws::for_function(env).expect("the stack sets every variable");
-        Self { aws, url: env.required(variable).expect("the stack sets it") }
+        Self {
+            aws,
+            url: env.required(variable).expect("the stack sets it"),
+        }
     }
 
     /// Hands the next message to a function, if one arrives within a second. Deletes it, or makes it visible again at
     /// once when the function reports it as failed or gives no answer.
     pub async fn deliver(&self, function: impl AsyncFnOnce(&Value) -> Option<Value>) {
         let sqs = self.aws.sqs();
-        let poll = sqs.receive_message().queue_url(&self.url).wait_time_seconds(POLL_SECONDS);
+        let poll = sqs
+            .receive_message()
+            .queue_url(&self.url)
+            .wait_time_seconds(POLL_SECONDS);
         // On a busy machine a poll can fail; the caller polls again.
-        let Ok(received) = poll.max_number_of_messages(1).send().await else { return };
-        let Some(message) = received.messages().first() else { return };
+        let Ok(received) = poll.max_number_of_messages(1).send().await else {
+            return;
+        };
+        let Some(message) = received.messages().first() else {
+            return;
+        };
         let handle = message.receipt_handle().expect("a handle");
-        let (id, body) = (message.message_id().expect("an id"), message.body().expect("a body"));
+        let (id, body) = (
+            message.message_id().expect("an id"),
+            message.body().expect("a body"),
+        );
         let answer = function(&event::of_queue(id, handle, body)).await;
         // Errors are harmless here: the message comes again after its visibility timeout.
         if answer.is_some_and(|answer| answer["batchItemFailures"] == json!([])) {
-            let _ = sqs.delete_message().queue_url(&self.url).receipt_handle(handle).send().await;
+            let _ = sqs
+                .delete_message()
+                .queue_url(&self.url)
+                .receipt_handle(handle)
+                .send()
+                .await;
         } else {
-            let again = sqs.change_message_visibility().queue_url(&self.url).receipt_handle(handle);
+            let again = sqs
+                .change_message_visibility()
+                .queue_url(&self.url)
+                .receipt_handle(handle);
             let _ = again.visibility_timeout(0).send().await;
         }
     }
 
     /// The number of messages, with those that are delayed.
     pub async fn messages(&self) -> usize {
-        let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"].map(Into::into);
+        let names = [
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesDelayed",
+        ]
+        .map(Into::into);
         let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url);
-        let reply = asked.set_attribute_names(Some(names.into())).send().await.expect("it answers");
+        let reply = asked
+            .set_attribute_names(Some(names.into()))
+            .send()
+            .await
+            .expect("it answers");
         let counts = reply.attributes.expect("both");
-        counts.values().map(|count| count.parse::<usize>().expect("a number")).sum()
+        counts
+            .values()
+            .map(|count| count.parse::<usize>().expect("a number"))
+            .sum()
     }
 
     /// The approximate number of messages; `None` when the queue does not answer.
     pub async fn waiting(&self) -> Option<usize> {
         let name = "ApproximateNumberOfMessages";
-        let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url).attribute_names(name.into());
-        asked.send().await.ok()?.attributes?.values().next()?.parse().ok()
+        let asked = self
+            .aws
+            .sqs()
+            .get_queue_attributes()
+            .queue_url(&self.url)
+            .attribute_names(name.into());
+        asked
+            .send()
+            .await
+            .ok()?
+            .attributes?
+            .values()
+            .next()?
+            .parse()
+            .ok()
     }
 }

@@ -51,9 +51,18 @@ pub fn rules() -> ReceiptRules {
         typed: true,
         on_no_match: OnNoMatch::Review,
         max_entries: ReceiptRules::DEFAULT_MAX_ENTRIES,
-        ranges: vec![ProductRange { name: "Classic".to_owned(), tag: None }],
-        products: vec![product("chai-250", "CHAI BORA 250", 1), product("chai-500", "CHAI BORA 500", 2)],
-        branches: vec![branch("kko", "03TZ343001520"), branch("mwz", "03TZ343001521")],
+        ranges: vec![ProductRange {
+            name: "Classic".to_owned(),
+            tag: None,
+        }],
+        products: vec![
+            product("chai-250", "CHAI BORA 250", 1),
+            product("chai-500", "CHAI BORA 500", 2),
+        ],
+        branches: vec![
+            branch("kko", "03TZ343001520"),
+            branch("mwz", "03TZ343001521"),
+        ],
         draw_period: None,
     }
 }
@@ -77,21 +86,38 @@ impl TestCampaign {
 
     /// Creates a typed receipt and returns its id.
     pub async fn typed(&self, key: &str, code: &str, time: &str) -> String {
-        let reply = self.receipt(key, &json!({ "type": "typed", "code": code, "time": time })).send().await;
-        assert_eq!((reply.status.as_u16(), reply.field("state")), (200, json!("uploaded")), "{}", reply.text);
+        let reply = self
+            .receipt(key, &json!({ "type": "typed", "code": code, "time": time }))
+            .send()
+            .await;
+        assert_eq!(
+            (reply.status.as_u16(), reply.field("state")),
+            (200, json!("uploaded")),
+            "{}",
+            reply.text
+        );
         id_of(&reply)
     }
 
     /// Creates a receipt, uploads its photo and returns the receipt's id.
     pub async fn photo(&self, key: &str, photo: &[u8], qr_payload: Option<&str>) -> String {
-        let reply = self.receipt(key, &announced(photo, qr_payload)).send().await;
+        let reply = self
+            .receipt(key, &announced(photo, qr_payload))
+            .send()
+            .await;
         let uploaded = upload(&reply, photo.to_vec()).send().await;
         assert_eq!(uploaded.status, 200, "{}", uploaded.text);
         id_of(&reply)
     }
 
     /// A submission with a receipt; with an empty `code`, without one.
-    pub fn with_receipt(&self, key: &str, phone: &str, code: &str, receipt_id: &str) -> RequestBuilder {
+    pub fn with_receipt(
+        &self,
+        key: &str,
+        phone: &str,
+        code: &str,
+        receipt_id: &str,
+    ) -> RequestBuilder {
         let mut body = json!({ "phone": phone, "consent": true, "receipt_id": receipt_id });
         if !code.is_empty() {
             body["code"] = json!(code);
@@ -102,7 +128,11 @@ impl TestCampaign {
 
     /// Gives a live submission a value that this build cannot read, as a later build might.
     pub async fn make_unreadable(&self, id: &str) {
-        let table = self.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+        let table = self
+            .service
+            .env
+            .required("SUBMISSIONS_TABLE")
+            .expect("the stack sets it");
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let update = self.service.dynamodb().update_item().table_name(table);
         let id: SubmissionId = id.parse().expect("an id");
@@ -114,13 +144,16 @@ impl TestCampaign {
     }
 
     pub async fn read(&self, key: &str, id: &str) -> Reply {
-        self.with_key(key, "GET", &format!("/api/v1/submissions/{id}")).send().await
+        self.with_key(key, "GET", &format!("/api/v1/submissions/{id}"))
+            .send()
+            .await
     }
 }
 
 /// The body that creates a receipt with a photo.
 pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
-    let mut body = json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": photo.len() });
+    let mut body =
+        json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": photo.len() });
     if let Some(payload) = qr_payload {
         body["qr_payload"] = json!(payload);
     }
@@ -138,7 +171,11 @@ pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
 }
 
 pub fn id_of(reply: &Reply) -> String {
-    reply.field("id").as_str().unwrap_or_else(|| panic!("no id in {}", reply.text)).to_owned()
+    reply
+        .field("id")
+        .as_str()
+        .unwrap_or_else(|| panic!("no id in {}", reply.text))
+        .to_owned()
 }
 
 /// Starts like a JPEG and has no image.
@@ -156,7 +193,8 @@ pub struct Settler {
 
 impl Settler {
     pub fn new(service: &Service) -> Self {
-        let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
+        let submissions =
+            Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
         Self {
             service: service.clone(),
             receipts: function(service, "settle-receipts"),
@@ -173,8 +211,10 @@ impl Settler {
             let mut left = due.clone();
             while !left.is_empty() {
                 for due in &left {
-                    let message =
-                        SettleMessage { scope: due.scope.clone(), submission_id: due.submission_id };
+                    let message = SettleMessage {
+                        scope: due.scope.clone(),
+                        submission_id: due.submission_id,
+                    };
                     let reply = self.deliver_to(dependency, &message).await;
                     assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
                 }
@@ -196,7 +236,10 @@ impl Settler {
     }
 
     async fn due_with(&self, dependency: Dependency) -> Vec<DueSubmission> {
-        self.submissions.due(dependency, self.service.clock.now(), 100).await.expect("the index")
+        self.submissions
+            .due(dependency, self.service.clock.now(), 100)
+            .await
+            .expect("the index")
     }
 
     /// Delivers a message to the function that settles receipts.
@@ -205,7 +248,11 @@ impl Settler {
     }
 
     /// Delivers a message to the function for this dependency.
-    pub async fn deliver_to(&self, dependency: Dependency, message: &SettleMessage) -> SqsBatchResponse {
+    pub async fn deliver_to(
+        &self,
+        dependency: Dependency,
+        message: &SettleMessage,
+    ) -> SqsBatchResponse {
         let reply = match dependency {
             Dependency::TaxAuthority => self.receipts.handle(event(message)).await,
             Dependency::Partner => self.partners.handle(event(message)).await,
@@ -224,7 +271,8 @@ impl Settler {
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
-    F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
+    F::connect(&background.expect("the stack sets every variable"))
+        .expect("the stack sets every variable")
 }
 
 /// An SQS event with one message.
@@ -239,5 +287,8 @@ fn event(message: &SettleMessage) -> SqsEvent {
 
 /// Rules that take photos but no typed receipts.
 pub fn without_typing(rules: ReceiptRules) -> ReceiptRules {
-    ReceiptRules { typed: false, ..rules }
+    ReceiptRules {
+        typed: false,
+        ..rules
+    }
 }

@@ -43,16 +43,30 @@ pub fn policies() -> BTreeMap<String, Policy> {
     let names = names(&template);
     let functions = resources(&template, "AWS::Serverless::Function");
     let policies = functions.map(|(id, properties)| {
-        let name = properties["CodeUri"].as_str().expect("a path").trim_end_matches('/');
-        let name = name.strip_prefix("functions/").expect("a crate of a function").to_owned();
+        let name = properties["CodeUri"]
+            .as_str()
+            .expect("a path")
+            .trim_end_matches('/');
+        let name = name
+            .strip_prefix("functions/")
+            .expect("a crate of a function")
+            .to_owned();
         let role = &template["Resources"][format!("{id}Role")]["Properties"];
         let policies = role["Policies"].as_array().expect("policies").iter();
-        let statements = policies.flat_map(|policy| policy["PolicyDocument"]["Statement"].as_array());
+        let statements =
+            policies.flat_map(|policy| policy["PolicyDocument"]["Statement"].as_array());
         let mut policy = Policy::default();
         for statement in statements.flatten() {
             assert_eq!(statement["Effect"], "Allow", "{id}");
-            let runtime = statement["Sid"].as_str().unwrap_or_default().starts_with(RUNTIME);
-            let kind = if runtime { &mut policy.runtime } else { &mut policy.own };
+            let runtime = statement["Sid"]
+                .as_str()
+                .unwrap_or_default()
+                .starts_with(RUNTIME);
+            let kind = if runtime {
+                &mut policy.runtime
+            } else {
+                &mut policy.own
+            };
             kind.extend(allowed(statement, &names));
         }
         (name, policy)
@@ -66,7 +80,10 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
     let local: BTreeMap<_, _> = NAMES.into_iter().chain(tables).collect();
     let mut names = BTreeMap::new();
     for (_, function) in resources(template, "AWS::Serverless::Function") {
-        let variables = function["Environment"]["Variables"].as_object().into_iter().flatten();
+        let variables = function["Environment"]["Variables"]
+            .as_object()
+            .into_iter()
+            .flatten();
         for (variable, value) in variables {
             if let (Some(id), Some(name)) = (value["Ref"].as_str(), local.get(variable.as_str())) {
                 names.insert(id.to_owned(), (*name).to_owned());
@@ -74,17 +91,30 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
         }
     }
     // Operators use tables that no function does.
-    let tables =
-        TABLES.iter().map(|table| (logical_id(&table.name.replace('_', "-")), table.name.to_owned()));
+    let tables = TABLES.iter().map(|table| {
+        (
+            logical_id(&table.name.replace('_', "-")),
+            table.name.to_owned(),
+        )
+    });
     names.extend(tables.map(|(id, name)| (format!("{id}Table"), name)));
     names.extend(
-        [("DrawEvidence", ops_core::EVIDENCE_VARIABLE), ("DrawOpenings", ops_core::OPENINGS_VARIABLE)].map(
-            |(id, variable)| (id.to_owned(), local.get(variable).copied().unwrap_or_default().to_owned()),
-        ),
+        [
+            ("DrawEvidence", ops_core::EVIDENCE_VARIABLE),
+            ("DrawOpenings", ops_core::OPENINGS_VARIABLE),
+        ]
+        .map(|(id, variable)| {
+            (
+                id.to_owned(),
+                local.get(variable).copied().unwrap_or_default().to_owned(),
+            )
+        }),
     );
     // A bucket that cannot be referenced without a cycle is named by its name pattern.
     for (id, bucket) in resources(template, "AWS::S3::Bucket") {
-        if let (Some(pattern), Some(name)) = (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id)) {
+        if let (Some(pattern), Some(name)) =
+            (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id))
+        {
             names.insert(pattern.to_owned(), name.clone());
         }
     }
@@ -100,7 +130,10 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
     let mut allowed = Vec::new();
     for action in list("Action") {
         let action = action.as_str().expect("an action").to_owned();
-        if ["logs:", "xray:"].iter().any(|service| action.starts_with(service)) {
+        if ["logs:", "xray:"]
+            .iter()
+            .any(|service| action.starts_with(service))
+        {
             // Lambda's own calls; the local stack has no logs and no tracing.
             continue;
         }
@@ -112,7 +145,11 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
 }
 
 /// A resource in the terms of a call.
-pub(crate) fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>) -> String {
+pub(crate) fn resource_of(
+    action: &str,
+    resource: &Value,
+    names: &BTreeMap<String, String>,
+) -> String {
     // A resource without an environment variable is used by Lambda only, and keeps its logical id.
     let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
     let service = action.split(':').next().unwrap_or_default();
@@ -133,15 +170,23 @@ pub(crate) fn resource_of(action: &str, resource: &Value, names: &BTreeMap<Strin
         return format!("{kind}/{}", named(id));
     }
     // `Fn::Sub` takes a pattern, or a list with the pattern first.
-    let pattern = resource["Fn::Sub"].as_str().or(resource["Fn::Sub"][0].as_str());
+    let pattern = resource["Fn::Sub"]
+        .as_str()
+        .or(resource["Fn::Sub"][0].as_str());
     let pattern = pattern.unwrap_or_else(|| panic!("{action} on {resource}"));
     if let Some((_, secret)) = pattern.split_once(":secret:") {
-        return format!("secret/{}", secret.replace("${AWS::StackName}/", PARTNER_SECRETS_PREFIX));
+        return format!(
+            "secret/{}",
+            secret.replace("${AWS::StackName}/", PARTNER_SECRETS_PREFIX)
+        );
     }
     if let Some(bucket) = pattern.strip_prefix("arn:${AWS::Partition}:s3:::") {
-        let (kind, bucket) =
-            bucket.strip_suffix("/*").map_or(("bucket", bucket), |bucket| ("object", bucket));
-        let name = names.get(bucket).unwrap_or_else(|| panic!("{action} on {pattern}"));
+        let (kind, bucket) = bucket
+            .strip_suffix("/*")
+            .map_or(("bucket", bucket), |bucket| ("object", bucket));
+        let name = names
+            .get(bucket)
+            .unwrap_or_else(|| panic!("{action} on {pattern}"));
         return format!("{kind}/{name}");
     }
     let (id, rest) = pattern

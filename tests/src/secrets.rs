@@ -27,8 +27,18 @@ impl SecretsFront {
     /// Starts a proxy that forwards everything.
     pub async fn start(upstream: String) -> Self {
         let (refuses, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let inner = Arc::new(Inner { upstream, forwarder: forwarder(), refuses, calls });
-        let url = forward::serve(Router::new().fallback(answer).with_state(Arc::clone(&inner))).await;
+        let inner = Arc::new(Inner {
+            upstream,
+            forwarder: forwarder(),
+            refuses,
+            calls,
+        });
+        let url = forward::serve(
+            Router::new()
+                .fallback(answer)
+                .with_state(Arc::clone(&inner)),
+        )
+        .await;
         Self { url, inner }
     }
 
@@ -45,10 +55,14 @@ impl SecretsFront {
 async fn answer(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
     inner.calls.fetch_add(1, Ordering::SeqCst);
     if inner.refuses.load(Ordering::SeqCst) {
-        let mut refusal = Response::new(Body::from(r#"{"__type":"AccessDeniedException","Message":"no"}"#));
+        let mut refusal = Response::new(Body::from(
+            r#"{"__type":"AccessDeniedException","Message":"no"}"#,
+        ));
         *refusal.status_mut() = StatusCode::BAD_REQUEST;
         return refusal;
     }
     let (parts, body) = forward::read(request).await;
-    forward::send(&inner.forwarder, &inner.upstream, &parts, body).await.unwrap_or_else(failure)
+    forward::send(&inner.forwarder, &inner.upstream, &parts, body)
+        .await
+        .unwrap_or_else(failure)
 }

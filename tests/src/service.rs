@@ -66,7 +66,9 @@ impl Service {
     /// The stack that all tests of this program share.
     pub fn shared() -> Self {
         static SHARED: OnceLock<Started> = OnceLock::new();
-        SHARED.get_or_init(|| start_on_a_thread(Options::default())).service()
+        SHARED
+            .get_or_init(|| start_on_a_thread(Options::default()))
+            .service()
     }
 
     /// A separate stack.
@@ -76,7 +78,10 @@ impl Service {
 
     /// A separate stack with this clock.
     pub fn with_clock(clock: Clock) -> Self {
-        Self::with_options(Options { clock, ..Options::default() })
+        Self::with_options(Options {
+            clock,
+            ..Options::default()
+        })
     }
 
     /// A separate stack whose clock stands at [`NOON`] until a test advances it.
@@ -87,8 +92,11 @@ impl Service {
     /// A separate stack without background work, behind a proxy that can fail calls to the shared stack's database.
     pub async fn behind_proxy() -> (Self, Proxy) {
         let proxy = Proxy::start(Self::shared().database_url()).await;
-        let options =
-            Options { dynamodb_url: Some(proxy.url.clone()), background: false, ..Options::default() };
+        let options = Options {
+            dynamodb_url: Some(proxy.url.clone()),
+            background: false,
+            ..Options::default()
+        };
         (Self::with_options(options), proxy)
     }
 }
@@ -96,29 +104,47 @@ impl Service {
 impl Service {
     /// A second stack over the same database.
     pub fn beside(&self, options: Options) -> Self {
-        Self::with_options(Options { dynamodb_url: Some(self.database_url()), ..options })
+        Self::with_options(Options {
+            dynamodb_url: Some(self.database_url()),
+            ..options
+        })
     }
 
     pub fn database_url(&self) -> String {
-        self.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it")
+        self.env
+            .required("AWS_ENDPOINT_URL_DYNAMODB")
+            .expect("the stack sets it")
     }
 
     /// The same stack, with other variables for functions that are started on it.
     pub fn with_env(&self, env: Env) -> Self {
-        Self { env, ..self.clone() }
+        Self {
+            env,
+            ..self.clone()
+        }
     }
 
     /// The same stack, with another clock for functions that are started on it.
     pub fn seen_by(&self, clock: Clock) -> Self {
-        Self { clock, ..self.clone() }
+        Self {
+            clock,
+            ..self.clone()
+        }
     }
 
     pub fn dynamodb(&self) -> Client {
-        Aws::for_function(&self.env).expect("the stack sets every variable").dynamodb()
+        Aws::for_function(&self.env)
+            .expect("the stack sets every variable")
+            .dynamodb()
     }
 
     /// Adds a phone to the blocklist, or removes it.
-    pub async fn set_blocked(&self, scope: &Scope, phone: &Phone, blocked: bool) -> Result<(), StoreError> {
+    pub async fn set_blocked(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        blocked: bool,
+    ) -> Result<(), StoreError> {
         let (id, entrants) = (entrant_id(scope, phone), &self.tables.entrants);
         let decision = OperatorDecision {
             by: "asha".to_owned(),
@@ -136,17 +162,36 @@ impl Service {
     }
 
     /// A phone's counts as of a day.
-    pub async fn entrant(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
-        self.tables.entrants.get(scope, &entrant_id(scope, phone), day).await
+    pub async fn entrant(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        day: &str,
+    ) -> Result<Entrant, StoreError> {
+        self.tables
+            .entrants
+            .get(scope, &entrant_id(scope, phone), day)
+            .await
     }
 
     /// Every code of a scope that is held or redeemed, read from the whole table.
     pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
-        let pages = client.scan().table_name(table).consistent_read(true).into_paginator().items().send();
-        let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
-        let keys = items.iter().filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
+        let pages = client
+            .scan()
+            .table_name(table)
+            .consistent_read(true)
+            .into_paginator()
+            .items()
+            .send();
+        let items = pages
+            .collect::<Result<Vec<_>, _>>()
+            .await
+            .expect("the table");
+        let keys = items
+            .iter()
+            .filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
         let mut claims = Vec::new();
         for key in keys {
             let record = self.tables.codes.get(scope, &key).await.expect("the table");
@@ -184,7 +229,8 @@ impl Started {
             clock: self.clock.clone(),
             queue_clock: self.queue_clock.clone(),
             tables: Tables {
-                campaigns: Campaigns::from_env(env, &client).expect("the stack sets every variable"),
+                campaigns: Campaigns::from_env(env, &client)
+                    .expect("the stack sets every variable"),
                 keys: ApiKeys::from_env(env, &client).expect("the stack sets every variable"),
                 codes: Codes::from_env(env, &client).expect("the stack sets every variable"),
                 code_books: CodeBooks::from_env(env, &aws).expect("the stack sets every variable"),
@@ -199,7 +245,11 @@ impl Started {
 fn by_the_template() -> EndpointProxy {
     static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
         let policies = policies();
-        Arc::new(move |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call)))
+        Arc::new(move |call: &Call| {
+            policies
+                .get(&call.function)
+                .is_some_and(|policy| policy.allows(call))
+        })
     });
     iam_guard::front(Record::default(), Arc::clone(&ALLOWS))
 }
@@ -209,15 +259,28 @@ fn start_on_a_thread(mut options: Options) -> Started {
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
     options.proxy.get_or_insert_with(by_the_template);
-    options.deployment_secret.get_or_insert_with(|| DEPLOYMENT_SECRET.to_owned());
+    options
+        .deployment_secret
+        .get_or_insert_with(|| DEPLOYMENT_SECRET.to_owned());
     let clock = options.clock.clone();
     let serving = on_a_thread(async move {
         let stack = Stack::start(options).await.expect("the stack starts");
-        let addresses = (stack.base_url().to_owned(), stack.env().clone(), stack.queue_clock());
+        let addresses = (
+            stack.base_url().to_owned(),
+            stack.env().clone(),
+            stack.queue_clock(),
+        );
         started.send(addresses).expect("a test waits");
         std::future::pending::<()>().await;
     });
     let (base_url, variables, queue_clock) = starting.recv().expect("the stack starts");
     let env = variables.clone().into_iter().collect();
-    Started { base_url, variables, env, clock, queue_clock, serving: Arc::new(serving) }
+    Started {
+        base_url,
+        variables,
+        env,
+        clock,
+        queue_clock,
+        serving: Arc::new(serving),
+    }
 }

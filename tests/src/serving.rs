@@ -11,7 +11,10 @@ pub(crate) struct Serving {
 pub(crate) fn on_a_thread(serving: impl Future<Output = ()> + Send + 'static) -> Serving {
     let (end, ended) = oneshot::channel();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(async {
             tokio::select! {
                 () = serving => {}

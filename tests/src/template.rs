@@ -6,7 +6,9 @@ use serde_json::Value;
 
 /// Reads a file of the repository.
 pub fn text_of(path: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -27,9 +29,14 @@ pub fn logical_id(name: &str) -> String {
 }
 
 /// Properties of the resources of a type, by logical id.
-pub fn resources<'a>(template: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+pub fn resources<'a>(
+    template: &'a Value,
+    kind: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let all = template["Resources"].as_object().expect("resources");
-    let wanted = all.iter().filter(move |(_, resource)| resource["Type"] == kind);
+    let wanted = all
+        .iter()
+        .filter(move |(_, resource)| resource["Type"] == kind);
     wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
 }
 

@@ -30,14 +30,18 @@ pub(crate) fn throttle(
     random: &mut Random,
 ) -> Option<Throttled> {
     let tables = tables(call);
-    let touched =
-        tables.iter().enumerate().filter(|(_, touched)| table.is_none_or(|table| table == *touched));
+    let touched = tables
+        .iter()
+        .enumerate()
+        .filter(|(_, touched)| table.is_none_or(|table| table == *touched));
     let touched: Vec<usize> = touched.map(|(position, _)| position).collect();
     let position = *pick(random, &touched)?;
     match (operation, tables.len()) {
-        ("TransactWriteItems", items) => {
-            Some(Throttled::Refused(cancelled_by(pick(random, &CANCELLATIONS)?, position, items)))
-        }
+        ("TransactWriteItems", items) => Some(Throttled::Refused(cancelled_by(
+            pick(random, &CANCELLATIONS)?,
+            position,
+            items,
+        ))),
         // With several tables, only one is throttled.
         ("BatchGetItem", 2..) => {
             let requested = call["RequestItems"].as_object_mut()?;
@@ -45,8 +49,12 @@ pub(crate) fn throttle(
             Some(Throttled::Unprocessed(Map::from_iter([unprocessed])))
         }
         _ => {
-            let refusal = json!({ "__type": pick(random, &REFUSALS)?, "message": "Too many requests" });
-            Some(Throttled::Refused(answer_with(StatusCode::BAD_REQUEST, &refusal)))
+            let refusal =
+                json!({ "__type": pick(random, &REFUSALS)?, "message": "Too many requests" });
+            Some(Throttled::Refused(answer_with(
+                StatusCode::BAD_REQUEST,
+                &refusal,
+            )))
         }
     }
 }
@@ -56,7 +64,10 @@ fn tables(call: &Value) -> Vec<String> {
     let name = |named: &Value| named["TableName"].as_str().map(str::to_owned);
     if let Some(items) = call["TransactItems"].as_array() {
         let of_item = |item: &Value| item.as_object()?.values().find_map(name);
-        return items.iter().map(|item| of_item(item).expect("an item names its table")).collect();
+        return items
+            .iter()
+            .map(|item| of_item(item).expect("an item names its table"))
+            .collect();
     }
     match call["RequestItems"].as_object() {
         Some(requested) => requested.keys().cloned().collect(),
@@ -71,8 +82,9 @@ fn pick<'a, T>(random: &mut Random, choices: &'a [T]) -> Option<&'a T> {
 
 /// A transaction of `items` items, cancelled by the one at `position`.
 pub(crate) fn cancelled_by(code: &str, position: usize, items: usize) -> Response<Body> {
-    let reasons: Vec<_> =
-        (0..items).map(|item| json!({ "Code": if item == position { code } else { "None" } })).collect();
+    let reasons: Vec<_> = (0..items)
+        .map(|item| json!({ "Code": if item == position { code } else { "None" } }))
+        .collect();
     answer_with(
         StatusCode::BAD_REQUEST,
         &json!({

@@ -115,18 +115,28 @@ impl Authenticator {
         let fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE);
         let key = match fresh.or_else(|| self.key_cache.peek_any(&hash).filter(passed)) {
             Some(key) => key,
-            None => self.read_key(&hash, now).await?.ok_or(ErrorCode::KeyUnknown)?,
+            None => self
+                .read_key(&hash, now)
+                .await?
+                .ok_or(ErrorCode::KeyUnknown)?,
         };
         let key = caller.key.insert(key).clone();
         self.check(&key, credentials, now)?;
 
         let slug = &key.scope.campaign;
         let is_fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE).is_some();
-        let cached = self.campaign_cache.peek(slug, now, cache::MAX_AGE).filter(|_| is_fresh);
+        let cached = self
+            .campaign_cache
+            .peek(slug, now, cache::MAX_AGE)
+            .filter(|_| is_fresh);
         if let Some(campaign) = cached {
             caller.rate_limit = Some(self.count(&key, now).await?);
             let scope = key.scope.clone();
-            return Ok(AuthContext { scope, campaign, prefetched: BatchItems::default() });
+            return Ok(AuthContext {
+                scope,
+                campaign,
+                prefetched: BatchItems::default(),
+            });
         }
 
         let mut batch = BatchGet::default();
@@ -134,13 +144,22 @@ impl Authenticator {
         if !is_fresh {
             self.keys.add_to(&mut batch, &hash);
         }
-        prefetch(&key.scope, self.campaign_cache.peek_any(slug).as_deref(), &mut batch);
+        prefetch(
+            &key.scope,
+            self.campaign_cache.peek_any(slug).as_deref(),
+            &mut batch,
+        );
         let reading = batch.send(&self.client, "reading a key and its campaign");
         let (items, mut counted) = tokio::join!(reading, self.count(&key, now));
         let items = items?;
         if !is_fresh {
-            let found = self.key_cache.set(&hash, now, self.keys.find_in(&items, &hash)?);
-            let current = caller.key.insert(found.ok_or(ErrorCode::KeyUnknown)?).clone();
+            let found = self
+                .key_cache
+                .set(&hash, now, self.keys.find_in(&items, &hash)?);
+            let current = caller
+                .key
+                .insert(found.ok_or(ErrorCode::KeyUnknown)?)
+                .clone();
             self.check(&current, credentials, now)?;
             if current.per_minute != key.per_minute {
                 // The request was counted under an outdated limit.
@@ -148,27 +167,49 @@ impl Authenticator {
             }
         }
         caller.rate_limit = Some(counted?);
-        let campaign = self.campaign_cache.set(slug, now, self.campaigns.find_in(&items, slug)?);
+        let campaign = self
+            .campaign_cache
+            .set(slug, now, self.campaigns.find_in(&items, slug)?);
         let campaign = campaign.ok_or(ErrorCode::NotFound)?;
-        Ok(AuthContext { scope: key.scope.clone(), campaign, prefetched: items })
+        Ok(AuthContext {
+            scope: key.scope.clone(),
+            campaign,
+            prefetched: items,
+        })
     }
 
-    async fn read_key(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<Arc<ApiKeyRecord>>, Error> {
+    async fn read_key(
+        &self,
+        hash: &KeyHash,
+        now: Timestamp,
+    ) -> Result<Option<Arc<ApiKeyRecord>>, Error> {
         let mut batch = BatchGet::default();
         self.keys.add_to(&mut batch, hash);
         let items = batch.send(&self.client, "reading an API key").await?;
-        Ok(self.key_cache.set(hash, now, self.keys.find_in(&items, hash)?))
+        Ok(self
+            .key_cache
+            .set(hash, now, self.keys.find_in(&items, hash)?))
     }
 
-    fn check(&self, key: &ApiKeyRecord, credentials: Credentials<'_>, now: Timestamp) -> Result<(), Error> {
+    fn check(
+        &self,
+        key: &ApiKeyRecord,
+        credentials: Credentials<'_>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         if key.is_revoked(now) {
             return Err(ErrorCode::KeyRevoked.into());
         }
         match (self.stage, key.scope.environment) {
-            (Stage::Staging, Environment::Live) => return Err(ErrorCode::KeyWrongEnvironment.into()),
+            (Stage::Staging, Environment::Live) => {
+                return Err(ErrorCode::KeyWrongEnvironment.into());
+            }
             (Stage::Staging, Environment::Test) | (Stage::Production, _) => {}
         }
-        if credentials.campaign.is_some_and(|named| named != key.scope.campaign.as_str()) {
+        if credentials
+            .campaign
+            .is_some_and(|named| named != key.scope.campaign.as_str())
+        {
             return Err(ErrorCode::CampaignMismatch.into());
         }
         Ok(())
@@ -188,13 +229,19 @@ impl Authenticator {
             name: "key",
             quota: key.per_minute,
             window: Duration::from_secs(60),
-            left: Some(Remaining { requests: quota.remaining(), until }),
+            left: Some(Remaining {
+                requests: quota.remaining(),
+                until,
+            }),
         };
         if admitted {
             return Ok(status);
         }
         Err(Error::from(ErrorCode::RateLimited)
-            .with_detail(format!("The key has used up its {} requests of this minute.", key.per_minute))
+            .with_detail(format!(
+                "The key has used up its {} requests of this minute.",
+                key.per_minute
+            ))
             .with_retry_after(until)
             .with_limits([status]))
     }
@@ -221,7 +268,9 @@ impl Authenticator {
         wanted: u32,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let leasing = self.limits.lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
+        let leasing = self
+            .limits
+            .lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
         let Lease { granted, left } = leasing.await?;
         quota.add(granted, left, now);
         Ok(())
@@ -235,7 +284,9 @@ impl Authenticator {
 
 fn key_hash(credentials: Credentials<'_>) -> Result<KeyHash, ErrorCode> {
     let header = credentials.authorization.ok_or(ErrorCode::KeyMissing)?;
-    bearer_key(header).map(KeyHash::digest).ok_or(ErrorCode::KeyMalformed)
+    bearer_key(header)
+        .map(KeyHash::digest)
+        .ok_or(ErrorCode::KeyMalformed)
 }
 
 fn until_next_minute(now: Timestamp) -> Duration {
@@ -246,8 +297,9 @@ fn until_next_minute(now: Timestamp) -> Duration {
 fn bearer_key(header: &str) -> Option<&str> {
     let (scheme, key) = header.trim().split_once(' ')?;
     let key = key.trim_start();
-    let body =
-        [Environment::Test, Environment::Live].into_iter().find_map(|e| key.strip_prefix(key_prefix(e)))?;
+    let body = [Environment::Test, Environment::Live]
+        .into_iter()
+        .find_map(|e| key.strip_prefix(key_prefix(e)))?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let well_formed = scheme.eq_ignore_ascii_case("bearer")
         && KEY_BODY_CHARS.contains(&body.len())
@@ -261,8 +313,14 @@ mod tests {
 
     #[test]
     fn a_key_is_recognised_by_its_shape() {
-        assert_eq!(bearer_key("Bearer svc_test_12345678"), Some("svc_test_12345678"));
-        assert_eq!(bearer_key("bEARER svc_live_a-b_c-d_e"), Some("svc_live_a-b_c-d_e"));
+        assert_eq!(
+            bearer_key("Bearer svc_test_12345678"),
+            Some("svc_test_12345678")
+        );
+        assert_eq!(
+            bearer_key("bEARER svc_live_a-b_c-d_e"),
+            Some("svc_live_a-b_c-d_e")
+        );
         for bad in [
             "svc_test_12345678",
             "Basic svc_test_12345678",

@@ -73,7 +73,10 @@ pub struct VerifiedCode {
 impl VerifiedCode {
     /// The result for a campaign that takes no codes.
     pub fn not_needed() -> Self {
-        Self { resolved: ResolvedCode::NotNeeded, status: CodeStatus::NotNeeded }
+        Self {
+            resolved: ResolvedCode::NotNeeded,
+            status: CodeStatus::NotNeeded,
+        }
     }
 }
 
@@ -88,7 +91,11 @@ pub struct CodeVerifier {
 impl CodeVerifier {
     /// Creates a verifier of the codes in these tables.
     pub fn new(codes: Codes, books: CodeBooks) -> Self {
-        Self { codes, books, cache: Cache::default() }
+        Self {
+            codes,
+            books,
+            cache: Cache::default(),
+        }
     }
 
     /// The table of codes that were used or imported.
@@ -126,7 +133,9 @@ impl CodeVerifier {
     /// The batch of a code that was just verified, by the cached book; `None` if no batch has it, as when a partner judges it.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
-            CodeKey::Minted(serial) => Some(self.cache.peek_any(scope)?.batch_of(*serial)?.name.clone()),
+            CodeKey::Minted(serial) => {
+                Some(self.cache.peek_any(scope)?.batch_of(*serial)?.name.clone())
+            }
             CodeKey::Imported { batch, .. } => Some(batch.clone()),
             CodeKey::Partner(_) | CodeKey::Sentinel(_) => None,
         }
@@ -134,15 +143,23 @@ impl CodeVerifier {
 
     /// The key of a code's record by the cached book, however old. Good enough for a prefetch only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
-        let CodeQuery { scope, policy, code, consumer } = query;
+        let CodeQuery {
+            scope,
+            policy,
+            code,
+            consumer,
+        } = query;
         let book = self.cache.peek_any(scope);
         match (policy, code.sentinel(), book) {
             (CodePolicy::None, _, _) => None,
-            (_, Some(sentinel), _) => ResolvedCode::from_sentinel(&sentinel, consumer).key().cloned(),
+            (_, Some(sentinel), _) => ResolvedCode::from_sentinel(&sentinel, consumer)
+                .key()
+                .cloned(),
             (_, None, None) => None,
-            (CodePolicy::Partner, None, Some(book)) => {
-                scope.environment.is_live().then(|| CodeKey::Partner(book.digest(code.expose())))
-            }
+            (CodePolicy::Partner, None, Some(book)) => scope
+                .environment
+                .is_live()
+                .then(|| CodeKey::Partner(book.digest(code.expose()))),
             (CodePolicy::Service, None, Some(book)) => {
                 ResolvedCode::from_book(code, &book, None).key().cloned()
             }
@@ -160,11 +177,14 @@ impl CodeVerifier {
         records: &mut impl CodeRecords,
         now: Timestamp,
     ) -> Result<VerifiedCode, StoreError> {
-        let verified = self.verify_once(query, Staleness::Cached, records, now).await?;
+        let verified = self
+            .verify_once(query, Staleness::Cached, records, now)
+            .await?;
         if verified.status != CodeStatus::Invalid {
             return Ok(verified);
         }
-        self.verify_once(query, Staleness::BeforeRejecting, records, now).await
+        self.verify_once(query, Staleness::BeforeRejecting, records, now)
+            .await
     }
 
     async fn verify_once(
@@ -197,7 +217,12 @@ impl CodeVerifier {
         staleness: Staleness,
         now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
-        let CodeQuery { scope, policy, code, consumer } = query;
+        let CodeQuery {
+            scope,
+            policy,
+            code,
+            consumer,
+        } = query;
         if let Some(sentinel) = code.sentinel() {
             return Ok(ResolvedCode::from_sentinel(&sentinel, consumer));
         }
@@ -206,7 +231,9 @@ impl CodeVerifier {
             CodePolicy::Partner => return self.resolve_partner_code(scope, code, now).await,
             CodePolicy::Service => {}
         }
-        let book = self.book_with_batch(scope, imported_batch, staleness, now).await?;
+        let book = self
+            .book_with_batch(scope, imported_batch, staleness, now)
+            .await?;
         let resolved = ResolvedCode::from_book(code, &book, imported_batch);
         if resolved.prize().is_none() {
             return Ok(resolved);

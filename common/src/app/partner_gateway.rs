@@ -63,7 +63,10 @@ pub struct Answered {
 
 impl From<PartnerOutcome> for Answered {
     fn from(outcome: PartnerOutcome) -> Self {
-        Self { outcome, lease: None }
+        Self {
+            outcome,
+            lease: None,
+        }
     }
 }
 
@@ -71,8 +74,10 @@ impl PartnerGateway {
     /// Reads its settings from the environment. Partners need public addresses unless [`ADDRESSES_VARIABLE`] says
     /// otherwise.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        let malformed =
-            ConfigError::Malformed { variable: ADDRESSES_VARIABLE, expected: "`public` or `any`" };
+        let malformed = ConfigError::Malformed {
+            variable: ADDRESSES_VARIABLE,
+            expected: "`public` or `any`",
+        };
         let addresses = match env.optional(ADDRESSES_VARIABLE).as_deref() {
             None | Some("public") => Addresses::PublicOnly,
             Some("any") => Addresses::Any,
@@ -101,7 +106,8 @@ impl PartnerGateway {
         clock: impl Fn() -> Timestamp,
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
-        let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone)) else {
+        let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone))
+        else {
             let subject = submission.submission_id;
             tracing::warn!(%subject, "a partner was not asked: the campaign has no partner, or the submission no code");
             let unasked = Unanswered::unasked(PartnerError::MISCONFIGURED, FaultOwner::Campaign);
@@ -109,9 +115,15 @@ impl PartnerGateway {
         };
         let deadline = Instant::now() + limit;
         let preparing = async {
-            let progress = submission.settling.as_ref().map(PendingSettlement::partner_progress);
+            let progress = submission
+                .settling
+                .as_ref()
+                .map(PendingSettlement::partner_progress);
             let was_tried = progress.is_some_and(|progress| progress.attempts > 0);
-            let permit = self.breakers.acquire(scope, submission.submission_id, was_tried, clock()).await?;
+            let permit = self
+                .breakers
+                .acquire(scope, submission.submission_id, was_tried, clock())
+                .await?;
             let secret = match &rules.secret {
                 Some(secret) => self.secrets.get(&secret.name, clock()).await?,
                 None => None,
@@ -121,15 +133,23 @@ impl PartnerGateway {
         let in_time = timeout_at(deadline, preparing).await;
         let (permit, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
         let grant = match permit {
-            Permit::CircuitOpen { retry_at } => return Ok(PartnerOutcome::CircuitOpen { retry_at }.into()),
+            Permit::CircuitOpen { retry_at } => {
+                return Ok(PartnerOutcome::CircuitOpen { retry_at }.into());
+            }
             Permit::Granted(grant) => grant,
         };
         // Only one probe runs at a time, so it needs no lease.
         let lease = if asked_from == AskedFrom::Request && !grant.is_probe() {
             let now = clock();
-            let until = now.after(deadline.saturating_duration_since(Instant::now()) + LEASE_MARGIN);
-            let taking = self.leases.take(scope, rules.max_in_flight, until, now, random::unit_f64);
-            match timeout_at(deadline, taking).await.unwrap_or_else(|_| Err(late()))? {
+            let until =
+                now.after(deadline.saturating_duration_since(Instant::now()) + LEASE_MARGIN);
+            let taking = self
+                .leases
+                .take(scope, rules.max_in_flight, until, now, random::unit_f64);
+            match timeout_at(deadline, taking)
+                .await
+                .unwrap_or_else(|_| Err(late()))?
+            {
                 Some(lease) => Some(lease),
                 None => return Ok(PartnerOutcome::AtLimit.into()),
             }
@@ -143,7 +163,9 @@ impl PartnerGateway {
             return Err(late());
         }
         let answer = self.partner.ask(rules, secret, &request, left).await;
-        let outcome = self.record(answer, submission, rules, grant, left, clock()).await;
+        let outcome = self
+            .record(answer, submission, rules, grant, left, clock())
+            .await;
         Ok(Answered { outcome, lease })
     }
 
@@ -166,7 +188,11 @@ impl PartnerGateway {
         left: Duration,
         now: Timestamp,
     ) -> PartnerOutcome {
-        let Submission { scope, submission_id: subject, .. } = submission;
+        let Submission {
+            scope,
+            submission_id: subject,
+            ..
+        } = submission;
         let error = match answer {
             Ok(verdict) => {
                 self.record_success(submission, grant).await;
@@ -206,7 +232,11 @@ impl PartnerGateway {
 
     /// Reports an answer. It counts even if the breaker misses it: at worst the breaker opens for the next request.
     async fn record_success(&self, submission: &Submission, grant: Grant) {
-        let Submission { scope, submission_id: subject, .. } = submission;
+        let Submission {
+            scope,
+            submission_id: subject,
+            ..
+        } = submission;
         if let Err(error) = self.breakers.record_success(scope, grant).await {
             let error = telemetry::cause(&error);
             tracing::warn!(error, %subject, "a circuit breaker missed an answer");

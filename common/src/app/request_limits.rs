@@ -17,7 +17,10 @@ pub async fn enforce(
 ) -> Result<Vec<RateLimitStatus>, Error> {
     match limits.hit(rules, now).await? {
         RateLimitDecision::Admitted(limits) => Ok(limits),
-        RateLimitDecision::Refused { retry_after, limits } => Err(Error::from(ErrorCode::RateLimited)
+        RateLimitDecision::Refused {
+            retry_after,
+            limits,
+        } => Err(Error::from(ErrorCode::RateLimited)
             .with_detail(detail(&limits))
             .with_retry_after(retry_after)
             .with_limits(limits)),

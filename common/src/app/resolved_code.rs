@@ -58,9 +58,16 @@ impl ResolvedCode {
             SentinelOutcome::Stays(key) => (None, AcceptanceTiming::StaysPending(key)),
             SentinelOutcome::Rejected(key) => return Self::ForcedRejection(key),
         };
-        let Some(consumer) = consumer else { return Self::SentinelWithoutPhone };
+        let Some(consumer) = consumer else {
+            return Self::SentinelWithoutPhone;
+        };
         let key = CodeKey::sentinel(&sentinel.identity, &consumer.id);
-        Self::Named { key, prize, is_redeemable: true, acceptance }
+        Self::Named {
+            key,
+            prize,
+            is_redeemable: true,
+            acceptance,
+        }
     }
 
     /// Resolves a code by a code book alone. `imported_batch` is the batch of an imported code, if known; otherwise the
@@ -69,12 +76,20 @@ impl ResolvedCode {
         let normal = code.normal();
         let acceptance = AcceptanceTiming::Immediate;
         match book.verify(&normal) {
-            BookMatch::Minted { serial, prize } => {
-                Self::Named { key: CodeKey::Minted(serial), prize, is_redeemable: true, acceptance }
-            }
+            BookMatch::Minted { serial, prize } => Self::Named {
+                key: CodeKey::Minted(serial),
+                prize,
+                is_redeemable: true,
+                acceptance,
+            },
             BookMatch::Withdrawn { serial } => {
                 let key = CodeKey::Minted(serial);
-                Self::Named { key, prize: None, is_redeemable: false, acceptance }
+                Self::Named {
+                    key,
+                    prize: None,
+                    is_redeemable: false,
+                    acceptance,
+                }
             }
             BookMatch::PerhapsImported => Self::imported(book, &normal, imported_batch),
             BookMatch::Unknown => Self::Unknown,
@@ -82,11 +97,19 @@ impl ResolvedCode {
     }
 
     fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
-        let likely = || book.likely_imported_batch().map(|batch| batch.name.as_str());
-        let Some(name) = known_batch.or_else(likely) else { return Self::Unknown };
+        let likely = || {
+            book.likely_imported_batch()
+                .map(|batch| batch.name.as_str())
+        };
+        let Some(name) = known_batch.or_else(likely) else {
+            return Self::Unknown;
+        };
         let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
         Self::Named {
-            key: CodeKey::Imported { digest: book.digest(normal), batch: name.to_owned() },
+            key: CodeKey::Imported {
+                digest: book.digest(normal),
+                batch: name.to_owned(),
+            },
             prize: batch.and_then(|batch| batch.prize.clone()),
             is_redeemable: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
             acceptance: AcceptanceTiming::Immediate,
@@ -97,7 +120,10 @@ impl ResolvedCode {
     pub fn key(&self) -> Option<&CodeKey> {
         match self {
             Self::Named { key, .. } => Some(key),
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => None,
+            Self::NotNeeded
+            | Self::SentinelWithoutPhone
+            | Self::ForcedRejection(_)
+            | Self::Unknown => None,
         }
     }
 
@@ -105,7 +131,10 @@ impl ResolvedCode {
     pub fn prize(&self) -> Option<&str> {
         match self {
             Self::Named { prize, .. } => prize.as_deref(),
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => None,
+            Self::NotNeeded
+            | Self::SentinelWithoutPhone
+            | Self::ForcedRejection(_)
+            | Self::Unknown => None,
         }
     }
 
@@ -113,9 +142,10 @@ impl ResolvedCode {
     pub fn acceptance(&self) -> AcceptanceTiming {
         match self {
             Self::Named { acceptance, .. } => *acceptance,
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => {
-                AcceptanceTiming::Immediate
-            }
+            Self::NotNeeded
+            | Self::SentinelWithoutPhone
+            | Self::ForcedRejection(_)
+            | Self::Unknown => AcceptanceTiming::Immediate,
         }
     }
 
@@ -168,15 +198,35 @@ mod tests {
             prize: prize.map(str::to_owned),
             status,
         };
-        let imported = Origin::Imported { count: 1, lengths: [8].into(), unfinished: Vec::new() };
+        let imported = Origin::Imported {
+            count: 1,
+            lengths: [8].into(),
+            unfinished: Vec::new(),
+        };
         CodeBook {
             minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
             minted_length: Some(DEFAULT_CODE_SYMBOLS),
             minted: 20,
             batches: vec![
-                batch("first", Origin::Minted { first: 0, count: 10 }, BatchStatus::Active, Some("A kettle")),
-                batch("void", Origin::Minted { first: 10, count: 10 }, BatchStatus::Void, Some("A kettle")),
+                batch(
+                    "first",
+                    Origin::Minted {
+                        first: 0,
+                        count: 10,
+                    },
+                    BatchStatus::Active,
+                    Some("A kettle"),
+                ),
+                batch(
+                    "void",
+                    Origin::Minted {
+                        first: 10,
+                        count: 10,
+                    },
+                    BatchStatus::Void,
+                    Some("A kettle"),
+                ),
                 batch("lost", imported.clone(), BatchStatus::Void, None),
                 batch("printed", imported, BatchStatus::Active, Some("A cup")),
             ],
@@ -185,7 +235,10 @@ mod tests {
 
     fn consumer(last: u8) -> Consumer {
         let phone = format!("+25571234567{last}").parse().expect("a phone");
-        Consumer { phone, id: EntrantId::from_record(format!("digest {last}")) }
+        Consumer {
+            phone,
+            id: EntrantId::from_record(format!("digest {last}")),
+        }
     }
 
     fn code(typed: &str) -> Code {
@@ -193,7 +246,13 @@ mod tests {
     }
 
     fn minted(serial: u64) -> Code {
-        code(&printed(&book().cipher().expect("a length").encipher(serial).expect("in range")))
+        code(&printed(
+            &book()
+                .cipher()
+                .expect("a length")
+                .encipher(serial)
+                .expect("in range"),
+        ))
     }
 
     fn resolved(code: &Code, batch: Option<&str>) -> ResolvedCode {
@@ -220,29 +279,59 @@ mod tests {
     fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
         let imported = code("CHAI-2026");
         let batch_of = |known| match resolved(&imported, known) {
-            ResolvedCode::Named { key: CodeKey::Imported { batch, .. }, prize, is_redeemable, .. } => {
-                Some((batch, prize, is_redeemable))
-            }
+            ResolvedCode::Named {
+                key: CodeKey::Imported { batch, .. },
+                prize,
+                is_redeemable,
+                ..
+            } => Some((batch, prize, is_redeemable)),
             _ => None,
         };
         let printed = Some(("printed".to_owned(), Some("A cup".to_owned()), true));
         assert_eq!(batch_of(None), printed);
         assert_eq!(batch_of(Some("printed")), printed);
-        assert_eq!(batch_of(Some("lost")), Some(("lost".to_owned(), None, false)));
+        assert_eq!(
+            batch_of(Some("lost")),
+            Some(("lost".to_owned(), None, false))
+        );
         let withdrawn = |batch: &str| Some((batch.to_owned(), None, false));
-        assert_eq!(batch_of(Some("first")), withdrawn("first"), "a batch of minted codes");
-        assert_eq!(batch_of(Some("none")), withdrawn("none"), "the record is found, and is not redeemable");
+        assert_eq!(
+            batch_of(Some("first")),
+            withdrawn("first"),
+            "a batch of minted codes"
+        );
+        assert_eq!(
+            batch_of(Some("none")),
+            withdrawn("none"),
+            "the record is found, and is not redeemable"
+        );
     }
 
     #[test]
     fn a_sentinel_is_each_phones_own() {
-        let key = |typed, sender: &Consumer| sentinel(typed, Some(sender)).key().cloned().expect("a key");
-        assert_eq!(key("TEST-0-VALID", &consumer(1)), key("test-0-valid", &consumer(1)));
-        assert_ne!(key("TEST-0-VALID", &consumer(1)), key("TEST-0-VALID", &consumer(2)));
-        assert_ne!(key("TEST-0-VALID.1", &consumer(1)), key("TEST-0-VALID.2", &consumer(1)));
-        assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&consumer(1))).prize(), Some(SENTINEL_PRIZE));
+        let key =
+            |typed, sender: &Consumer| sentinel(typed, Some(sender)).key().cloned().expect("a key");
+        assert_eq!(
+            key("TEST-0-VALID", &consumer(1)),
+            key("test-0-valid", &consumer(1))
+        );
+        assert_ne!(
+            key("TEST-0-VALID", &consumer(1)),
+            key("TEST-0-VALID", &consumer(2))
+        );
+        assert_ne!(
+            key("TEST-0-VALID.1", &consumer(1)),
+            key("TEST-0-VALID.2", &consumer(1))
+        );
+        assert_eq!(
+            sentinel("TEST-0-INSTANT-WIN", Some(&consumer(1))).prize(),
+            Some(SENTINEL_PRIZE)
+        );
         let nobodys = sentinel("TEST-0-VALID", None);
-        assert_eq!(nobodys.status(&CodeLookup::NoRecord, None), CodeStatus::Free);
+        assert_eq!(
+            nobodys.status(&CodeLookup::NoRecord, None),
+            CodeStatus::Free
+        );
         let rejected = sentinel("TEST-0-BLOCKED", None);
         assert_eq!(rejected, ResolvedCode::ForcedRejection(MessageKey::Blocked));
     }
@@ -250,9 +339,18 @@ mod tests {
     #[test]
     fn a_code_that_needs_a_record_and_has_none_is_wrong() {
         let imported = resolved(&code("CHAI-2026"), None);
-        assert_eq!(imported.status(&CodeLookup::RecordMissing, None), CodeStatus::Invalid);
-        assert_eq!(resolved(&minted(9), None).status(&CodeLookup::NoRecord, None), CodeStatus::Free);
-        assert_eq!(resolved(&minted(10), None).status(&CodeLookup::NoRecord, None), CodeStatus::Invalid);
+        assert_eq!(
+            imported.status(&CodeLookup::RecordMissing, None),
+            CodeStatus::Invalid
+        );
+        assert_eq!(
+            resolved(&minted(9), None).status(&CodeLookup::NoRecord, None),
+            CodeStatus::Free
+        );
+        assert_eq!(
+            resolved(&minted(10), None).status(&CodeLookup::NoRecord, None),
+            CodeStatus::Invalid
+        );
     }
 
     proptest! {

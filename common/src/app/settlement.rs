@@ -79,7 +79,11 @@ impl Worker {
 
     /// The context of a retry planned now.
     pub fn retry(&self) -> RetryContext {
-        RetryContext { now: self.now(), speedup: self.speedup, jitter: random::unit_f64() }
+        RetryContext {
+            now: self.now(),
+            speedup: self.speedup,
+            jitter: random::unit_f64(),
+        }
     }
 
     /// The time now.
@@ -95,12 +99,25 @@ impl Worker {
     ) -> Result<JobOutcome, Error> {
         let subject = message.submission_id.to_string();
         let (function, started) = (self.function, self.now());
-        let job = Job { function, started, scope: Some(&message.scope), subject: Some(&subject) };
+        let job = Job {
+            function,
+            started,
+            scope: Some(&message.scope),
+            subject: Some(&subject),
+        };
         self.context.run_logged(job, step).await
     }
 
-    pub(crate) async fn refuse_unreadable_message(&self, cause: serde_json::Error) -> Result<(), Error> {
-        let job = Job { function: self.function, started: self.now(), scope: None, subject: None };
+    pub(crate) async fn refuse_unreadable_message(
+        &self,
+        cause: serde_json::Error,
+    ) -> Result<(), Error> {
+        let job = Job {
+            function: self.function,
+            started: self.now(),
+            scope: None,
+            subject: None,
+        };
         let unreadable = async { Err(StoreError::new("reading a message", cause).into()) };
         self.context.run_logged(job, unreadable).await.map(drop)
     }
@@ -108,9 +125,20 @@ impl Worker {
     /// Whether the next step of the submission in a message is due. False if the submission cannot be read, which its
     /// step handles.
     pub async fn is_due(&self, message: &SettleMessage) -> bool {
-        let found = self.store.submissions().get(&message.scope, message.submission_id).await;
-        let Ok(Some(Submission { settling: Some(settling), .. })) = found else { return false };
-        settling.progress.dependency() == self.dependency && settling.claim(self.now()) != StepClaim::NotDue
+        let found = self
+            .store
+            .submissions()
+            .get(&message.scope, message.submission_id)
+            .await;
+        let Ok(Some(Submission {
+            settling: Some(settling),
+            ..
+        })) = found
+        else {
+            return false;
+        };
+        settling.progress.dependency() == self.dependency
+            && settling.claim(self.now()) != StepClaim::NotDue
     }
 
     /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of
@@ -120,7 +148,11 @@ impl Worker {
         message: &SettleMessage,
         last: Option<&Scope>,
     ) -> Result<Option<SettleMessage>, StoreError> {
-        let next = self.store.submissions().next_due(self.dependency, last, self.now()).await?;
+        let next = self
+            .store
+            .submissions()
+            .next_due(self.dependency, last, self.now())
+            .await?;
         // Compares with the message's own scope because the index may not show its submission yet.
         let turn = |scope: &Scope| {
             let key = scope.key("");
@@ -145,8 +177,12 @@ impl Worker {
             }
             found => found?,
         };
-        let Some(submission) = found else { return Ok(ClaimResult::Skipped("unknown_submission")) };
-        let Some(pending) = &submission.settling else { return Ok(ClaimResult::Skipped("already_settled")) };
+        let Some(submission) = found else {
+            return Ok(ClaimResult::Skipped("unknown_submission"));
+        };
+        let Some(pending) = &submission.settling else {
+            return Ok(ClaimResult::Skipped("already_settled"));
+        };
         if pending.progress.dependency() != self.dependency {
             // The message is in the wrong queue; the sweep sends another to the right one.
             return Ok(ClaimResult::Skipped("other_function"));
@@ -154,14 +190,19 @@ impl Worker {
         let claimed = match pending.claim(now) {
             StepClaim::NotDue => return Ok(ClaimResult::Skipped("not_due")),
             StepClaim::Exhausted => return Ok(ClaimResult::Exhausted(Box::new(submission))),
-            StepClaim::Claimed(pending) => Submission { settling: Some(pending), ..submission.changed(now) },
+            StepClaim::Claimed(pending) => Submission {
+                settling: Some(pending),
+                ..submission.changed(now)
+            },
         };
-        Ok(match self.store.settle(&submission, &claimed, None).await? {
-            SettleResult::Committed => ClaimResult::Claimed(Box::new(claimed)),
-            SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
-                ClaimResult::Skipped("claimed_by_another")
-            }
-        })
+        Ok(
+            match self.store.settle(&submission, &claimed, None).await? {
+                SettleResult::Committed => ClaimResult::Claimed(Box::new(claimed)),
+                SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
+                    ClaimResult::Skipped("claimed_by_another")
+                }
+            },
+        )
     }
 
     /// The submission's campaign.
@@ -184,7 +225,10 @@ impl Worker {
         let settled = self.store.settle(before, after, wrong_code_in).await?;
         let next_sweep = after.updated_at.after(self.speedup.apply(SWEEP_INTERVAL));
         if settled == SettleResult::Committed
-            && after.settling.as_ref().is_some_and(|pending| pending.next_step_at <= next_sweep)
+            && after
+                .settling
+                .as_ref()
+                .is_some_and(|pending| pending.next_step_at <= next_sweep)
         {
             self.queues.wake(after, after.updated_at).await;
         }
@@ -200,9 +244,14 @@ impl Worker {
 /// Adds the metric of submissions that have stayed open too long.
 #[must_use]
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
-    let is_open = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Service);
+    let is_open = after
+        .settling
+        .as_ref()
+        .is_some_and(|pending| pending.assignee == Assignee::Service);
     let is_old = after.updated_at.since(after.created_at) >= STALE_AFTER;
-    outcome.metrics.extend((is_open && is_old).then_some(("PendingTooLong", 1)));
+    outcome
+        .metrics
+        .extend((is_open && is_old).then_some(("PendingTooLong", 1)));
     outcome
 }
 
@@ -217,14 +266,27 @@ mod tests {
         let open = PendingSettlement::due_at(example.created_at, None);
         let metrics = |age: Duration, settling: Option<PendingSettlement>| {
             let updated_at = example.created_at.after(age);
-            let after = Submission { settling, updated_at, ..example.clone() };
+            let after = Submission {
+                settling,
+                updated_at,
+                ..example.clone()
+            };
             with_stale_metric("trouble".into(), &after).metrics
         };
         let a_little_less = STALE_AFTER - Duration::from_millis(1);
-        assert_eq!(metrics(STALE_AFTER, Some(open.clone())), [("PendingTooLong", 1)]);
+        assert_eq!(
+            metrics(STALE_AFTER, Some(open.clone())),
+            [("PendingTooLong", 1)]
+        );
         assert_eq!(metrics(a_little_less, Some(open.clone())), []);
-        assert_eq!(metrics(STALE_AFTER, Some(open.escalate(example.created_at))), []);
+        assert_eq!(
+            metrics(STALE_AFTER, Some(open.escalate(example.created_at))),
+            []
+        );
         assert_eq!(metrics(STALE_AFTER, None), []);
-        assert_eq!(with_stale_metric("trouble".into(), &example).outcome, "trouble");
+        assert_eq!(
+            with_stale_metric("trouble".into(), &example).outcome,
+            "trouble"
+        );
     }
 }

@@ -18,16 +18,29 @@ pub struct Uploads {
 impl Uploads {
     /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws, receipts: Receipts) -> Result<Self, ConfigError> {
-        Ok(Self { photos: Photos::from_env(env, aws)?, receipts })
+        Ok(Self {
+            photos: Photos::from_env(env, aws)?,
+            receipts,
+        })
     }
 
     /// The receipt with its photo, if storage has one. If the photo's event has not come yet, the photo is recorded.
-    pub async fn reconcile(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
+    pub async fn reconcile(
+        &self,
+        mut receipt: Receipt,
+        now: Timestamp,
+    ) -> Result<Receipt, StoreError> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
-        if awaited && let Some(arrived) = self.photos.inspect(&receipt.scope, receipt.receipt_id, now).await?
+        if awaited
+            && let Some(arrived) = self
+                .photos
+                .inspect(&receipt.scope, receipt.receipt_id, now)
+                .await?
         {
             // If the condition fails, the event has just recorded the same file.
-            self.receipts.mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived).await?;
+            self.receipts
+                .mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived)
+                .await?;
             receipt.arrived = Some(arrived);
         }
         Ok(receipt)
@@ -51,9 +64,19 @@ impl Uploads {
         now: Timestamp,
     ) -> Result<Option<UploadTarget>, StoreError> {
         match (&receipt.source, receipt.arrived) {
-            (Source::Photo { content_type, size_bytes, .. }, None) => {
+            (
+                Source::Photo {
+                    content_type,
+                    size_bytes,
+                    ..
+                },
+                None,
+            ) => {
                 let (scope, id) = (&receipt.scope, receipt.receipt_id);
-                self.photos.upload_target(scope, id, *content_type, *size_bytes, now).await.map(Some)
+                self.photos
+                    .upload_target(scope, id, *content_type, *size_bytes, now)
+                    .await
+                    .map(Some)
             }
             (Source::Photo { .. }, Some(_)) | (Source::Typed { .. }, _) => Ok(None),
         }

@@ -60,14 +60,21 @@ struct KnownVersions {
 impl DeploymentSecrets {
     /// Reads the secret's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self { aws: aws.clone(), secret_id: env.required(VARIABLE)?, known: Arc::default() })
+        Ok(Self {
+            aws: aws.clone(),
+            secret_id: env.required(VARIABLE)?,
+            known: Arc::default(),
+        })
     }
 
     /// Fetches the current version before the first event. If that fails, the first request that needs the secret tries
     /// again and reports the error.
     pub async fn prepare(&self) {
         let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
-        if let Err(error) = timeout(START_TIMEOUT, self.current()).await.unwrap_or_else(failed) {
+        if let Err(error) = timeout(START_TIMEOUT, self.current())
+            .await
+            .unwrap_or_else(failed)
+        {
             tracing::warn!(
                 error = telemetry::cause(&error),
                 "the deployment's secret was not fetched at start"
@@ -118,7 +125,8 @@ impl DeploymentSecrets {
         match &known.last_fetched {
             Some(version) if version.secret.people_check() != check => {
                 known.last_fetched = None;
-                let cause = "the secret does not end with the word that phones were encrypted under";
+                let cause =
+                    "the secret does not end with the word that phones were encrypted under";
                 Err(StoreError::new(READING, NotFetched(cause.into())))
             }
             Some(_) | None => Ok(()),
@@ -130,9 +138,14 @@ impl DeploymentSecrets {
     /// # Errors
     /// As [`Self::current`]; when the phone was encrypted under another deployment's secret.
     pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
-        let Some(stored) = &submission.phone else { return Ok(None) };
+        let Some(stored) = &submission.phone else {
+            return Ok(None);
+        };
         let version = self.version_for_phones().await?;
-        let phone = version.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
+        let phone =
+            version
+                .secret
+                .decrypt_phone(&submission.scope, submission.submission_id, stored);
         phone.map(Some).ok_or_else(|| {
             let cause = "its phone is encrypted for another submission, or under another secret than the deployment's";
             submissions::unreadable(submission, StoreError::new(READING_PHONE, cause))
@@ -146,7 +159,10 @@ impl DeploymentSecrets {
 
     /// Keeps the version that has decrypted a record, under the id that the record names.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
-        self.known().by_id.entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
+        self.known()
+            .by_id
+            .entry(id.to_owned())
+            .or_insert_with(|| Arc::clone(version));
     }
 
     /// A version that was fetched before, by its id.
@@ -161,11 +177,17 @@ impl DeploymentSecrets {
     pub async fn rotate(&self, word: &str) -> Result<Arc<SecretVersion>, StoreError> {
         const ACTION: &str = "replacing the deployment's secret";
         let current = self.get(None).await?.and_then(|reply| reply.secret_string);
-        let current = current.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager has no such secret"))?;
+        let current =
+            current.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager has no such secret"))?;
         let text = DeploymentSecret::rotated(&current, word);
         let secret = DeploymentSecret::new(&text).map_err(StoreError::during(ACTION))?;
         let client = self.aws.secrets();
-        let put = client.put_secret_value().secret_id(&self.secret_id).secret_string(text).send().await;
+        let put = client
+            .put_secret_value()
+            .secret_id(&self.secret_id)
+            .secret_string(text)
+            .send()
+            .await;
         let id = put.map_err(StoreError::during(ACTION))?.version_id;
         let id = id.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager named no version"))?;
         Ok(self.keep(SecretVersion { id, secret }))
@@ -174,20 +196,28 @@ impl DeploymentSecrets {
     /// Fetches a version, or the current one; `None` if Secrets Manager has no such version.
     async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
         let reply = self.get(id).await?;
-        reply.map(|reply| read(reply).map(|version| self.keep(version))).transpose()
+        reply
+            .map(|reply| read(reply).map(|version| self.keep(version)))
+            .transpose()
     }
 
     async fn get(&self, id: Option<&str>) -> Result<Option<GetSecretValueOutput>, StoreError> {
         let client = self.aws.secrets();
-        let get = client.get_secret_value().secret_id(&self.secret_id).set_version_id(id.map(str::to_owned));
+        let get = client
+            .get_secret_value()
+            .secret_id(&self.secret_id)
+            .set_version_id(id.map(str::to_owned));
         let failed = |cause| StoreError::new(READING, NotFetched(cause));
         // Boxed: the SDK's future is deep, and every function that needs the secret would hold it.
-        let sent =
-            timeout(REQUEST_TIMEOUT, Box::pin(get.send())).await.map_err(|elapsed| failed(elapsed.into()))?;
+        let sent = timeout(REQUEST_TIMEOUT, Box::pin(get.send()))
+            .await
+            .map_err(|elapsed| failed(elapsed.into()))?;
         match sent {
             Ok(reply) => Ok(Some(reply)),
             Err(error)
-                if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) =>
+                if error
+                    .as_service_error()
+                    .is_some_and(|error| error.is_resource_not_found_exception()) =>
             {
                 Ok(None)
             }
@@ -212,13 +242,17 @@ impl DeploymentSecrets {
 
 impl fmt::Debug for DeploymentSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeploymentSecrets").field("secret_id", &self.secret_id).finish_non_exhaustive()
+        f.debug_struct("DeploymentSecrets")
+            .field("secret_id", &self.secret_id)
+            .finish_non_exhaustive()
     }
 }
 
 fn read(reply: GetSecretValueOutput) -> Result<SecretVersion, StoreError> {
     let unnamed = || StoreError::new(READING, "Secrets Manager named no version or gave no text");
-    let (Some(id), Some(text)) = (reply.version_id, reply.secret_string) else { return Err(unnamed()) };
+    let (Some(id), Some(text)) = (reply.version_id, reply.secret_string) else {
+        return Err(unnamed());
+    };
     let secret = DeploymentSecret::new(&text).map_err(StoreError::during(READING))?;
     Ok(SecretVersion { id, secret })
 }

@@ -16,7 +16,9 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig};
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig,
+};
 use aws_sdk_s3::config::RequestChecksumCalculation;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
@@ -88,7 +90,11 @@ impl Aws {
             "environment",
         );
         let region = Region::new(env.required("AWS_REGION")?);
-        Ok(Self::new(env, region, SharedCredentialsProvider::new(credentials)))
+        Ok(Self::new(
+            env,
+            region,
+            SharedCredentialsProvider::new(credentials),
+        ))
     }
 
     /// The clients of a caller that already has credentials.
@@ -107,7 +113,12 @@ impl Aws {
             .timeout_config(timeouts)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
-        Self { shared, connector, env: env.clone(), clients: Arc::default() }
+        Self {
+            shared,
+            connector,
+            env: env.clone(),
+            clients: Arc::default(),
+        }
     }
 
     /// The client of DynamoDB. Every attempt of a transaction carries the same token, so an attempt whose answer was
@@ -127,7 +138,10 @@ impl Aws {
         let opening = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there());
         if let Err(cause) = opening.await.unwrap_or_else(|elapsed| Err(elapsed.into())) {
             let error = StoreError::new("opening a connection to DynamoDB", cause);
-            tracing::warn!(error = telemetry::cause(&error), "the first call has to open its connection");
+            tracing::warn!(
+                error = telemetry::cause(&error),
+                "the first call has to open its connection"
+            );
         }
     }
 
@@ -142,7 +156,11 @@ impl Aws {
     /// DynamoDB's URL in the commercial partition. Elsewhere, the first call has to open the connection.
     fn dynamodb_url(&self) -> String {
         let regional = || {
-            let region = self.shared.region().map(ToString::to_string).unwrap_or_default();
+            let region = self
+                .shared
+                .region()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             format!("https://dynamodb.{region}.amazonaws.com/")
         };
         self.endpoint(DYNAMODB_ENDPOINT).unwrap_or_else(regional)
@@ -185,7 +203,9 @@ impl Aws {
     /// The settings for a client of STS, which `ops` asks who the operator is. Another endpoint than AWS's is only taken
     /// where DynamoDB's is on this machine too: otherwise a variable would make an operator someone else.
     pub fn sts_config(&self) -> SdkConfig {
-        let is_local = self.endpoint(DYNAMODB_ENDPOINT).is_some_and(|endpoint| is_loopback(&endpoint));
+        let is_local = self
+            .endpoint(DYNAMODB_ENDPOINT)
+            .is_some_and(|endpoint| is_loopback(&endpoint));
         let mut config = self.shared.clone().into_builder();
         config.set_endpoint_url(self.endpoint(STS_ENDPOINT).filter(|_| is_local));
         config.build()
@@ -197,16 +217,25 @@ impl Aws {
         let connector = wrap(self.connector.clone());
         let mut shared = self.shared.clone().into_builder();
         shared.set_http_client(Some(client_over(connector.clone())));
-        Self { shared: shared.build(), connector, env: self.env.clone(), clients: Arc::default() }
+        Self {
+            shared: shared.build(),
+            connector,
+            env: self.env.clone(),
+            clients: Arc::default(),
+        }
     }
 
     fn endpoint(&self, variable: &str) -> Option<String> {
-        self.env.optional(variable).or_else(|| self.env.optional("AWS_ENDPOINT_URL"))
+        self.env
+            .optional(variable)
+            .or_else(|| self.env.optional("AWS_ENDPOINT_URL"))
     }
 }
 
 fn is_loopback(endpoint: &str) -> bool {
-    let Ok(url) = Url::parse(endpoint) else { return false };
+    let Ok(url) = Url::parse(endpoint) else {
+        return false;
+    };
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -217,14 +246,21 @@ fn is_loopback(endpoint: &str) -> bool {
 
 /// The HTTP client of credential providers, which set their own timeouts.
 pub fn https(env: &Env) -> SharedHttpClient {
-    aws_smithy_http_client::Builder::new().tls_provider(TLS).tls_context(trust(env)).build_https()
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(TLS)
+        .tls_context(trust(env))
+        .build_https()
 }
 
 /// Opens the connections of all services, and reuses them.
 fn connector(env: &Env) -> SharedHttpConnector {
-    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build();
-    let connector =
-        Connector::builder().tls_provider(TLS).tls_context(trust(env)).connector_settings(settings);
+    let settings = HttpConnectorSettings::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .build();
+    let connector = Connector::builder()
+        .tls_provider(TLS)
+        .tls_context(trust(env))
+        .connector_settings(settings);
     SharedHttpConnector::new(connector.build())
 }
 
@@ -241,7 +277,10 @@ fn trust(env: &Env) -> TlsContext {
         None => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
     };
     // Building it checks nothing; the default is the machine's roots.
-    TlsContext::builder().with_trust_store(roots).build().unwrap_or_default()
+    TlsContext::builder()
+        .with_trust_store(roots)
+        .build()
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -258,13 +297,23 @@ mod tests {
                 ("AWS_REGION", "af-south-1"),
                 (STS_ENDPOINT, STS),
             ];
-            let settings =
-                settings.iter().chain(dynamodb).map(|(name, value)| ((*name).into(), (*value).into()));
+            let settings = settings
+                .iter()
+                .chain(dynamodb)
+                .map(|(name, value)| ((*name).into(), (*value).into()));
             let aws = Aws::for_function(&settings.collect()).expect("all variables");
             aws.sts_config().endpoint_url().map(str::to_owned)
         };
-        for local in ["http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"] {
-            assert_eq!(endpoint(&[(DYNAMODB_ENDPOINT, local)]).as_deref(), Some(STS), "{local}");
+        for local in [
+            "http://127.0.0.1:8000",
+            "http://localhost:8000",
+            "http://[::1]:8000",
+        ] {
+            assert_eq!(
+                endpoint(&[(DYNAMODB_ENDPOINT, local)]).as_deref(),
+                Some(STS),
+                "{local}"
+            );
         }
         assert_eq!(endpoint(&[]), None);
         for remote in [

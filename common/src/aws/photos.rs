@@ -48,7 +48,10 @@ pub struct UploadTarget {
 impl Photos {
     /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self { aws: aws.clone(), bucket: env.required(VARIABLE)? })
+        Ok(Self {
+            aws: aws.clone(),
+            bucket: env.required(VARIABLE)?,
+        })
     }
 
     /// A target for one upload of exactly this type and size. Type, size and "only if there is none" are signed, so
@@ -63,7 +66,8 @@ impl Photos {
     ) -> Result<UploadTarget, StoreError> {
         const ACTION: &str = "signing an upload";
         let size = i64::try_from(size_bytes).map_err(StoreError::during(ACTION))?;
-        let lifetime = PresigningConfig::expires_in(UPLOAD_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let lifetime =
+            PresigningConfig::expires_in(UPLOAD_LIFETIME).map_err(StoreError::during(ACTION))?;
         let signed = self
             .aws
             .s3()
@@ -78,7 +82,10 @@ impl Photos {
             .map_err(StoreError::during(ACTION))?;
         Ok(UploadTarget {
             url: signed.uri().to_owned(),
-            headers: signed.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            headers: signed
+                .headers()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             expires_at: now.after(UPLOAD_LIFETIME),
         })
     }
@@ -94,23 +101,43 @@ impl Photos {
         const ACTION: &str = "looking at a photo";
         let range = format!("bytes=0-{}", MAGIC_BYTES - 1);
         let sent = self.get(scope, id).range(range).send().await;
-        let Some(object) = found(sent, ACTION)? else { return Ok(None) };
-        let Object::Here(object) = object else {
-            return Ok(Some(StoredPhoto { bytes: 0, photo_type: None, seen_at: now }));
+        let Some(object) = found(sent, ACTION)? else {
+            return Ok(None);
         };
-        let whole = object.content_range().and_then(|range| range.rsplit_once('/')?.1.parse().ok());
-        let given = object.content_length().and_then(|length| u64::try_from(length).ok());
-        let bytes = whole.or(given).ok_or_else(|| StoreError::new(ACTION, "the object has no length"))?;
+        let Object::Here(object) = object else {
+            return Ok(Some(StoredPhoto {
+                bytes: 0,
+                photo_type: None,
+                seen_at: now,
+            }));
+        };
+        let whole = object
+            .content_range()
+            .and_then(|range| range.rsplit_once('/')?.1.parse().ok());
+        let given = object
+            .content_length()
+            .and_then(|length| u64::try_from(length).ok());
+        let bytes = whole
+            .or(given)
+            .ok_or_else(|| StoreError::new(ACTION, "the object has no length"))?;
         let first = collected(object.body, ACTION).await?;
-        Ok(Some(StoredPhoto { bytes, photo_type: PhotoType::from_magic_bytes(&first), seen_at: now }))
+        Ok(Some(StoredPhoto {
+            bytes,
+            photo_type: PhotoType::from_magic_bytes(&first),
+            seen_at: now,
+        }))
     }
 
     /// A photo's bytes; `None` if it is missing, or larger than a photo can be.
     pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;
-        let Some(Object::Here(object)) = found(sent, ACTION)? else { return Ok(None) };
-        let length = object.content_length().and_then(|length| u64::try_from(length).ok());
+        let Some(Object::Here(object)) = found(sent, ACTION)? else {
+            return Ok(None);
+        };
+        let length = object
+            .content_length()
+            .and_then(|length| u64::try_from(length).ok());
         if length.is_none_or(|length| length > MAX_BYTES) {
             return Ok(None);
         }
@@ -119,8 +146,17 @@ impl Photos {
 
     /// Deletes a photo, if there is one.
     pub async fn delete(&self, scope: &Scope, id: ReceiptId) -> Result<(), StoreError> {
-        let delete = self.aws.s3().delete_object().bucket(&self.bucket).key(object_key(scope, id));
-        delete.send().await.map(drop).map_err(StoreError::during("deleting a photo"))
+        let delete = self
+            .aws
+            .s3()
+            .delete_object()
+            .bucket(&self.bucket)
+            .key(object_key(scope, id));
+        delete
+            .send()
+            .await
+            .map(drop)
+            .map_err(StoreError::during("deleting a photo"))
     }
 
     /// Deletes some of a scope's photos, and returns how many; 0 when none is left.
@@ -129,23 +165,39 @@ impl Photos {
         /// About a second's work.
         const MAX_OBJECTS: i32 = 400;
         const MAX_CONCURRENCY: usize = 16;
-        let list =
-            self.aws.s3().list_objects_v2().bucket(&self.bucket).prefix(prefix(scope)).max_keys(MAX_OBJECTS);
+        let list = self
+            .aws
+            .s3()
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .prefix(prefix(scope))
+            .max_keys(MAX_OBJECTS);
         let listed = list.send().await.map_err(StoreError::during(ACTION))?;
-        let deletions =
-            listed.contents.unwrap_or_default().into_iter().filter_map(|object| object.key).map(|key| {
+        let deletions = listed
+            .contents
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|object| object.key)
+            .map(|key| {
                 let delete = self.aws.s3().delete_object().bucket(&self.bucket).key(key);
                 async move { delete.send().await.map_err(StoreError::during(ACTION)) }
             });
         let deletions = stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY);
-        deletions.try_fold(0, async |deleted, _| Ok(deleted + 1)).await
+        deletions
+            .try_fold(0, async |deleted, _| Ok(deleted + 1))
+            .await
     }
 
     /// A link that shows a photo, valid for [`LINK_LIFETIME`].
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";
-        let lifetime = PresigningConfig::expires_in(LINK_LIFETIME).map_err(StoreError::during(ACTION))?;
-        let signed = self.get(scope, id).presigned(lifetime).await.map_err(StoreError::during(ACTION))?;
+        let lifetime =
+            PresigningConfig::expires_in(LINK_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let signed = self
+            .get(scope, id)
+            .presigned(lifetime)
+            .await
+            .map_err(StoreError::during(ACTION))?;
         Ok(signed.uri().to_owned())
     }
 
@@ -154,7 +206,11 @@ impl Photos {
         scope: &Scope,
         id: ReceiptId,
     ) -> aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder {
-        self.aws.s3().get_object().bucket(&self.bucket).key(object_key(scope, id))
+        self.aws
+            .s3()
+            .get_object()
+            .bucket(&self.bucket)
+            .key(object_key(scope, id))
     }
 }
 
@@ -180,7 +236,9 @@ fn found(
 
 async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, StoreError> {
     let bytes = tokio::time::timeout(READ_TIMEOUT, body.collect()).await;
-    let bytes = bytes.map_err(StoreError::during(action))?.map_err(StoreError::during(action))?;
+    let bytes = bytes
+        .map_err(StoreError::during(action))?
+        .map_err(StoreError::during(action))?;
     Ok(bytes.to_vec())
 }
 
@@ -198,7 +256,10 @@ fn prefix(scope: &Scope) -> String {
 pub fn receipt_of(object_key: &str) -> Option<(Scope, ReceiptId)> {
     let (campaign, rest) = object_key.split_once('/')?;
     let (environment, id) = rest.split_once('/')?;
-    let scope = Scope { campaign: campaign.parse().ok()?, environment: environment.parse().ok()? };
+    let scope = Scope {
+        campaign: campaign.parse().ok()?,
+        environment: environment.parse().ok()?,
+    };
     Some((scope, id.parse().ok()?))
 }
 
@@ -209,10 +270,21 @@ mod tests {
 
     #[test]
     fn an_objects_key_gives_its_receipt_back() {
-        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let scope = Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Live,
+        };
         let id = ReceiptId::from_random([7; 16]);
         assert_eq!(receipt_of(&object_key(&scope, id)), Some((scope, id)));
-        for other in ["", "demo", "demo/live", "demo/live/x", "demo/prod/x", "a/demo/live/x", "demo//live"] {
+        for other in [
+            "",
+            "demo",
+            "demo/live",
+            "demo/live/x",
+            "demo/prod/x",
+            "a/demo/live/x",
+            "demo//live",
+        ] {
             assert_eq!(receipt_of(other), None, "{other}");
         }
     }

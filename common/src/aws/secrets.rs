@@ -26,14 +26,25 @@ pub struct Secrets {
 impl Secrets {
     /// Reads the deployment's prefix from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self { aws: aws.clone(), prefix: env.required(PREFIX_VARIABLE)?, cache: Cache::default() })
+        Ok(Self {
+            aws: aws.clone(),
+            prefix: env.required(PREFIX_VARIABLE)?,
+            cache: Cache::default(),
+        })
     }
 
     /// A secret's value by its name in a campaign file; `None` if there is none.
     pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
             let id = format!("{}{name}", self.prefix);
-            match self.aws.secrets().get_secret_value().secret_id(id).send().await {
+            match self
+                .aws
+                .secrets()
+                .get_secret_value()
+                .secret_id(id)
+                .send()
+                .await
+            {
                 Ok(reply) => Ok(reply.secret_string),
                 Err(error)
                     if error

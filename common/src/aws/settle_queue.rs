@@ -44,7 +44,10 @@ pub struct SettleMessage {
 impl SettleMessage {
     /// The message about a submission.
     pub fn new(scope: &Scope, submission_id: SubmissionId) -> Self {
-        Self { scope: scope.clone(), submission_id }
+        Self {
+            scope: scope.clone(),
+            submission_id,
+        }
     }
 }
 
@@ -57,7 +60,11 @@ pub struct SettleQueues {
 
 impl SettleQueues {
     /// The queues of these dependencies.
-    pub fn from_env(dependencies: &[Dependency], env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+    pub fn from_env(
+        dependencies: &[Dependency],
+        env: &Env,
+        aws: &Aws,
+    ) -> Result<Self, ConfigError> {
         let url = |dependency: &Dependency| {
             let variable = match dependency {
                 Dependency::TaxAuthority => TAX_VARIABLE,
@@ -65,17 +72,23 @@ impl SettleQueues {
             };
             Ok((*dependency, env.required(variable)?))
         };
-        Ok(Self { aws: aws.clone(), urls: dependencies.iter().map(url).collect::<Result<_, _>>()? })
+        Ok(Self {
+            aws: aws.clone(),
+            urls: dependencies.iter().map(url).collect::<Result<_, _>>()?,
+        })
     }
 
     /// Sends a message that arrives when the submission's next step is due. An operator's step gets none. If sending
     /// fails or takes too long, the sweep finds the submission.
     pub async fn wake(&self, submission: &Submission, now: Timestamp) {
-        let Some(pending) = submission.settling.as_ref() else { return };
+        let Some(pending) = submission.settling.as_ref() else {
+            return;
+        };
         if pending.assignee == Assignee::Service {
             let message = SettleMessage::new(&submission.scope, submission.submission_id);
             let delay = pending.next_step_at.since(now).min(MAX_DELAY);
-            self.try_send(pending.progress.dependency(), &message, delay).await;
+            self.try_send(pending.progress.dependency(), &message, delay)
+                .await;
         }
     }
 
@@ -85,15 +98,25 @@ impl SettleQueues {
     }
 
     /// Sends a message for each due submission, and returns how many the queue accepted.
-    pub async fn wake_all(&self, dependency: Dependency, due: &[DueSubmission]) -> Result<usize, StoreError> {
+    pub async fn wake_all(
+        &self,
+        dependency: Dependency,
+        due: &[DueSubmission],
+    ) -> Result<usize, StoreError> {
         const ACTION: &str = "sending messages";
         let mut accepted = 0;
         for batch in due.chunks(MAX_BATCH) {
-            let mut send = self.aws.sqs().send_message_batch().queue_url(self.url(dependency)?);
+            let mut send = self
+                .aws
+                .sqs()
+                .send_message_batch()
+                .queue_url(self.url(dependency)?);
             for (index, due) in batch.iter().enumerate() {
                 let message = SettleMessage::new(&due.scope, due.submission_id);
                 let body = serde_json::to_string(&message).map_err(StoreError::during(ACTION))?;
-                let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body);
+                let entry = SendMessageBatchRequestEntry::builder()
+                    .id(index.to_string())
+                    .message_body(body);
                 send = send.entries(entry.build().map_err(StoreError::during(ACTION))?);
             }
             let reply = send.send().await.map_err(StoreError::during(ACTION))?;
@@ -105,9 +128,15 @@ impl SettleQueues {
     /// About how many messages wait in a queue.
     pub async fn count_waiting(&self, dependency: Dependency) -> Result<usize, StoreError> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
-        let asking = self.aws.sqs().get_queue_attributes().queue_url(self.url(dependency)?);
+        let asking = self
+            .aws
+            .sqs()
+            .get_queue_attributes()
+            .queue_url(self.url(dependency)?);
         let reply = asking.attribute_names(name.clone()).send().await;
-        let attributes = reply.map_err(StoreError::during("counting messages"))?.attributes;
+        let attributes = reply
+            .map_err(StoreError::during("counting messages"))?
+            .attributes;
         let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
         Ok(waiting.unwrap_or(0))
     }
@@ -129,15 +158,22 @@ impl SettleQueues {
         let body = serde_json::to_string(message).map_err(StoreError::during(SENDING))?;
         // Rounded up: a message that arrives before its step is due does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
-        let send = self.aws.sqs().send_message().queue_url(self.url(dependency)?);
+        let send = self
+            .aws
+            .sqs()
+            .send_message()
+            .queue_url(self.url(dependency)?);
         let send = send.message_body(body).delay_seconds(delay);
-        send.send().await.map(drop).map_err(StoreError::during(SENDING))
+        send.send()
+            .await
+            .map(drop)
+            .map_err(StoreError::during(SENDING))
     }
 
     fn url(&self, dependency: Dependency) -> Result<&str, StoreError> {
         let url = self.urls.iter().find(|(other, _)| *other == dependency);
-        let (_, url) =
-            url.ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
+        let (_, url) = url
+            .ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
         Ok(url)
     }
 }
@@ -153,17 +189,31 @@ mod tests {
     #[test]
     fn a_message_that_is_not_sent_is_logged_with_its_submission_as_the_subject() {
         let variables = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-        let env = variables.map(|name| (name.to_owned(), "test".to_owned())).into_iter().collect();
+        let env = variables
+            .map(|name| (name.to_owned(), "test".to_owned()))
+            .into_iter()
+            .collect();
         let aws = Aws::for_function(&env).expect("all variables");
         // Sending fails, because there is no queue.
-        let queues = SettleQueues { aws, urls: Vec::new() };
-        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let queues = SettleQueues {
+            aws,
+            urls: Vec::new(),
+        };
+        let scope = Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Live,
+        };
         let message = SettleMessage::new(&scope, SubmissionId::from_random([3; 24]));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
         let lines = written(Telemetry::CloudWatch("stack"), || {
             runtime.block_on(queues.requeue(Dependency::Partner, &message));
         });
-        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        let [line] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
         let line: Value = serde_json::from_str(line).expect("JSON");
         assert_eq!(line["subject"], message.submission_id.to_string());
     }

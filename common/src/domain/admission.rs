@@ -68,9 +68,11 @@ impl CodeStatus {
     pub fn holder(&self) -> Option<SubmissionId> {
         match self {
             Self::Redeemed(holder) | Self::HeldByOther(holder) => Some(*holder),
-            Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) | Self::Invalid | Self::Forced(_) => {
-                None
-            }
+            Self::NotNeeded
+            | Self::Free
+            | Self::OwnedBySamePhone(_)
+            | Self::Invalid
+            | Self::Forced(_) => None,
         }
     }
 
@@ -96,7 +98,9 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000);
 
     fn other() -> SubmissionId {
-        "c0ffee00-0000-8000-8000-000000000001".parse().expect("an id")
+        "c0ffee00-0000-8000-8000-000000000001"
+            .parse()
+            .expect("an id")
     }
 
     #[test]
@@ -104,11 +108,17 @@ mod tests {
         for (status, expected) in [
             (CodeStatus::NotNeeded, None),
             (CodeStatus::Free, None),
-            (CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 24])), None),
+            (
+                CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 24])),
+                None,
+            ),
             (CodeStatus::Redeemed(other()), Some(MessageKey::AlreadyUsed)),
             (CodeStatus::HeldByOther(other()), Some(MessageKey::CodeHeld)),
             (CodeStatus::Invalid, Some(MessageKey::Invalid)),
-            (CodeStatus::Forced(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
+            (
+                CodeStatus::Forced(MessageKey::EntryLimit),
+                Some(MessageKey::EntryLimit),
+            ),
         ] {
             assert_eq!(status.rejection(), expected, "{status:?}");
         }
@@ -134,17 +144,32 @@ mod tests {
             let campaign = Campaign {
                 paused: self.paused,
                 window: Window {
-                    start: Some(Timestamp::from_millis(if self.not_started { 1_001 } else { 1_000 })),
-                    end: Some(Timestamp::from_millis(if self.ended { 1_000 } else { 1_001 })),
+                    start: Some(Timestamp::from_millis(if self.not_started {
+                        1_001
+                    } else {
+                        1_000
+                    })),
+                    end: Some(Timestamp::from_millis(if self.ended {
+                        1_000
+                    } else {
+                        1_001
+                    })),
                 },
-                limits: PhoneLimits { phone_daily: Some(2), phone_total: Some(5) },
+                limits: PhoneLimits {
+                    phone_daily: Some(2),
+                    phone_total: Some(5),
+                },
                 ..Campaign::example()
             };
             let entrant = Entrant {
                 blocked: self.blocked,
                 today: if self.daily { 2 } else { 1 },
                 total: if self.total { 5 } else { 4 },
-                throttled_until: Some(Timestamp::from_millis(if self.throttled { 1_001 } else { 1_000 })),
+                throttled_until: Some(Timestamp::from_millis(if self.throttled {
+                    1_001
+                } else {
+                    1_000
+                })),
                 open_receipts: if self.open_receipts { 20 } else { 19 },
                 ..Entrant::default()
             };
@@ -166,7 +191,8 @@ mod tests {
                 self.ended.then_some(MessageKey::CampaignEnded),
                 self.blocked.then_some(MessageKey::Blocked),
                 (self.throttled && self.checks.throttle).then_some(MessageKey::RateLimited),
-                (self.open_receipts && self.checks.open_receipts).then_some(MessageKey::RateLimited),
+                (self.open_receipts && self.checks.open_receipts)
+                    .then_some(MessageKey::RateLimited),
                 of_the_code,
                 self.daily.then_some(MessageKey::DailyLimit),
                 self.total.then_some(MessageKey::EntryLimit),

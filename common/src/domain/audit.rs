@@ -83,9 +83,20 @@ impl AuditRow {
     }
 
     /// The row that follows the end of the log under a later number, because items without `ops` have those between.
-    pub fn numbered(sequence: u64, head: Option<&AuditHead>, entry: AuditEntry, now: Timestamp) -> Self {
+    pub fn numbered(
+        sequence: u64,
+        head: Option<&AuditHead>,
+        entry: AuditEntry,
+        now: Timestamp,
+    ) -> Self {
         let previous = head.map_or_else(before_the_first, |head| head.last_hash.clone());
-        let mut row = Self { sequence, at: now, entry, previous, hash: String::new() };
+        let mut row = Self {
+            sequence,
+            at: now,
+            entry,
+            previous,
+            hash: String::new(),
+        };
         row.hash = row.computed_hash();
         row
     }
@@ -97,17 +108,44 @@ impl AuditRow {
 
     /// The end of the log, once this row is the last.
     pub fn head(&self) -> AuditHead {
-        AuditHead { last_day: self.day(), last_sequence: self.sequence, last_hash: self.hash.clone() }
+        AuditHead {
+            last_day: self.day(),
+            last_sequence: self.sequence,
+            last_hash: self.hash.clone(),
+        }
     }
 
     /// The hash of the row's current content.
     fn computed_hash(&self) -> String {
-        let AuditEntry { who, by, action, campaign, environment, subject, why, details } = &self.entry;
+        let AuditEntry {
+            who,
+            by,
+            action,
+            campaign,
+            environment,
+            subject,
+            why,
+            details,
+        } = &self.entry;
         let (sequence, at, previous) = (self.sequence, self.at.to_string(), &self.previous);
-        let form =
-            (FORM, sequence, at, who, by, action, campaign, environment, subject, why, details, previous);
+        let form = (
+            FORM,
+            sequence,
+            at,
+            who,
+            by,
+            action,
+            campaign,
+            environment,
+            subject,
+            why,
+            details,
+            previous,
+        );
         // Numbers and texts can always be written as JSON.
-        hex::encode(Sha256::digest(serde_json::to_string(&form).unwrap_or_default()))
+        hex::encode(Sha256::digest(
+            serde_json::to_string(&form).unwrap_or_default(),
+        ))
     }
 }
 
@@ -150,7 +188,10 @@ mod tests {
     #[test]
     fn a_hash_never_changes() {
         let first = AuditRow::after(None, entry("key.revoke"), AT);
-        assert_eq!(first.hash, "aa1dbaac6e97654b59a56c0bec83f6bbee5e4e008d29452a5a43aed88ac13b23");
+        assert_eq!(
+            first.hash,
+            "aa1dbaac6e97654b59a56c0bec83f6bbee5e4e008d29452a5a43aed88ac13b23"
+        );
         assert_eq!(first.previous, "0".repeat(64));
     }
 }

@@ -144,7 +144,10 @@ pub struct WrongCodeLimit {
 impl Default for WrongCodeLimit {
     /// Enough for honest typing, hopeless for guessing.
     fn default() -> Self {
-        Self { count: 10, minutes: 60 }
+        Self {
+            count: 10,
+            minutes: 60,
+        }
     }
 }
 
@@ -209,7 +212,8 @@ impl Campaign {
     /// The data whose retention is over once the campaign is changed to `after`, and was not before. Its deletion cannot be
     /// undone.
     pub fn newly_due(&self, after: &Self, now: Timestamp) -> Vec<PersonalData> {
-        let is_due = |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);
+        let is_due =
+            |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);
         let is_new = |data: &PersonalData| is_due(after, *data) && !is_due(self, *data);
         PersonalData::SETTABLE.into_iter().filter(is_new).collect()
     }
@@ -250,9 +254,15 @@ mod tests {
     use super::*;
 
     fn campaign(paused: bool, start: Option<i64>, end: Option<i64>) -> Campaign {
-        let window =
-            Window { start: start.map(Timestamp::from_millis), end: end.map(Timestamp::from_millis) };
-        Campaign { paused, window, ..Campaign::example() }
+        let window = Window {
+            start: start.map(Timestamp::from_millis),
+            end: end.map(Timestamp::from_millis),
+        };
+        Campaign {
+            paused,
+            window,
+            ..Campaign::example()
+        }
     }
 
     #[test]
@@ -274,31 +284,60 @@ mod tests {
     #[test]
     fn an_archived_campaign_is_over_whatever_its_window_says() {
         for paused in [false, true] {
-            let archived = Campaign { archived: true, ..campaign(paused, None, None) };
-            assert_eq!(archived.status(Timestamp::from_millis(0)), CampaignStatus::Ended);
+            let archived = Campaign {
+                archived: true,
+                ..campaign(paused, None, None)
+            };
+            assert_eq!(
+                archived.status(Timestamp::from_millis(0)),
+                CampaignStatus::Ended
+            );
         }
     }
 
     #[test]
     fn data_is_kept_for_days_after_the_end_and_for_good_where_there_is_no_end_or_no_limit() {
         const DAY: i64 = 24 * 60 * 60 * 1000;
-        let retention = Retention { phones_days: Some(90), photos_days: None };
-        let ended = Campaign { retention: Some(retention), ..campaign(false, None, Some(5)) };
+        let retention = Retention {
+            phones_days: Some(90),
+            photos_days: None,
+        };
+        let ended = Campaign {
+            retention: Some(retention),
+            ..campaign(false, None, Some(5))
+        };
         let until = Some(Timestamp::from_millis(5 + 90 * DAY));
         assert_eq!(ended.keeps_until(PersonalData::Phones), until);
         assert_eq!(ended.keeps_until(PersonalData::Photos), None);
-        let limits = ended.window.end.map(|end| end.after(Duration::from_hours(24 * 30)));
+        let limits = ended
+            .window
+            .end
+            .map(|end| end.after(Duration::from_hours(24 * 30)));
         assert_eq!(ended.keeps_until(PersonalData::Limits), limits);
-        let without_end = Campaign { window: Window::default(), archived: true, ..ended.clone() };
+        let without_end = Campaign {
+            window: Window::default(),
+            archived: true,
+            ..ended.clone()
+        };
         assert_eq!(without_end.keeps_until(PersonalData::Phones), None);
-        assert_eq!(Campaign { retention: None, ..ended }.keeps_until(PersonalData::Phones), None);
+        assert_eq!(
+            Campaign {
+                retention: None,
+                ..ended
+            }
+            .keeps_until(PersonalData::Phones),
+            None
+        );
     }
 
     #[test]
     fn a_change_makes_due_what_was_kept_until_then() {
         const DAY: i64 = 24 * 60 * 60 * 1000;
         let ends = |end: i64, phones_days, photos_days| Campaign {
-            retention: Some(Retention { phones_days: Some(phones_days), photos_days: Some(photos_days) }),
+            retention: Some(Retention {
+                phones_days: Some(phones_days),
+                photos_days: Some(photos_days),
+            }),
             ..campaign(false, None, Some(end * DAY))
         };
         let (now, kept) = (Timestamp::from_millis(20 * DAY), ends(15, 30, 10));
@@ -308,12 +347,25 @@ mod tests {
             (ends(15, 5, 10), &[PersonalData::Phones]),
             (ends(10, 30, 10), &[PersonalData::Photos]),
             (ends(-15, 30, 10), &PersonalData::SETTABLE),
-            (Campaign { retention: None, ..kept.clone() }, &[]),
+            (
+                Campaign {
+                    retention: None,
+                    ..kept.clone()
+                },
+                &[],
+            ),
         ] {
             assert_eq!(kept.newly_due(&after, now), due, "{after:?}");
         }
-        assert_eq!(ends(-15, 30, 10).newly_due(&ends(-20, 30, 10), now), [], "both were due before");
-        assert_eq!(campaign(false, None, None).newly_due(&ends(10, 30, 10), now), [PersonalData::Photos]);
+        assert_eq!(
+            ends(-15, 30, 10).newly_due(&ends(-20, 30, 10), now),
+            [],
+            "both were due before"
+        );
+        assert_eq!(
+            campaign(false, None, None).newly_due(&ends(10, 30, 10), now),
+            [PersonalData::Photos]
+        );
     }
 
     #[test]
@@ -323,27 +375,51 @@ mod tests {
         for name in ["consent", "retention", "archived"] {
             assert_eq!(stored.get(name), None, "{name}");
         }
-        assert_eq!(serde_json::from_value::<Campaign>(stored).expect("a campaign"), campaign);
+        assert_eq!(
+            serde_json::from_value::<Campaign>(stored).expect("a campaign"),
+            campaign
+        );
     }
 
     #[test]
     fn a_zone_is_stored_by_its_iana_name() {
         let zones = |json: &str| serde_json::from_str::<Tz>(json);
-        for name in
-            ["Africa/Dar_es_Salaam", "Africa/Nairobi", "America/Argentina/Buenos_Aires", "UTC", "US/Eastern"]
-        {
+        for name in [
+            "Africa/Dar_es_Salaam",
+            "Africa/Nairobi",
+            "America/Argentina/Buenos_Aires",
+            "UTC",
+            "US/Eastern",
+        ] {
             let json = format!("\"{name}\"");
             let zone = zones(&json).expect(name);
-            assert_eq!((zone.name(), serde_json::to_string(&zone).expect("JSON")), (name, json));
+            assert_eq!(
+                (zone.name(), serde_json::to_string(&zone).expect("JSON")),
+                (name, json)
+            );
         }
-        for text in ["", "Mars/Olympus", "+03:00", "+03", "UTC+3", "EAT", "Africa/Dar es Salaam"] {
+        for text in [
+            "",
+            "Mars/Olympus",
+            "+03:00",
+            "+03",
+            "UTC+3",
+            "EAT",
+            "Africa/Dar es Salaam",
+        ] {
             assert!(zones(&format!("\"{text}\"")).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_code_is_needed_wherever_somebody_judges_it() {
-        let needs_code = |code| Campaign { code, ..Campaign::example() }.needs_code();
+        let needs_code = |code| {
+            Campaign {
+                code,
+                ..Campaign::example()
+            }
+            .needs_code()
+        };
         assert!(needs_code(CodePolicy::Service));
         assert!(needs_code(CodePolicy::Partner));
         assert!(!needs_code(CodePolicy::None));
@@ -352,12 +428,22 @@ mod tests {
     #[test]
     fn what_the_receipt_block_says_goes_for_the_campaign() {
         let campaign = |required: bool, typed: bool| {
-            let rules = ReceiptRules { required, typed, ..ReceiptRules::default() };
-            Campaign { receipt: Some(rules), ..Campaign::example() }
+            let rules = ReceiptRules {
+                required,
+                typed,
+                ..ReceiptRules::default()
+            };
+            Campaign {
+                receipt: Some(rules),
+                ..Campaign::example()
+            }
         };
         for (required, typed) in [(true, false), (false, true)] {
             let campaign = campaign(required, typed);
-            assert_eq!((campaign.needs_receipt(), campaign.takes_typed_receipts()), (required, typed));
+            assert_eq!(
+                (campaign.needs_receipt(), campaign.takes_typed_receipts()),
+                (required, typed)
+            );
         }
         let without = Campaign::example();
         assert!(!without.needs_receipt() && !without.takes_typed_receipts());

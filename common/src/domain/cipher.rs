@@ -56,7 +56,11 @@ impl CodeCipher {
         }
         let ff1 = FF1::new(key.expose(), RADIX).ok()?;
         let left = symbols / 2;
-        Some(Self { ff1, left, right: symbols - left })
+        Some(Self {
+            ff1,
+            left,
+            right: symbols - left,
+        })
     }
 
     /// The code of a serial number, in its normal spelling.
@@ -69,8 +73,14 @@ impl CodeCipher {
             return None;
         }
         let plain = Numerals {
-            left: Half { value: left, count: self.left },
-            right: Half { value: right, count: self.right },
+            left: Half {
+                value: left,
+                count: self.left,
+            },
+            right: Half {
+                value: right,
+                count: self.right,
+            },
         };
         let code = self.ff1.encrypt(&[], &plain).ok()?;
         let mut text = String::with_capacity(usize::from(self.left + self.right));
@@ -86,10 +96,13 @@ impl CodeCipher {
             return None;
         }
         let (left, right) = symbols.split_at_checked(usize::from(self.left))?;
-        let code = Numerals { left: Half::read(left)?, right: Half::read(right)? };
+        let code = Numerals {
+            left: Half::read(left)?,
+            right: Half::read(right)?,
+        };
         let plain = self.ff1.decrypt(&[], &code).ok()?;
-        let serial =
-            u128::from(plain.left.value) * u128::from(power(self.right)) + u128::from(plain.right.value);
+        let serial = u128::from(plain.left.value) * u128::from(power(self.right))
+            + u128::from(plain.right.value);
         u64::try_from(serial).ok()
     }
 }
@@ -129,7 +142,10 @@ impl Half {
             let digit = SYMBOLS.iter().position(|known| known == symbol)?;
             value = value * u64::from(RADIX) + u64::try_from(digit).ok()?;
         }
-        Some(Self { value, count: u8::try_from(symbols.len()).ok()? })
+        Some(Self {
+            value,
+            count: u8::try_from(symbols.len()).ok()?,
+        })
     }
 
     fn write(&self, text: &mut String) -> Option<()> {
@@ -160,7 +176,16 @@ impl NumeralString for Numerals {
 
     fn split(&self) -> (Half, Half) {
         let Self { left, right } = self;
-        (Half { value: left.value, count: left.count }, Half { value: right.value, count: right.count })
+        (
+            Half {
+                value: left.value,
+                count: left.count,
+            },
+            Half {
+                value: right.value,
+                count: right.count,
+            },
+        )
     }
 
     fn concat(left: Half, right: Half) -> Self {
@@ -189,17 +214,26 @@ impl Operations for Half {
     }
 
     fn to_be_bytes(&self, _radix: u32, length: usize) -> BigEndian {
-        BigEndian { bytes: self.value.to_be_bytes(), length }
+        BigEndian {
+            bytes: self.value.to_be_bytes(),
+            length,
+        }
     }
 
     fn add_mod_exp(self, other: impl Iterator<Item = u8>, _radix: u32, count: usize) -> Self {
         let (other, size, count) = reduced(other, count);
-        Self { value: wrap(u128::from(self.value) + other, size), count }
+        Self {
+            value: wrap(u128::from(self.value) + other, size),
+            count,
+        }
     }
 
     fn sub_mod_exp(self, other: impl Iterator<Item = u8>, _radix: u32, count: usize) -> Self {
         let (other, size, count) = reduced(other, count);
-        Self { value: wrap(u128::from(self.value) + size - other, size), count }
+        Self {
+            value: wrap(u128::from(self.value) + size - other, size),
+            count,
+        }
     }
 }
 
@@ -226,7 +260,9 @@ mod tests {
     #[test]
     fn the_codes_of_a_key_never_change() {
         let cipher = CodeCipher::new(&SecretKey::from_random([7; 32]), 12).expect("a length");
-        let codes: Vec<_> = (0..3).filter_map(|serial| cipher.encipher(serial)).collect();
+        let codes: Vec<_> = (0..3)
+            .filter_map(|serial| cipher.encipher(serial))
+            .collect();
         assert_eq!(codes, ["6BXE3K3ZVT57", "MJQW3WYXNVKY", "XX3NF69VCRJC"]);
     }
 
@@ -245,7 +281,11 @@ mod tests {
     fn numerals_are_valid_while_both_halves_have_no_more_digits_than_they_should() {
         let valid = |left, right, radix| {
             let half = |value| Half { value, count: 4 };
-            Numerals { left: half(left), right: half(right) }.is_valid(radix)
+            Numerals {
+                left: half(left),
+                right: half(right),
+            }
+            .is_valid(radix)
         };
         let largest = 31 * 31 * 31 * 31 - 1;
         assert!(valid(largest, largest, 31));

@@ -87,8 +87,14 @@ impl FromStr for Code {
         if !Self::CHARS.contains(&typed.chars().filter(|c| !is_format(*c)).count()) {
             return Err(InvalidCode::Length);
         }
-        let code = Self { typed: typed.to_owned() };
-        if code.normal().is_empty() { Err(InvalidCode::Blank) } else { Ok(code) }
+        let code = Self {
+            typed: typed.to_owned(),
+        };
+        if code.normal().is_empty() {
+            Err(InvalidCode::Blank)
+        } else {
+            Ok(code)
+        }
     }
 }
 
@@ -152,13 +158,21 @@ mod tests {
     use super::*;
 
     fn sentinel(typed: &str) -> Option<SentinelOutcome> {
-        typed.parse::<Code>().expect("a code").sentinel().map(|sentinel| sentinel.outcome)
+        typed
+            .parse::<Code>()
+            .expect("a code")
+            .sentinel()
+            .map(|sentinel| sentinel.outcome)
     }
 
     #[test]
     fn case_spaces_and_dashes_do_not_matter() {
         for typed in ["K7M2-Q9XD-ABCD", "k7m2q9xdabcd", " k7m2 q9xd\u{2011}abcd "] {
-            assert_eq!(typed.parse::<Code>().expect("a code").normal(), "K7M2Q9XDABCD", "{typed}");
+            assert_eq!(
+                typed.parse::<Code>().expect("a code").normal(),
+                "K7M2Q9XDABCD",
+                "{typed}"
+            );
         }
     }
 
@@ -174,55 +188,101 @@ mod tests {
         assert!("é".repeat(64).parse::<Code>().is_ok());
         assert_eq!("é".repeat(65).parse::<Code>(), Err(InvalidCode::Length));
         for nothing in ["", " \n", "\u{feff}\u{200b}"] {
-            assert_eq!(nothing.parse::<Code>(), Err(InvalidCode::Length), "{nothing:?}");
+            assert_eq!(
+                nothing.parse::<Code>(),
+                Err(InvalidCode::Length),
+                "{nothing:?}"
+            );
         }
         assert!(
-            format!("\n{}\u{200b}", "\u{ad}x".repeat(64)).parse::<Code>().is_ok(),
+            format!("\n{}\u{200b}", "\u{ad}x".repeat(64))
+                .parse::<Code>()
+                .is_ok(),
             "what is invisible is free"
         );
         assert_eq!("- _\u{2014}".parse::<Code>(), Err(InvalidCode::Blank));
-        assert_eq!("A\u{0}1".parse::<Code>(), Err(InvalidCode::ControlCharacter));
+        assert_eq!(
+            "A\u{0}1".parse::<Code>(),
+            Err(InvalidCode::ControlCharacter)
+        );
     }
 
     /// The folding of codes before it used Unicode's compatibility forms.
     fn folded_before(typed: &str) -> String {
         let is_dash = |c: char| matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}');
-        typed.chars().filter(|c| !c.is_whitespace() && !is_dash(*c)).flat_map(char::to_uppercase).collect()
+        typed
+            .chars()
+            .filter(|c| !c.is_whitespace() && !is_dash(*c))
+            .flat_map(char::to_uppercase)
+            .collect()
     }
 
     #[test]
     fn a_partners_code_is_folded_or_exact_and_a_sentinel_stays() {
-        let form =
-            |typed: &str, form| typed.parse::<Code>().expect("a code").in_form(form).expose().to_owned();
+        let form = |typed: &str, form| {
+            typed
+                .parse::<Code>()
+                .expect("a code")
+                .in_form(form)
+                .expose()
+                .to_owned()
+        };
         let typed = "\u{feff} ab-e\u{301}\u{200d}_ 1\n";
         assert_eq!(form(typed, CodeForm::Folded), "ABÉ1");
         assert_eq!(form(typed, CodeForm::Exact), "ab-é\u{200d}_ 1");
         for any in [CodeForm::Folded, CodeForm::Exact] {
-            assert!(form("Test-0-Valid.x", any).parse::<Code>().expect("a code").sentinel().is_some());
+            assert!(
+                form("Test-0-Valid.x", any)
+                    .parse::<Code>()
+                    .expect("a code")
+                    .sentinel()
+                    .is_some()
+            );
         }
     }
 
     #[test]
     fn a_sentinel_names_its_outcome_in_any_case_with_a_suffix() {
         assert_eq!(sentinel("test-0-valid"), Some(SentinelOutcome::Enters));
-        assert_eq!(sentinel(" TEST-0-Instant-Win.x "), Some(SentinelOutcome::Wins));
+        assert_eq!(
+            sentinel(" TEST-0-Instant-Win.x "),
+            Some(SentinelOutcome::Wins)
+        );
         assert_eq!(
             sentinel("TEST-0-ALREADY-USED.7"),
             Some(SentinelOutcome::Rejected(MessageKey::AlreadyUsed))
         );
-        assert_eq!(sentinel("TEST-0-NONSENSE"), Some(SentinelOutcome::Rejected(MessageKey::Invalid)));
+        assert_eq!(
+            sentinel("TEST-0-NONSENSE"),
+            Some(SentinelOutcome::Rejected(MessageKey::Invalid))
+        );
         assert_eq!(sentinel("TEST-0-SLOW"), Some(SentinelOutcome::Slow));
-        assert_eq!(sentinel("TEST-0-CHECKING"), Some(SentinelOutcome::Stays(MessageKey::Checking)));
-        assert_eq!(sentinel("ＴＥＳＴ－０－ＶＡＬＩＤ"), Some(SentinelOutcome::Enters));
-        assert_eq!(sentinel("test\u{2011}0\u{2013} valid\u{200b}\n"), Some(SentinelOutcome::Enters));
+        assert_eq!(
+            sentinel("TEST-0-CHECKING"),
+            Some(SentinelOutcome::Stays(MessageKey::Checking))
+        );
+        assert_eq!(
+            sentinel("ＴＥＳＴ－０－ＶＡＬＩＤ"),
+            Some(SentinelOutcome::Enters)
+        );
+        assert_eq!(
+            sentinel("test\u{2011}0\u{2013} valid\u{200b}\n"),
+            Some(SentinelOutcome::Enters)
+        );
         assert_eq!(sentinel("TEST-1-VALID"), None);
         assert_eq!(sentinel("TEST0VALID"), None);
     }
 
     #[test]
     fn a_suffix_makes_another_code() {
-        let identity =
-            |typed: &str| typed.parse::<Code>().expect("a code").sentinel().expect("a sentinel").identity;
+        let identity = |typed: &str| {
+            typed
+                .parse::<Code>()
+                .expect("a code")
+                .sentinel()
+                .expect("a sentinel")
+                .identity
+        };
         assert_eq!(identity("test-0-valid.a"), identity("TEST-0-VALID.A"));
         assert_ne!(identity("TEST-0-VALID.A"), identity("TEST-0-VALID.B"));
     }

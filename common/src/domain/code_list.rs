@@ -15,7 +15,8 @@ pub struct CodeList {
 impl CodeList {
     /// Adds a code in its normal spelling.
     pub fn add(&mut self, normal: &str) {
-        self.lengths.insert(u8::try_from(normal.len()).unwrap_or(u8::MAX));
+        self.lengths
+            .insert(u8::try_from(normal.len()).unwrap_or(u8::MAX));
         self.characters |= normal.bytes().map(character).fold(0, |all, one| all | one);
     }
 
@@ -27,7 +28,10 @@ impl CodeList {
     /// The characters in the list, sorted, such as `0123456789ABCDEF`.
     pub fn characters(&self) -> String {
         let known = (b'0'..=b'9').chain(b'A'..=b'Z');
-        known.filter(|byte| self.characters & character(*byte) != 0).map(char::from).collect()
+        known
+            .filter(|byte| self.characters & character(*byte) != 0)
+            .map(char::from)
+            .collect()
     }
 
     /// The number of texts that a guess chooses from: all of the list's alphabet and shortest length. It saturates at
@@ -100,6 +104,9 @@ mod tests {
 
     #[test]
     fn list_keeps_its_lengths() {
-        assert_eq!(list(["1234", "12345678", "12345679"]).lengths(), &BTreeSet::from([4, 8]));
+        assert_eq!(
+            list(["1234", "12345678", "12345679"]).lengths(),
+            &BTreeSet::from([4, 8])
+        );
     }
 }

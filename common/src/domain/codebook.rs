@@ -154,7 +154,10 @@ impl CodeBook {
             Some(LengthSource::Minted) => match self.find_minted(normal) {
                 None => BookMatch::Unknown,
                 Some((serial, batch)) => match batch.status {
-                    BatchStatus::Active => BookMatch::Minted { serial, prize: batch.prize.clone() },
+                    BatchStatus::Active => BookMatch::Minted {
+                        serial,
+                        prize: batch.prize.clone(),
+                    },
                     BatchStatus::Reserved | BatchStatus::Void => BookMatch::Withdrawn { serial },
                 },
             },
@@ -168,14 +171,21 @@ impl CodeBook {
 
     /// The valid batch into which the import of a file has begun and not ended.
     pub fn begun_import(&self, file: &str) -> Option<&Batch> {
-        let begun = |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
+        let begun =
+            |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
         self.batches.iter().find(begun)
     }
 
     /// The most likely batch of an imported code: the first valid one, otherwise the first.
     pub fn likely_imported_batch(&self) -> Option<&Batch> {
-        let imported = || self.batches.iter().filter(|batch| batch.origin.is_imported());
-        imported().find(|batch| batch.status == BatchStatus::Active).or_else(|| imported().next())
+        let imported = || {
+            self.batches
+                .iter()
+                .filter(|batch| batch.origin.is_imported())
+        };
+        imported()
+            .find(|batch| batch.status == BatchStatus::Active)
+            .or_else(|| imported().next())
     }
 
     /// The batch of this name.
@@ -185,7 +195,9 @@ impl CodeBook {
 
     /// The batch of a minted serial number; `None` if it is not minted yet.
     pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
-        self.batches.iter().find(|batch| batch.origin.contains(serial))
+        self.batches
+            .iter()
+            .find(|batch| batch.origin.contains(serial))
     }
 
     /// The permutation of minted codes; `None` before any are minted, or if the stored length is not allowed.
@@ -197,7 +209,10 @@ impl CodeBook {
     pub fn digest(&self, normal: &str) -> String {
         // HMAC pads a short key with zeros.
         let mut block = [0; 64];
-        block.iter_mut().zip(self.digest_key.expose()).for_each(|(place, byte)| *place = *byte);
+        block
+            .iter_mut()
+            .zip(self.digest_key.expose())
+            .for_each(|(place, byte)| *place = *byte);
         let mut mac = Hmac::<Sha256>::new(&block.into());
         mac.update(normal.as_bytes());
         hex::encode(mac.finalize().into_bytes())
@@ -205,22 +220,31 @@ impl CodeBook {
 
     /// The odds of guessing a minted code in one attempt. Withdrawn codes do not count.
     pub fn odds_of_a_guess(&self) -> f64 {
-        let of_length = |length| as_f64(self.good_codes()) / f64::from(RADIX).powi(i32::from(length));
+        let of_length =
+            |length| as_f64(self.good_codes()) / f64::from(RADIX).powi(i32::from(length));
         self.minted_length.map_or(0.0, of_length)
     }
 
     /// Minted codes that are valid, or will be once their file is written.
     pub fn good_codes(&self) -> u64 {
-        self.good_batches().filter(|batch| !batch.origin.is_imported()).map(Batch::count).sum()
+        self.good_batches()
+            .filter(|batch| !batch.origin.is_imported())
+            .map(Batch::count)
+            .sum()
     }
 
     /// Imported codes that are valid.
     pub fn imported_codes(&self) -> u64 {
-        self.good_batches().filter(|batch| batch.origin.is_imported()).map(Batch::count).sum()
+        self.good_batches()
+            .filter(|batch| batch.origin.is_imported())
+            .map(Batch::count)
+            .sum()
     }
 
     fn good_batches(&self) -> impl Iterator<Item = &Batch> {
-        self.batches.iter().filter(|batch| batch.status != BatchStatus::Void)
+        self.batches
+            .iter()
+            .filter(|batch| batch.status != BatchStatus::Void)
     }
 }
 
@@ -234,8 +258,11 @@ impl Batch {
 
 impl Origin {
     /// An import without codes so far.
-    pub const NOTHING_IMPORTED: Self =
-        Self::Imported { count: 0, lengths: BTreeSet::new(), unfinished: Vec::new() };
+    pub const NOTHING_IMPORTED: Self = Self::Imported {
+        count: 0,
+        lengths: BTreeSet::new(),
+        unfinished: Vec::new(),
+    };
 
     /// True if the codes were printed elsewhere.
     pub fn is_imported(&self) -> bool {
@@ -245,19 +272,37 @@ impl Origin {
     /// Notes that the import of a file has begun, with its lengths and the number of its new codes. If it had begun
     /// before, what was left stays noted.
     pub fn begin_import(&mut self, file: &str, of_file: &BTreeSet<u8>, new: u64) {
-        let Self::Imported { lengths, unfinished, .. } = self else { return };
+        let Self::Imported {
+            lengths,
+            unfinished,
+            ..
+        } = self
+        else {
+            return;
+        };
         lengths.extend(of_file);
         match unfinished.iter_mut().find(|import| import.file == file) {
             Some(begun) => begun.is_resumed = true,
-            None => unfinished.push(UnfinishedImport { file: file.to_owned(), left: new, is_resumed: false }),
+            None => unfinished.push(UnfinishedImport {
+                file: file.to_owned(),
+                left: new,
+                is_resumed: false,
+            }),
         }
     }
 
     /// Counts codes of a file that were imported, unless another run of it has ended: that one counted everything that was
     /// left.
     pub fn count_import(&mut self, file: &str, more: u64) {
-        let Self::Imported { count, unfinished, .. } = self else { return };
-        let Some(import) = unfinished.iter_mut().find(|import| import.file == file) else { return };
+        let Self::Imported {
+            count, unfinished, ..
+        } = self
+        else {
+            return;
+        };
+        let Some(import) = unfinished.iter_mut().find(|import| import.file == file) else {
+            return;
+        };
         import.left = import.left.saturating_sub(more);
         *count = count.saturating_add(more);
     }
@@ -265,9 +310,17 @@ impl Origin {
     /// Notes that a file is imported. If several runs of it began, another one stored what is left: it was cut short before
     /// it counted them, or is about to.
     pub fn end_import(&mut self, file: &str) {
-        let Self::Imported { count, unfinished, .. } = self else { return };
+        let Self::Imported {
+            count, unfinished, ..
+        } = self
+        else {
+            return;
+        };
         let ended = unfinished.extract_if(.., |import| import.file == file);
-        let left: u64 = ended.filter(|import| import.is_resumed).map(|import| import.left).sum();
+        let left: u64 = ended
+            .filter(|import| import.is_resumed)
+            .map(|import| import.left)
+            .sum();
         *count = count.saturating_add(left);
     }
 
@@ -284,7 +337,10 @@ impl Origin {
     }
 }
 
-#[expect(clippy::as_conversions, reason = "a ratio for people: the last digits do not matter")]
+#[expect(
+    clippy::as_conversions,
+    reason = "a ratio for people: the last digits do not matter"
+)]
 pub(super) fn as_f64(number: u64) -> f64 {
     number as f64
 }

@@ -38,7 +38,10 @@ impl FromStr for DrawName {
         if well_formed {
             Ok(Self(text.to_owned()))
         } else {
-            Err("a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`".to_owned())
+            Err(
+                "a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`"
+                    .to_owned(),
+            )
         }
     }
 }
@@ -141,7 +144,13 @@ pub struct FreezeAttempt {
 impl FreezeAttempt {
     /// An attempt that begins now. The bytes must be random.
     pub fn new(draw: DrawName, at: Timestamp, id: [u8; 16]) -> Self {
-        Self { id: hex::encode(id), draw, at, commitment: None, is_abandoned: false }
+        Self {
+            id: hex::encode(id),
+            draw,
+            at,
+            commitment: None,
+            is_abandoned: false,
+        }
     }
 }
 
@@ -161,7 +170,8 @@ pub struct DrawOutcome {
 impl Draw {
     /// Whether the commitment was public before the round was known.
     pub fn is_published_in_time(&self) -> bool {
-        self.published_at.is_some_and(|published_at| published_at < self.round_at)
+        self.published_at
+            .is_some_and(|published_at| published_at < self.round_at)
     }
 
     /// True if the round is there, so that who has the openings can compute the winners, and they are not drawn yet.
@@ -181,11 +191,24 @@ mod tests {
 
     #[test]
     fn a_name_cannot_smuggle_a_separator_into_a_key() {
-        for bad in ["", "-a", "a-", "Week", "a#b", "a/b", "a b", "é", &"a".repeat(65)] {
+        for bad in [
+            "",
+            "-a",
+            "a-",
+            "Week",
+            "a#b",
+            "a/b",
+            "a b",
+            "é",
+            &"a".repeat(65),
+        ] {
             assert!(bad.parse::<DrawName>().is_err(), "{bad:?} passed");
         }
         let name: DrawName = "week-03".parse().expect("well formed");
-        assert_eq!((name.as_str(), name.to_string()), ("week-03", "week-03".to_owned()));
+        assert_eq!(
+            (name.as_str(), name.to_string()),
+            ("week-03", "week-03".to_owned())
+        );
         assert_eq!(String::from(name), "week-03");
     }
 
@@ -204,13 +227,16 @@ mod tests {
             largest_rows: Vec::new(),
             given_by_hand: 0,
             frozen_at: Timestamp::from_millis(0),
-            frozen_by: Operator { who: String::new(), by: None },
+            frozen_by: Operator {
+                who: String::new(),
+                by: None,
+            },
             published_at: millis.map(Timestamp::from_millis),
             outcome: None,
             contact_changes: 0,
         };
-        let in_time =
-            [None, Some(999), Some(1_000), Some(1_001)].map(|at| published(at).is_published_in_time());
+        let in_time = [None, Some(999), Some(1_000), Some(1_001)]
+            .map(|at| published(at).is_published_in_time());
         assert_eq!(in_time, [false, true, false, false]);
     }
 }

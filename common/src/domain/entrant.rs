@@ -97,7 +97,9 @@ impl Entrant {
         log.push(sent_at);
         log.sort_unstable();
         // Several codes may be found wrong late; the latest of them decide when there is room again.
-        let excess = log.len().saturating_sub(usize::try_from(window.limit).unwrap_or(usize::MAX));
+        let excess = log
+            .len()
+            .saturating_sub(usize::try_from(window.limit).unwrap_or(usize::MAX));
         log.drain(..excess);
         Some(Self::wrong_codes(log, campaign, now))
     }
@@ -108,7 +110,10 @@ impl Entrant {
             WindowDecision::Admitted(_) => None,
             WindowDecision::Refused { retry_after } => Some(now.after(retry_after)),
         };
-        WrongCodes { log, throttled_until }
+        WrongCodes {
+            log,
+            throttled_until,
+        }
     }
 
     /// The log without the code of this time, which was not wrong after all; this makes room for another. `None` if the
@@ -116,13 +121,19 @@ impl Entrant {
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
-        Some(WrongCodes { log, throttled_until: None })
+        Some(WrongCodes {
+            log,
+            throttled_until: None,
+        })
     }
 }
 
 fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
     let WrongCodeLimit { count, minutes } = campaign.wrong_codes;
-    SlidingWindow { limit: count, span: Duration::from_secs(u64::from(minutes) * 60) }
+    SlidingWindow {
+        limit: count,
+        span: Duration::from_secs(u64::from(minutes) * 60),
+    }
 }
 
 /// A phone's log of wrong codes after a change.
@@ -143,7 +154,10 @@ mod tests {
     const MINUTE: i64 = 60_000;
 
     fn campaign(count: u32, minutes: u32) -> Campaign {
-        Campaign { wrong_codes: WrongCodeLimit { count, minutes }, ..Campaign::example() }
+        Campaign {
+            wrong_codes: WrongCodeLimit { count, minutes },
+            ..Campaign::example()
+        }
     }
 
     fn at(millis: i64) -> Timestamp {
@@ -151,21 +165,40 @@ mod tests {
     }
 
     fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Timestamp) {
-        let WrongCodes { log, throttled_until } = entrant.with_wrong_code(campaign, now);
+        let WrongCodes {
+            log,
+            throttled_until,
+        } = entrant.with_wrong_code(campaign, now);
         entrant.wrong_codes = log;
         entrant.throttled_until = throttled_until;
     }
 
-    const CODE: PhoneChecks = PhoneChecks { throttle: true, open_receipts: false };
-    const PHOTO: PhoneChecks = PhoneChecks { throttle: false, open_receipts: true };
+    const CODE: PhoneChecks = PhoneChecks {
+        throttle: true,
+        open_receipts: false,
+    };
+    const PHOTO: PhoneChecks = PhoneChecks {
+        throttle: false,
+        open_receipts: true,
+    };
 
     #[test]
     fn the_blocklist_comes_before_the_throttle() {
-        let throttled = Entrant { throttled_until: Some(at(10)), ..Entrant::default() };
+        let throttled = Entrant {
+            throttled_until: Some(at(10)),
+            ..Entrant::default()
+        };
         assert_eq!(throttled.barred(CODE, at(9)), Some(MessageKey::RateLimited));
-        assert_eq!(throttled.barred(CODE, at(10)), None, "the end of the wait is not part of it");
+        assert_eq!(
+            throttled.barred(CODE, at(10)),
+            None,
+            "the end of the wait is not part of it"
+        );
         assert_eq!(throttled.barred(PHOTO, at(9)), None, "a photo is no guess");
-        let blocked = Entrant { blocked: true, ..throttled };
+        let blocked = Entrant {
+            blocked: true,
+            ..throttled
+        };
         for checks in [CODE, PHOTO, PhoneChecks::default()] {
             assert_eq!(blocked.barred(checks, at(9)), Some(MessageKey::Blocked));
             assert_eq!(blocked.barred(checks, at(10)), Some(MessageKey::Blocked));
@@ -174,7 +207,10 @@ mod tests {
 
     #[test]
     fn only_another_receipt_is_refused_for_open_receipts() {
-        let with = |open_receipts| Entrant { open_receipts, ..Entrant::default() };
+        let with = |open_receipts| Entrant {
+            open_receipts,
+            ..Entrant::default()
+        };
         assert_eq!(with(19).barred(PHOTO, at(0)), None);
         assert_eq!(with(20).barred(PHOTO, at(0)), Some(MessageKey::RateLimited));
         assert_eq!(with(20).barred(CODE, at(0)), None);
@@ -183,11 +219,30 @@ mod tests {
     #[test]
     fn a_code_found_wrong_late_counts_from_when_it_was_sent() {
         let campaign = campaign(2, 1);
-        let entrant = Entrant { wrong_codes: vec![at(20)], ..Entrant::default() };
-        let late = entrant.with_earlier_wrong_code(&campaign, at(10), at(30)).expect("it counts");
-        assert_eq!(late, WrongCodes { log: vec![at(10), at(20)], throttled_until: Some(at(MINUTE + 10)) });
-        assert_eq!(entrant.with_earlier_wrong_code(&campaign, at(20), at(30)), None, "it is logged");
-        assert_eq!(entrant.with_earlier_wrong_code(&campaign, at(10), at(MINUTE + 10)), None, "too long ago");
+        let entrant = Entrant {
+            wrong_codes: vec![at(20)],
+            ..Entrant::default()
+        };
+        let late = entrant
+            .with_earlier_wrong_code(&campaign, at(10), at(30))
+            .expect("it counts");
+        assert_eq!(
+            late,
+            WrongCodes {
+                log: vec![at(10), at(20)],
+                throttled_until: Some(at(MINUTE + 10))
+            }
+        );
+        assert_eq!(
+            entrant.with_earlier_wrong_code(&campaign, at(20), at(30)),
+            None,
+            "it is logged"
+        );
+        assert_eq!(
+            entrant.with_earlier_wrong_code(&campaign, at(10), at(MINUTE + 10)),
+            None,
+            "too long ago"
+        );
     }
 
     #[test]
@@ -212,7 +267,13 @@ mod tests {
         guess(&mut entrant, &campaign, at(10));
         assert!(entrant.is_throttled(at(11)));
         let freed = entrant.without_code(at(10)).expect("it is there");
-        assert_eq!(freed, WrongCodes { log: vec![at(0)], throttled_until: None });
+        assert_eq!(
+            freed,
+            WrongCodes {
+                log: vec![at(0)],
+                throttled_until: None
+            }
+        );
         assert_eq!(entrant.without_code(at(5)), None);
     }
 

@@ -75,9 +75,15 @@ impl TryFrom<String> for StoredPhone {
 
     /// Takes what has the length and the form of an encrypted phone. Only the secret tells if it is one.
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let bytes = URL_SAFE_NO_PAD.decode(&text).map_err(|_| PhoneNotEncrypted)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(&text)
+            .map_err(|_| PhoneNotEncrypted)?;
         let is_long_enough = bytes.len() > DeploymentSecret::NONCE_BYTES + AES_256_GCM.tag_len();
-        if is_long_enough { Ok(Self(text)) } else { Err(PhoneNotEncrypted) }
+        if is_long_enough {
+            Ok(Self(text))
+        } else {
+            Err(PhoneNotEncrypted)
+        }
     }
 }
 
@@ -98,12 +104,18 @@ impl DeploymentSecret {
     pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
         let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
         let id = hex::encode(digest.as_ref().get(..DIGEST_BYTES).unwrap_or_default());
-        Consumer { phone, id: EntrantId(id) }
+        Consumer {
+            phone,
+            id: EntrantId(id),
+        }
     }
 
     /// A digest of a request's body that takes this secret to compute, since phones are few enough to try.
     pub fn keyed_digest(&self, scope: &Scope, body_digest: &str) -> String {
-        hex::encode(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
+        hex::encode(
+            self.hmac(&["body", &scope.to_string(), body_digest])
+                .as_ref(),
+        )
     }
 
     /// The check value of the keys for personal data: the same for two secrets with the same keys. 16 hexadecimal
@@ -122,24 +134,44 @@ impl DeploymentSecret {
         nonce: [u8; Self::NONCE_BYTES],
     ) -> Option<StoredPhone> {
         let mut sealed = phone.expose_e164().as_bytes().to_vec();
-        let (cipher, unique) = (self.phone_cipher(scope)?, Nonce::assume_unique_for_key(nonce));
-        cipher.seal_in_place_append_tag(unique, Aad::from(id.to_string()), &mut sealed).ok()?;
-        Some(StoredPhone(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat())))
+        let (cipher, unique) = (
+            self.phone_cipher(scope)?,
+            Nonce::assume_unique_for_key(nonce),
+        );
+        cipher
+            .seal_in_place_append_tag(unique, Aad::from(id.to_string()), &mut sealed)
+            .ok()?;
+        Some(StoredPhone(
+            URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat()),
+        ))
     }
 
     /// The number that a submission keeps; `None` when it was encrypted under another secret or for another submission.
-    pub fn decrypt_phone(&self, scope: &Scope, id: SubmissionId, stored: &StoredPhone) -> Option<Phone> {
+    pub fn decrypt_phone(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        stored: &StoredPhone,
+    ) -> Option<Phone> {
         let bytes = URL_SAFE_NO_PAD.decode(&stored.0).ok()?;
         let (nonce, sealed) = bytes.split_at_checked(Self::NONCE_BYTES)?;
-        let (mut opened, nonce) = (sealed.to_vec(), Nonce::try_assume_unique_for_key(nonce).ok()?);
+        let (mut opened, nonce) = (
+            sealed.to_vec(),
+            Nonce::try_assume_unique_for_key(nonce).ok()?,
+        );
         let aad = Aad::from(id.to_string());
-        let number = self.phone_cipher(scope)?.open_in_place(nonce, aad, &mut opened).ok()?;
+        let number = self
+            .phone_cipher(scope)?
+            .open_in_place(nonce, aad, &mut opened)
+            .ok()?;
         std::str::from_utf8(number).ok()?.parse().ok()
     }
 
     fn phone_cipher(&self, scope: &Scope) -> Option<LessSafeKey> {
         let key = self.hmac(&["phone", &scope.to_string()]);
-        UnboundKey::new(&AES_256_GCM, key.as_ref()).ok().map(LessSafeKey::new)
+        UnboundKey::new(&AES_256_GCM, key.as_ref())
+            .ok()
+            .map(LessSafeKey::new)
     }
 
     /// The HMAC of these parts. None of them has a zero byte, so that no two lists of parts give the same input.
@@ -160,7 +192,10 @@ mod tests {
     }
 
     fn scope(environment: Environment) -> Scope {
-        Scope { campaign: "demo".parse().expect("a slug"), environment }
+        Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment,
+        }
     }
 
     fn phone() -> Phone {
@@ -176,23 +211,38 @@ mod tests {
     #[test]
     fn digests_and_encrypted_phones_never_change() {
         let (secret, scope) = (secret(&"s".repeat(64)), scope(Environment::Live));
-        assert_eq!(secret.consumer(&scope, phone()).id.as_str(), "19eeae973307c4e7b42ba297b851017e");
+        assert_eq!(
+            secret.consumer(&scope, phone()).id.as_str(),
+            "19eeae973307c4e7b42ba297b851017e"
+        );
         assert_eq!(
             secret.keyed_digest(&scope, "00"),
             "82705e7e19481d513093aad7ba58f1640916318e974bcaed2a96fec215f2cb71"
         );
-        let stored = secret.encrypt_phone(&scope, id(1), &phone(), NONCE).expect("a phone");
-        assert_eq!(stored.0, "BQUFBQUFBQUFBQUFHzbWUwHWPts8N1g69EkxoY8oCWjP7j-WAakoGss");
+        let stored = secret
+            .encrypt_phone(&scope, id(1), &phone(), NONCE)
+            .expect("a phone");
+        assert_eq!(
+            stored.0,
+            "BQUFBQUFBQUFBQUFHzbWUwHWPts8N1g69EkxoY8oCWjP7j-WAakoGss"
+        );
     }
 
     #[test]
     fn a_new_version_of_the_secret_keeps_the_phones_of_the_first() {
         let first = "s".repeat(64);
         let next = DeploymentSecret::rotated(&first, &"t".repeat(64));
-        assert_eq!(DeploymentSecret::rotated(&next, "u"), format!("u {first}"), "the first word stays last");
+        assert_eq!(
+            DeploymentSecret::rotated(&next, "u"),
+            format!("u {first}"),
+            "the first word stays last"
+        );
         let scope = scope(Environment::Live);
         let (first, next) = (secret(&first), secret(&next));
-        assert_eq!(first.consumer(&scope, phone()), next.consumer(&scope, phone()));
+        assert_eq!(
+            first.consumer(&scope, phone()),
+            next.consumer(&scope, phone())
+        );
         assert_eq!(first.people_check(), next.people_check());
         assert_ne!(first.people_check(), secret(&"t".repeat(64)).people_check());
     }
@@ -203,31 +253,62 @@ mod tests {
         let ours = secret(&"s".repeat(64));
         let digest = |secret: &DeploymentSecret, scope| secret.consumer(scope, phone()).id;
         assert_ne!(digest(&ours, &live), digest(&ours, &test));
-        assert_ne!(digest(&ours, &live), digest(&secret(&"t".repeat(64)), &live));
+        assert_ne!(
+            digest(&ours, &live),
+            digest(&secret(&"t".repeat(64)), &live)
+        );
     }
 
     #[test]
     fn a_phone_is_read_back_for_its_own_submission_alone() {
         let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
-        let stored = ours.encrypt_phone(&live, id(1), &phone(), NONCE).expect("a phone");
+        let stored = ours
+            .encrypt_phone(&live, id(1), &phone(), NONCE)
+            .expect("a phone");
         assert_eq!(ours.decrypt_phone(&live, id(1), &stored), Some(phone()));
         assert_eq!(ours.decrypt_phone(&live, id(2), &stored), None);
-        assert_eq!(ours.decrypt_phone(&scope(Environment::Test), id(1), &stored), None);
-        assert_eq!(secret(&"t".repeat(64)).decrypt_phone(&live, id(1), &stored), None);
-        assert_eq!(ours.decrypt_phone(&live, id(1), &StoredPhone("AAAA".to_owned())), None);
+        assert_eq!(
+            ours.decrypt_phone(&scope(Environment::Test), id(1), &stored),
+            None
+        );
+        assert_eq!(
+            secret(&"t".repeat(64)).decrypt_phone(&live, id(1), &stored),
+            None
+        );
+        assert_eq!(
+            ours.decrypt_phone(&live, id(1), &StoredPhone("AAAA".to_owned())),
+            None
+        );
     }
 
     #[test]
     fn clear_phone_is_refused() {
-        for clear in ["+255712345678", "255712345678", "0712345678", "", "AAAA", "not base64!"] {
-            assert!(StoredPhone::try_from(clear.to_owned()).is_err(), "{clear:?}");
+        for clear in [
+            "+255712345678",
+            "255712345678",
+            "0712345678",
+            "",
+            "AAAA",
+            "not base64!",
+        ] {
+            assert!(
+                StoredPhone::try_from(clear.to_owned()).is_err(),
+                "{clear:?}"
+            );
         }
-        let sealed = secret(&"s".repeat(64)).encrypt_phone(&scope(Environment::Live), id(1), &phone(), NONCE);
+        let sealed = secret(&"s".repeat(64)).encrypt_phone(
+            &scope(Environment::Live),
+            id(1),
+            &phone(),
+            NONCE,
+        );
         let sealed = String::from(sealed.expect("a phone"));
         assert!(StoredPhone::try_from(sealed).is_ok());
-        for (id, is_one) in
-            [("ab".repeat(16), true), ("+255712345678".to_owned(), false), ("AB".repeat(16), false)]
-        {
+        for (id, is_one) in [
+            ("ab".repeat(16), true),
+            ("+255712345678".to_owned(), false),
+            ("AB".repeat(16), false),
+        ] {
             assert_eq!(EntrantId::parse(&id).is_some(), is_one, "{id}");
         }
     }

@@ -133,7 +133,9 @@ impl Reference {
 
     /// The symbols without the dash, as records have them.
     pub fn symbols(self) -> String {
-        let digits = (0..).take(Self::SYMBOLS).map(|place| self.0 / Self::BASE.pow(place) % Self::BASE);
+        let digits = (0..)
+            .take(Self::SYMBOLS)
+            .map(|place| self.0 / Self::BASE.pow(place) % Self::BASE);
         let symbols: Vec<char> = digits
             .filter_map(|digit| SYMBOLS.get(usize::try_from(digit).ok()?))
             .map(|symbol| char::from(*symbol))
@@ -147,14 +149,21 @@ impl FromStr for Reference {
 
     /// Parses a reference as a person types it: any case, with or without the dash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let typed = text.chars().filter(|c| *c != '-' && *c != ' ').map(|c| c.to_ascii_uppercase());
+        let typed = text
+            .chars()
+            .filter(|c| *c != '-' && *c != ' ')
+            .map(|c| c.to_ascii_uppercase());
         let digits = typed.map(|c| SYMBOLS.iter().position(|symbol| char::from(*symbol) == c));
         let digits: Option<Vec<u64>> = digits.map(|digit| u64::try_from(digit?).ok()).collect();
         match digits {
-            Some(digits) if digits.len() == Self::SYMBOLS => {
-                Ok(Self(digits.into_iter().fold(0, |number, digit| number * Self::BASE + digit)))
+            Some(digits) if digits.len() == Self::SYMBOLS => Ok(Self(
+                digits
+                    .into_iter()
+                    .fold(0, |number, digit| number * Self::BASE + digit),
+            )),
+            Some(_) | None => {
+                Err("a reference is 8 letters and digits, such as K7M2-Q9XD".to_owned())
             }
-            Some(_) | None => Err("a reference is 8 letters and digits, such as K7M2-Q9XD".to_owned()),
         }
     }
 }
@@ -208,8 +217,13 @@ impl FromStr for IdempotencyKey {
     /// Double quotes around a value (a structured-field string) are removed. Commas are refused: API Gateway joins the
     /// values of a repeated header with them.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
-        let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-        let printable = bare.bytes().all(|byte| (0x20..=0x7e).contains(&byte) && byte != b',');
+        let bare = value
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .unwrap_or(value);
+        let printable = bare
+            .bytes()
+            .all(|byte| (0x20..=0x7e).contains(&byte) && byte != b',');
         if printable && Self::CHARS.contains(&bare.len()) {
             Ok(Self(bare.to_owned()))
         } else {
@@ -237,35 +251,58 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
         let bare = id.to_string().replace('-', "");
-        for bad in [format!("{{{id}}}"), format!("urn:uuid:{id}"), bare, String::new()] {
+        for bad in [
+            format!("{{{id}}}"),
+            format!("urn:uuid:{id}"),
+            bare,
+            String::new(),
+        ] {
             assert_eq!(bad.parse::<SubmissionId>(), Err(InvalidId), "{bad}");
         }
     }
 
     #[test]
     fn other_uuids_are_no_submission_ids() {
-        assert!("c0ffee00-0000-8000-8000-00c694446f00".parse::<SubmissionId>().is_ok(), "31^8 - 1");
+        assert!(
+            "c0ffee00-0000-8000-8000-00c694446f00"
+                .parse::<SubmissionId>()
+                .is_ok(),
+            "31^8 - 1"
+        );
         for other in [
             "c0ffee00-0000-4000-8000-000000000000",
             "c0ffee00-0000-8000-c000-000000000000",
             "c0ffee00-0000-8000-8000-00c694446f01",
         ] {
             assert_eq!(other.parse::<SubmissionId>(), Err(InvalidId), "{other}");
-            assert!(serde_json::from_value::<SubmissionId>(other.into()).is_err(), "{other}");
+            assert!(
+                serde_json::from_value::<SubmissionId>(other.into()).is_err(),
+                "{other}"
+            );
         }
     }
 
     #[test]
     fn first_byte_is_that_of_the_spelling() {
-        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000000".parse().expect("an id");
+        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000000"
+            .parse()
+            .expect("an id");
         assert_eq!(id.first_byte(), 0xc0);
     }
 
     #[test]
     fn a_reference_is_shown_in_two_halves_and_read_in_any_case() {
-        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000001".parse().expect("an id");
+        let id: SubmissionId = "c0ffee00-0000-8000-8000-000000000001"
+            .parse()
+            .expect("an id");
         assert_eq!(id.reference().to_string(), "2222-2223");
-        assert_eq!("k7m2 q9xd".parse::<Reference>().expect("well formed").to_string(), "K7M2-Q9XD");
+        assert_eq!(
+            "k7m2 q9xd"
+                .parse::<Reference>()
+                .expect("well formed")
+                .to_string(),
+            "K7M2-Q9XD"
+        );
         for bad in ["K7M2-Q9X0", "K7M2-Q9X", "K7M2-Q9XDD", "", "K7M2-Q9X\u{e9}"] {
             assert!(bad.parse::<Reference>().is_err(), "{bad}");
         }
@@ -276,7 +313,10 @@ mod tests {
         let reference: Reference = "K7M2-Q9XD".parse().expect("well formed");
         let stored = serde_json::to_value(reference).expect("JSON");
         assert_eq!(stored, "K7M2Q9XD");
-        assert_eq!(serde_json::from_value::<Reference>(stored).expect("a reference"), reference);
+        assert_eq!(
+            serde_json::from_value::<Reference>(stored).expect("a reference"),
+            reference
+        );
     }
 
     proptest! {
@@ -307,7 +347,11 @@ mod tests {
             "\"abcdefghijklmnop\", \"abcdefghijklmnop\"",
             &"x".repeat(129),
         ] {
-            assert_eq!(bad.parse::<IdempotencyKey>(), Err(MalformedIdempotencyKey), "{bad:?}");
+            assert_eq!(
+                bad.parse::<IdempotencyKey>(),
+                Err(MalformedIdempotencyKey),
+                "{bad:?}"
+            );
         }
     }
 }

@@ -28,7 +28,10 @@ pub struct DeploymentSecret {
 
 /// The text is too short for a deployment secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the deployment's secret has fewer than {} characters", DeploymentSecret::MIN_CHARS)]
+#[error(
+    "the deployment's secret has fewer than {} characters",
+    DeploymentSecret::MIN_CHARS
+)]
 pub struct TooShort;
 
 /// Identifies the encrypted key, so that a key of another scope or use cannot take its place.
@@ -92,7 +95,11 @@ impl DeploymentSecret {
         let mut sealed = key.expose().to_vec();
         let cipher = self.cipher(context)?;
         cipher
-            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .seal_in_place_append_tag(
+                Nonce::assume_unique_for_key(nonce),
+                Aad::empty(),
+                &mut sealed,
+            )
             .ok()?;
         Some([nonce.as_slice(), &sealed].concat())
     }
@@ -102,7 +109,10 @@ impl DeploymentSecret {
         let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let mut opened = sealed.to_vec();
-        let key = self.cipher(context)?.open_in_place(nonce, Aad::empty(), &mut opened).ok()?;
+        let key = self
+            .cipher(context)?
+            .open_in_place(nonce, Aad::empty(), &mut opened)
+            .ok()?;
         <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
     }
 
@@ -138,7 +148,10 @@ mod tests {
     }
 
     fn scope(environment: Environment) -> Scope {
-        Scope { campaign: "demo".parse().expect("a slug"), environment }
+        Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment,
+        }
     }
 
     /// Computed by another implementation (Python's `cryptography`). A change here would lose every code book.
@@ -160,21 +173,35 @@ mod tests {
     fn a_key_is_read_back_in_its_own_context_under_its_own_secret_alone() {
         let (live, test) = (scope(Environment::Live), scope(Environment::Test));
         let (ours, key) = (secret(&"s".repeat(64)), SecretKey::from_random([7; 32]));
-        let mut stored = ours.encrypt(KeyContext::Minting(&live), &key, NONCE).expect("a key");
+        let mut stored = ours
+            .encrypt(KeyContext::Minting(&live), &key, NONCE)
+            .expect("a key");
         assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored), Some(key));
         for other in [KeyContext::Minting(&test), KeyContext::Digests(&live)] {
             assert_eq!(ours.decrypt(other, &stored), None, "{other:?}");
         }
-        assert_eq!(secret(&"t".repeat(64)).decrypt(KeyContext::Minting(&live), &stored), None);
-        assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored[..11]), None);
+        assert_eq!(
+            secret(&"t".repeat(64)).decrypt(KeyContext::Minting(&live), &stored),
+            None
+        );
+        assert_eq!(
+            ours.decrypt(KeyContext::Minting(&live), &stored[..11]),
+            None
+        );
         stored[20] ^= 1;
         assert_eq!(ours.decrypt(KeyContext::Minting(&live), &stored), None);
     }
 
     #[test]
     fn a_secret_is_long_and_does_not_print() {
-        assert_eq!(DeploymentSecret::new(&"s".repeat(31)).map(drop), Err(TooShort));
-        assert_eq!(DeploymentSecret::new(&format!("{}\n", "s".repeat(31))).map(drop), Err(TooShort));
+        assert_eq!(
+            DeploymentSecret::new(&"s".repeat(31)).map(drop),
+            Err(TooShort)
+        );
+        assert_eq!(
+            DeploymentSecret::new(&format!("{}\n", "s".repeat(31))).map(drop),
+            Err(TooShort)
+        );
         assert_eq!(format!("{:?}", secret(&"s".repeat(32))), "***");
     }
 }

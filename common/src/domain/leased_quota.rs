@@ -48,13 +48,23 @@ impl LeasedQuota {
         let minute = now.as_minutes();
         if self.minute != minute {
             let (last_lease, arrivals) = (self.last_lease, self.arrivals);
-            *self = Self { minute, limit, left_in_table: limit, last_lease, arrivals, ..Self::default() };
+            *self = Self {
+                minute,
+                limit,
+                left_in_table: limit,
+                last_lease,
+                arrivals,
+                ..Self::default()
+            };
         } else {
             if limit < self.limit {
                 // The held requests were leased under the higher limit.
                 self.held = 0;
             }
-            self.left_in_table = self.left_in_table.saturating_add(limit).saturating_sub(self.limit);
+            self.left_in_table = self
+                .left_in_table
+                .saturating_add(limit)
+                .saturating_sub(self.limit);
             self.limit = limit;
         }
     }
@@ -69,12 +79,16 @@ impl LeasedQuota {
     /// with one each ahead, two hundred environments would hold a third of a limit of 600.
     pub fn wanted_ahead(&self, now: Timestamp) -> Option<u32> {
         let [last, before] = self.arrivals;
-        let is_busy = last.zip(before).is_some_and(|(last, before)| last.since(before) < LEASE_TIME);
+        let is_busy = last
+            .zip(before)
+            .is_some_and(|(last, before)| last.since(before) < LEASE_TIME);
         self.wanted(now).filter(|wanted| is_busy && *wanted > 1)
     }
 
     fn lease_size(&self, now: Timestamp) -> u32 {
-        let Some((last, leased_at)) = self.last_lease else { return 1 };
+        let Some((last, leased_at)) = self.last_lease else {
+            return 1;
+        };
         let used_within = now.since(leased_at).as_millis().max(1);
         let needed = u128::from(last) * LEASE_TIME.as_millis() / used_within;
         let needed = needed.min(u128::from(last) * 2);
@@ -83,7 +97,9 @@ impl LeasedQuota {
         let leased_by_all = limit.saturating_sub(left).max(1);
         let share = for_all * (u64::from(self.leased) + 1) / leased_by_all;
         let at_most = share.min(for_all).min(limit * PERCENT_FOR_ONE) / 100;
-        u32::try_from(needed.min(u128::from(at_most))).unwrap_or(u32::MAX).max(1)
+        u32::try_from(needed.min(u128::from(at_most)))
+            .unwrap_or(u32::MAX)
+            .max(1)
     }
 
     /// Adds a lease of `granted` requests; `left_in_table` are left for others.
@@ -129,7 +145,14 @@ mod tests {
     impl Minute {
         fn new(limit: u32, environments: usize) -> Self {
             let environments = vec![LeasedQuota::default(); environments];
-            Self { limit, leased: 0, calls: 0, waits: 0, admitted: 0, environments }
+            Self {
+                limit,
+                leased: 0,
+                calls: 0,
+                waits: 0,
+                admitted: 0,
+                environments,
+            }
         }
 
         fn request(&mut self, environment: usize, millis: u64) {
@@ -159,7 +182,10 @@ mod tests {
 
         /// The admitted share of the possible requests in percent, and calls per hundred requests.
         fn metrics(&self, requests: u32) -> (u32, u32) {
-            (self.admitted * 100 / requests.min(self.limit), self.calls * 100 / requests)
+            (
+                self.admitted * 100 / requests.min(self.limit),
+                self.calls * 100 / requests,
+            )
         }
     }
 
@@ -262,7 +288,10 @@ mod tests {
                 let mut minute = Minute::new(limit, environments);
                 for number in 0..limit * 3 / 2 {
                     let millis = u64::from(number) * 40_000 / u64::from(limit);
-                    minute.request(pick(Load::Moving, environments, next(&mut random), millis), millis);
+                    minute.request(
+                        pick(Load::Moving, environments, next(&mut random), millis),
+                        millis,
+                    );
                 }
                 minute.metrics(limit * 3 / 2).0
             });
@@ -273,13 +302,19 @@ mod tests {
 
     #[test]
     fn leases_are_rare_if_an_environment_serves_many_requests_of_a_minute() {
-        for (limit, environments, percent) in
-            [(600, 1, 10), (6_000, 32, 20), (60_000, 32, 5), (60_000, 200, 10)]
-        {
+        for (limit, environments, percent) in [
+            (600, 1, 10),
+            (6_000, 32, 20),
+            (60_000, 32, 5),
+            (60_000, 200, 10),
+        ] {
             let mut minute = Minute::new(limit, environments);
             for number in 0..limit {
                 let millis = u64::from(number) * 60_000 / u64::from(limit);
-                minute.request(usize::try_from(number).expect("a number") % environments, millis);
+                minute.request(
+                    usize::try_from(number).expect("a number") % environments,
+                    millis,
+                );
             }
             let (admitted, calls) = minute.metrics(limit);
             assert!(
@@ -338,7 +373,11 @@ mod tests {
         quota.add(50, 5_000, now);
         (0..50).for_each(|_| assert!(quota.consume(now)));
         let later = Timestamp::from_millis(140_000);
-        assert_eq!(quota.wanted(later), Some(10), "50 lasted 20 seconds, so 10 last four");
+        assert_eq!(
+            quota.wanted(later),
+            Some(10),
+            "50 lasted 20 seconds, so 10 last four"
+        );
     }
 
     #[test]
@@ -349,6 +388,10 @@ mod tests {
         quota.add(50, 3_000, first);
         let next = Timestamp::from_millis(120_000);
         quota.begin(6_000, next);
-        assert_eq!(quota.wanted(next), Some(100), "twice the last lease, which lasted a second");
+        assert_eq!(
+            quota.wanted(next),
+            Some(100),
+            "twice the last lease, which lasted a second"
+        );
     }
 }

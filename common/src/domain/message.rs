@@ -37,7 +37,8 @@ impl MessageOverrides {
             Language::En => &self.en,
             Language::Sw => &self.sw,
         };
-        own.get(&key).map_or_else(|| key.text(language), String::as_str)
+        own.get(&key)
+            .map_or_else(|| key.text(language), String::as_str)
     }
 }
 
@@ -250,14 +251,19 @@ impl TryFrom<String> for TextKey {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse().map(Self::Outcome).or_else(|_| text.parse().map(Self::Form))
+        text.parse()
+            .map(Self::Outcome)
+            .or_else(|_| text.parse().map(Self::Form))
     }
 }
 
 impl MessageKey {
     /// Whether the key rejects a submission permanently.
     pub fn rejects(self) -> bool {
-        !matches!(self, Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived)
+        !matches!(
+            self,
+            Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived
+        )
     }
 
     /// Whether the key blames the receipt: another receipt can fix it.
@@ -304,7 +310,11 @@ mod tests {
                     "{key:?}: {text}"
                 );
             }
-            assert_ne!(key.text(Language::En), key.text(Language::Sw), "{key:?} is not translated");
+            assert_ne!(
+                key.text(Language::En),
+                key.text(Language::Sw),
+                "{key:?} is not translated"
+            );
         }
     }
 
@@ -312,7 +322,10 @@ mod tests {
     fn no_submission_has_a_key_of_a_form() {
         for key in FormKey::ALL {
             assert!(key.as_str().parse::<MessageKey>().is_err(), "{key:?}");
-            assert_eq!(TextKey::try_from(key.as_str().to_owned()), Ok(TextKey::Form(*key)));
+            assert_eq!(
+                TextKey::try_from(key.as_str().to_owned()),
+                Ok(TextKey::Form(*key))
+            );
         }
     }
 
@@ -331,7 +344,13 @@ mod tests {
             en: BTreeMap::from([(MessageKey::Entered.into(), "Chai for you!".to_owned())]),
             sw: BTreeMap::new(),
         };
-        assert_eq!(overrides.text(MessageKey::Entered, Language::En), "Chai for you!");
-        assert_eq!(overrides.text(MessageKey::Entered, Language::Sw), MessageKey::Entered.text(Language::Sw));
+        assert_eq!(
+            overrides.text(MessageKey::Entered, Language::En),
+            "Chai for you!"
+        );
+        assert_eq!(
+            overrides.text(MessageKey::Entered, Language::Sw),
+            MessageKey::Entered.text(Language::Sw)
+        );
     }
 }

@@ -129,7 +129,10 @@ impl Amount {
     }
 
     fn negated(self) -> Self {
-        Self { records: self.records.saturating_neg(), entries: self.entries.saturating_neg() }
+        Self {
+            records: self.records.saturating_neg(),
+            entries: self.entries.saturating_neg(),
+        }
     }
 
     /// This amount less the other.
@@ -156,13 +159,18 @@ impl Cells {
 
     /// Adds all amounts of others.
     pub fn merge(&mut self, others: Self) {
-        others.0.into_iter().for_each(|(cell, amount)| self.add(cell, amount));
+        others
+            .0
+            .into_iter()
+            .for_each(|(cell, amount)| self.add(cell, amount));
     }
 
     /// The difference that a change of a record makes: the cells of its new image, minus those of the old one.
     #[must_use]
     pub fn change(old: Self, mut new: Self) -> Self {
-        old.0.into_iter().for_each(|(cell, amount)| new.add(cell, amount.negated()));
+        old.0
+            .into_iter()
+            .for_each(|(cell, amount)| new.add(cell, amount.negated()));
         new
     }
 
@@ -199,27 +207,62 @@ impl IntoIterator for Cells {
 impl FromIterator<(Cell, Amount)> for Cells {
     fn from_iter<I: IntoIterator<Item = (Cell, Amount)>>(amounts: I) -> Self {
         let mut cells = Self::default();
-        amounts.into_iter().for_each(|(cell, amount)| cells.add(cell, amount));
+        amounts
+            .into_iter()
+            .for_each(|(cell, amount)| cells.add(cell, amount));
         cells
     }
 }
 
 /// The cells that a submission counts in.
 pub fn of_submission(submission: &Submission) -> Cells {
-    let Submission { scope, day, status, region, .. } = submission;
-    let amount = Amount { records: 1, entries: i64::from(status.entries()) };
+    let Submission {
+        scope,
+        day,
+        status,
+        region,
+        ..
+    } = submission;
+    let amount = Amount {
+        records: 1,
+        entries: i64::from(status.entries()),
+    };
     let is_accepted = status.state() == State::Accepted;
     let mut cells = Cells::default();
     let mut count = |metric, day: &str, hour: &str, dimension: &str| {
         let dimension = dimension.chars().take(MAX_DIMENSION_CHARS).collect();
         let (day, hour) = (day.to_owned(), hour.to_owned());
-        cells.add(Cell { scope: scope.clone(), metric, day, hour, dimension }, amount);
+        cells.add(
+            Cell {
+                scope: scope.clone(),
+                metric,
+                day,
+                hour,
+                dimension,
+            },
+            amount,
+        );
     };
     count(Metric::Days, ALL_DAYS, "", day);
     let outcome = format!("{}#{}", status.state().as_str(), status.message_key());
-    count(Metric::Outcomes, day, &utc_hour(submission.created_at), &outcome);
-    count(Metric::Regions, day, "", region.as_deref().unwrap_or_default());
-    count(Metric::Branches, day, "", branch(submission).unwrap_or_default());
+    count(
+        Metric::Outcomes,
+        day,
+        &utc_hour(submission.created_at),
+        &outcome,
+    );
+    count(
+        Metric::Regions,
+        day,
+        "",
+        region.as_deref().unwrap_or_default(),
+    );
+    count(
+        Metric::Branches,
+        day,
+        "",
+        branch(submission).unwrap_or_default(),
+    );
     if let Some(batch) = submission.batch.as_deref().filter(|_| is_accepted) {
         count(Metric::Batches, day, "", batch);
     }
@@ -232,13 +275,26 @@ pub fn of_submission(submission: &Submission) -> Cells {
     if let Some(waited) = decision_time::dimension(submission) {
         count(Metric::Decisions, day, "", &waited);
     }
-    if let Some(decision) = submission.decision.as_ref().filter(|_| status.is_terminal()) {
+    if let Some(decision) = submission
+        .decision
+        .as_ref()
+        .filter(|_| status.is_terminal())
+    {
         count(Metric::Reviews, day, &utc_hour(decision.at), DECIDED);
     }
     if let Some(look) = &submission.second_look {
         let agreed = if look.agrees { AGREED } else { DIFFERED };
-        let by = if submission.decision.is_some() { "operator" } else { "service" };
-        count(Metric::Reviews, day, &utc_hour(look.at), &format!("{agreed}#{by}"));
+        let by = if submission.decision.is_some() {
+            "operator"
+        } else {
+            "service"
+        };
+        count(
+            Metric::Reviews,
+            day,
+            &utc_hour(look.at),
+            &format!("{agreed}#{by}"),
+        );
     }
     cells
 }
@@ -256,18 +312,44 @@ pub struct EntrantCounts {
 
 /// The cells that an entrant counts in: none while no submission of the phone counts.
 pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
-    let EntrantCounts { scope, days, entries } = entrant;
-    let active = days.iter().filter(|(_, submissions)| **submissions > 0).map(|(day, _)| day);
-    let Some(first) = active.clone().min() else { return Cells::default() };
-    let amount = Amount { records: 1, entries: i64::try_from(*entries).unwrap_or(i64::MAX) };
+    let EntrantCounts {
+        scope,
+        days,
+        entries,
+    } = entrant;
+    let active = days
+        .iter()
+        .filter(|(_, submissions)| **submissions > 0)
+        .map(|(day, _)| day);
+    let Some(first) = active.clone().min() else {
+        return Cells::default();
+    };
+    let amount = Amount {
+        records: 1,
+        entries: i64::try_from(*entries).unwrap_or(i64::MAX),
+    };
     let cell = |metric, day: &String, dimension: &str| {
         let (day, dimension) = (day.clone(), dimension.to_owned());
-        Cell { scope: scope.clone(), metric, day, hour: String::new(), dimension }
+        Cell {
+            scope: scope.clone(),
+            metric,
+            day,
+            hour: String::new(),
+            dimension,
+        }
     };
-    let once = Amount { entries: 0, ..amount };
-    let mut cells: Cells = active.map(|day| (cell(Metric::ActivePhones, day, ""), once)).collect();
+    let once = Amount {
+        entries: 0,
+        ..amount
+    };
+    let mut cells: Cells = active
+        .map(|day| (cell(Metric::ActivePhones, day, ""), once))
+        .collect();
     cells.add(cell(Metric::NewPhones, first, ""), once);
-    cells.add(cell(Metric::EntriesPerPhone, first, entries_range(*entries)), amount);
+    cells.add(
+        cell(Metric::EntriesPerPhone, first, entries_range(*entries)),
+        amount,
+    );
     cells
 }
 
@@ -291,7 +373,10 @@ pub fn utc_hour(at: Timestamp) -> String {
 }
 
 fn branch(submission: &Submission) -> Option<&str> {
-    let proven = submission.receipt.as_ref().and_then(|receipt| receipt.branch.as_deref());
+    let proven = submission
+        .receipt
+        .as_ref()
+        .and_then(|receipt| receipt.branch.as_deref());
     proven.or_else(|| submission.claimed.as_ref()?.branch.as_deref())
 }
 
@@ -310,7 +395,9 @@ fn receipt_state(status: &SubmissionStatus) -> &'static str {
     match (status.state(), status.review_status()) {
         (State::Accepted, _) => "verified",
         (State::Rejected, Some(ReviewStatus::Declined)) => "declined",
-        (State::Rejected, None | Some(ReviewStatus::Verified | ReviewStatus::UnderReview)) => "not_counted",
+        (State::Rejected, None | Some(ReviewStatus::Verified | ReviewStatus::UnderReview)) => {
+            "not_counted"
+        }
         (State::Pending, Some(ReviewStatus::UnderReview)) => "under_review",
         (State::Pending, None | Some(ReviewStatus::Verified | ReviewStatus::Declined))
         | (State::Unknown, _) => "checking",

@@ -33,7 +33,10 @@ impl Phone {
         let hidden = self.0.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
         let first = self.0.chars().take(SHOWN_FIRST);
         let last = self.0.chars().skip(SHOWN_FIRST + hidden);
-        first.chain(std::iter::repeat_n('•', hidden)).chain(last).collect()
+        first
+            .chain(std::iter::repeat_n('•', hidden))
+            .chain(last)
+            .collect()
     }
 }
 
@@ -49,7 +52,10 @@ impl FromStr for Phone {
     /// brackets and format characters are allowed anywhere.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let is_between = |c: char| {
-            c.is_whitespace() || is_dash(c) || is_format(c) || matches!(c, '.' | '(' | ')' | '[' | ']')
+            c.is_whitespace()
+                || is_dash(c)
+                || is_format(c)
+                || matches!(c, '.' | '(' | ')' | '[' | ']')
         };
         let bare: String = typed.chars().filter(|c| !is_between(*c)).collect();
         let national = bare
@@ -106,7 +112,11 @@ mod tests {
             "\u{202a}0712\u{a0}345\u{2011}678\u{202c}\n",
             "[0712]\t345\u{2212}678",
         ] {
-            assert_eq!(typed.parse::<Phone>().expect(typed).expose_e164(), "+255712345678", "{typed}");
+            assert_eq!(
+                typed.parse::<Phone>().expect(typed).expose_e164(),
+                "+255712345678",
+                "{typed}"
+            );
         }
     }
 
@@ -138,7 +148,10 @@ mod tests {
 
     #[test]
     fn a_masked_phone_shows_its_ends() {
-        assert_eq!("0712345678".parse::<Phone>().expect("a phone").masked(), "+2557•••••678");
+        assert_eq!(
+            "0712345678".parse::<Phone>().expect("a phone").masked(),
+            "+2557•••••678"
+        );
     }
 
     #[test]

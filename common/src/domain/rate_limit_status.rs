@@ -38,8 +38,16 @@ mod tests {
     #[test]
     fn a_limit_is_reached_once_nothing_is_known_to_be_left() {
         let status = |left: Option<u32>| {
-            let left = left.map(|requests| Remaining { requests, until: Duration::from_secs(60) });
-            RateLimitStatus { name: "key", quota: 2, window: Duration::from_secs(60), left }
+            let left = left.map(|requests| Remaining {
+                requests,
+                until: Duration::from_secs(60),
+            });
+            RateLimitStatus {
+                name: "key",
+                quota: 2,
+                window: Duration::from_secs(60),
+                left,
+            }
         };
         let reached = [None, Some(1), Some(0)].map(|left| status(left).is_reached());
         assert_eq!(reached, [false, false, true]);

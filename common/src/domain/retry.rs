@@ -68,7 +68,10 @@ impl RetryContext {
 
     /// A random moment shortly after a circuit breaker lets requests through again.
     pub fn after_circuit(self, retry_at: Timestamp) -> Timestamp {
-        let spread = self.speedup.apply(CIRCUIT_SPREAD).mul_f64(self.jitter.clamp(0.0, 1.0));
+        let spread = self
+            .speedup
+            .apply(CIRCUIT_SPREAD)
+            .mul_f64(self.jitter.clamp(0.0, 1.0));
         self.now.after(retry_at.since(self.now) + spread)
     }
 
@@ -121,16 +124,29 @@ impl LookupFailures {
         let unanswered_since = Some(since);
         let (failures, wait) = match failure {
             LookupFailure::Missing => {
-                let failures = Self { missing: self.missing + 1, ..Self::default() };
-                let decision = nth(&MISSING_WAITS, self.missing).map(minutes).map(RetryDecision::RetryAfter);
+                let failures = Self {
+                    missing: self.missing + 1,
+                    ..Self::default()
+                };
+                let decision = nth(&MISSING_WAITS, self.missing)
+                    .map(minutes)
+                    .map(RetryDecision::RetryAfter);
                 return (failures, decision.unwrap_or(RetryDecision::DoesNotExist));
             }
             LookupFailure::Throttled => (
-                Self { throttled: self.throttled + 1, unanswered_since, ..self },
+                Self {
+                    throttled: self.throttled + 1,
+                    unanswered_since,
+                    ..self
+                },
                 nth_or_last(&THROTTLED_WAITS, self.throttled),
             ),
             LookupFailure::Failed => (
-                Self { trouble: self.trouble + 1, unanswered_since, ..self },
+                Self {
+                    trouble: self.trouble + 1,
+                    unanswered_since,
+                    ..self
+                },
                 nth_or_last(&UNAVAILABLE_WAITS, self.trouble),
             ),
         };
@@ -175,7 +191,9 @@ fn nth(waits: &[u64], index: u32) -> Option<u64> {
 }
 
 fn nth_or_last(waits: &[u64], index: u32) -> u64 {
-    nth(waits, index).or(waits.last().copied()).unwrap_or_default()
+    nth(waits, index)
+        .or(waits.last().copied())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -187,7 +205,11 @@ mod tests {
     const START: Timestamp = Timestamp::from_millis(0);
 
     fn retry(now: Timestamp, speedup: RetrySpeedup) -> RetryContext {
-        RetryContext { now, speedup, jitter: 0.5 }
+        RetryContext {
+            now,
+            speedup,
+            jitter: 0.5,
+        }
     }
 
     /// The waits in minutes if every look-up fails like this, and the decision that ends them.
@@ -195,7 +217,9 @@ mod tests {
         let (mut failures, mut now, mut waits) = (LookupFailures::default(), START, Vec::new());
         loop {
             let (next, decision) = failures.after(failure, retry(now, speedup));
-            let RetryDecision::RetryAfter(wait) = decision else { return (waits, decision) };
+            let RetryDecision::RetryAfter(wait) = decision else {
+                return (waits, decision);
+            };
             failures = next;
             now = retry(now, speedup).after(wait);
             waits.push(wait.as_secs() / 60);
@@ -205,19 +229,37 @@ mod tests {
 
     #[test]
     fn a_receipt_that_never_comes_is_looked_up_six_more_times() {
-        let expected = (vec![15, 60, 180, 360, 720, 1440], RetryDecision::DoesNotExist);
-        assert_eq!(waits(LookupFailure::Missing, RetrySpeedup::default()), expected);
+        let expected = (
+            vec![15, 60, 180, 360, 720, 1440],
+            RetryDecision::DoesNotExist,
+        );
+        assert_eq!(
+            waits(LookupFailure::Missing, RetrySpeedup::default()),
+            expected
+        );
     }
 
     #[test]
     fn an_operator_takes_over_after_a_day_without_an_answer() {
         let (trouble, end) = waits(LookupFailure::Failed, RetrySpeedup::default());
-        assert_eq!((trouble.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
-        assert!((1_440..1_440 + 120).contains(&trouble.iter().sum::<u64>()), "{trouble:?}");
+        assert_eq!(
+            (trouble.get(..6), end),
+            (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp)
+        );
+        assert!(
+            (1_440..1_440 + 120).contains(&trouble.iter().sum::<u64>()),
+            "{trouble:?}"
+        );
         let (throttled, end) = waits(LookupFailure::Throttled, RetrySpeedup::default());
-        assert_eq!((throttled.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
+        assert_eq!(
+            (throttled.get(..6), end),
+            (Some(&[2, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp)
+        );
         let sped_up = waits(LookupFailure::Throttled, RetrySpeedup::new(100)).0;
-        assert_eq!(sped_up, throttled, "a speed-up changes no number of attempts");
+        assert_eq!(
+            sped_up, throttled,
+            "a speed-up changes no number of attempts"
+        );
     }
 
     #[test]
@@ -225,7 +267,13 @@ mod tests {
         let now = retry(START, RetrySpeedup::default());
         let (failures, _) = LookupFailures::default().after(LookupFailure::Failed, now);
         let (failures, _) = failures.after(LookupFailure::Missing, now);
-        assert_eq!(failures, LookupFailures { missing: 1, ..LookupFailures::default() });
+        assert_eq!(
+            failures,
+            LookupFailures {
+                missing: 1,
+                ..LookupFailures::default()
+            }
+        );
     }
 
     #[test]
@@ -235,7 +283,11 @@ mod tests {
     }
 
     fn any_failure() -> impl Strategy<Value = LookupFailure> {
-        prop::sample::select(vec![LookupFailure::Missing, LookupFailure::Throttled, LookupFailure::Failed])
+        prop::sample::select(vec![
+            LookupFailure::Missing,
+            LookupFailure::Throttled,
+            LookupFailure::Failed,
+        ])
     }
 
     proptest! {

@@ -46,7 +46,9 @@ impl FromStr for Environment {
         match text {
             "test" => Ok(Self::Test),
             "live" => Ok(Self::Live),
-            other => Err(format!("`{other}` is not an environment; use `test` or `live`")),
+            other => Err(format!(
+                "`{other}` is not an environment; use `test` or `live`"
+            )),
         }
     }
 }
@@ -78,7 +80,10 @@ impl FromStr for CampaignSlug {
         if well_formed {
             Ok(Self(text.to_owned()))
         } else {
-            Err("a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`".to_owned())
+            Err(
+                "a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`"
+                    .to_owned(),
+            )
         }
     }
 }
@@ -124,7 +129,13 @@ impl Scope {
     pub fn split_key(key: &str) -> Option<(Self, &str)> {
         let (campaign, rest) = key.split_once('#')?;
         let (environment, rest) = rest.split_once('#')?;
-        Some((Self { campaign: campaign.parse().ok()?, environment: environment.parse().ok()? }, rest))
+        Some((
+            Self {
+                campaign: campaign.parse().ok()?,
+                environment: environment.parse().ok()?,
+            },
+            rest,
+        ))
     }
 }
 
@@ -134,7 +145,10 @@ impl FromStr for Scope {
     /// Parses the form that [`Scope`] prints: `campaign#environment`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (campaign, environment) = text.split_once('#').ok_or("it is `campaign#environment`")?;
-        Ok(Self { campaign: campaign.parse()?, environment: environment.parse()? })
+        Ok(Self {
+            campaign: campaign.parse()?,
+            environment: environment.parse()?,
+        })
     }
 }
 
@@ -150,13 +164,29 @@ mod tests {
 
     #[test]
     fn a_slug_cannot_smuggle_a_separator_into_a_key() {
-        for bad in ["", "-a", "a-", "A", "a#live", "a b", "a_b", "é", &"a".repeat(65)] {
+        for bad in [
+            "",
+            "-a",
+            "a-",
+            "A",
+            "a#live",
+            "a b",
+            "a_b",
+            "é",
+            &"a".repeat(65),
+        ] {
             assert!(bad.parse::<CampaignSlug>().is_err(), "{bad:?} passed");
         }
         let slug: CampaignSlug = "chai-bora-2026".parse().expect("well formed");
-        let scope = Scope { campaign: slug, environment: Environment::Test };
+        let scope = Scope {
+            campaign: slug,
+            environment: Environment::Test,
+        };
         assert_eq!(scope.key("x"), "chai-bora-2026#test#x");
-        assert_eq!(Scope::split_key("chai-bora-2026#test#x"), Some((scope, "x")));
+        assert_eq!(
+            Scope::split_key("chai-bora-2026#test#x"),
+            Some((scope, "x"))
+        );
         assert_eq!(Scope::split_key("chai-bora-2026#staging#x"), None);
     }
 

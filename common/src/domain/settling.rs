@@ -65,13 +65,18 @@ pub struct Anomaly {
 
 impl From<&str> for Anomaly {
     fn from(summary: &str) -> Self {
-        Self { summary: summary.to_owned(), excerpt: None }
+        Self {
+            summary: summary.to_owned(),
+            excerpt: None,
+        }
     }
 }
 
 impl fmt::Debug for Anomaly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Anomaly").field("summary", &self.summary).finish_non_exhaustive()
+        f.debug_struct("Anomaly")
+            .field("summary", &self.summary)
+            .finish_non_exhaustive()
     }
 }
 
@@ -169,7 +174,11 @@ impl PendingSettlement {
             return StepClaim::Exhausted;
         }
         let attempts_started = self.attempts_started + 1;
-        StepClaim::Claimed(Self { attempts_started, next_step_at: now.after(STEP_LEASE), ..self.clone() })
+        StepClaim::Claimed(Self {
+            attempts_started,
+            next_step_at: now.after(STEP_LEASE),
+            ..self.clone()
+        })
     }
 
     /// Failed look-ups; zero if a partner has to answer.
@@ -187,7 +196,10 @@ impl PendingSettlement {
             Progress::TaxAuthority(_) => PartnerProgress::default(),
             Progress::Partner(progress) => {
                 let maybe_redeemed = progress.maybe_redeemed || self.attempts_started > 1;
-                PartnerProgress { maybe_redeemed, ..progress }
+                PartnerProgress {
+                    maybe_redeemed,
+                    ..progress
+                }
             }
         }
     }
@@ -198,7 +210,13 @@ impl PendingSettlement {
             Progress::TaxAuthority(failures) => Progress::TaxAuthority(failures),
             Progress::Partner(_) => Progress::Partner(self.partner_progress()),
         };
-        Self { assignee, next_step_at, attempts_started: 0, progress, ..self.clone() }
+        Self {
+            assignee,
+            next_step_at,
+            attempts_started: 0,
+            progress,
+            ..self.clone()
+        }
     }
 
     /// Plans the next step.
@@ -218,16 +236,21 @@ impl PendingSettlement {
     pub fn resumed(&self, now: Timestamp) -> Self {
         let progress = match self.progress {
             Progress::TaxAuthority(_) => Progress::TaxAuthority(LookupFailures::default()),
-            Progress::Partner(_) => {
-                Progress::Partner(PartnerProgress { unanswered_since: None, ..self.partner_progress() })
-            }
+            Progress::Partner(_) => Progress::Partner(PartnerProgress {
+                unanswered_since: None,
+                ..self.partner_progress()
+            }),
         };
-        Self { progress, ..self.retry_at(now) }
+        Self {
+            progress,
+            ..self.retry_at(now)
+        }
     }
 
     /// When the service takes its next step; `None` during a step, or for an operator.
     pub fn next_attempt_at(&self) -> Option<Timestamp> {
-        (self.assignee == Assignee::Service && self.attempts_started == 0).then_some(self.next_step_at)
+        (self.assignee == Assignee::Service && self.attempts_started == 0)
+            .then_some(self.next_step_at)
     }
 }
 

@@ -34,7 +34,9 @@ impl SlidingWindow {
         // The hit whose expiry makes room. After a lowered limit, several have to expire first.
         let excess = counting.len().saturating_sub(limit.saturating_sub(1));
         match excess.checked_sub(1).and_then(|index| counting.get(index)) {
-            Some(blocking) => WindowDecision::Refused { retry_after: blocking.after(self.span).since(now) },
+            Some(blocking) => WindowDecision::Refused {
+                retry_after: blocking.after(self.span).since(now),
+            },
             None => {
                 counting.push(now);
                 counting.sort_unstable();
@@ -47,13 +49,22 @@ impl SlidingWindow {
     pub fn left(self, log: &[Timestamp], now: Timestamp) -> Remaining {
         let counting = self.counting(log, now);
         let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
-        let until = counting.first().map_or(self.span, |oldest| oldest.after(self.span).since(now));
-        Remaining { requests: self.limit.saturating_sub(hits), until }
+        let until = counting
+            .first()
+            .map_or(self.span, |oldest| oldest.after(self.span).since(now));
+        Remaining {
+            requests: self.limit.saturating_sub(hits),
+            until,
+        }
     }
 
     /// The hits that still count, oldest first. Hits from a clock that is ahead count too.
     fn counting(self, log: &[Timestamp], now: Timestamp) -> Vec<Timestamp> {
-        let mut counting: Vec<_> = log.iter().copied().filter(|hit| hit.after(self.span) > now).collect();
+        let mut counting: Vec<_> = log
+            .iter()
+            .copied()
+            .filter(|hit| hit.after(self.span) > now)
+            .collect();
         counting.sort_unstable();
         counting
     }
@@ -65,7 +76,10 @@ mod tests {
 
     use super::*;
 
-    const WINDOW: SlidingWindow = SlidingWindow { limit: 3, span: Duration::from_millis(100) };
+    const WINDOW: SlidingWindow = SlidingWindow {
+        limit: 3,
+        span: Duration::from_millis(100),
+    };
 
     fn log(hits: &[i64]) -> Vec<Timestamp> {
         hits.iter().copied().map(Timestamp::from_millis).collect()
@@ -75,7 +89,9 @@ mod tests {
     fn a_full_window_says_how_long_to_wait() {
         assert_eq!(
             WINDOW.admit(&log(&[10, 50, 60]), Timestamp::from_millis(70)),
-            WindowDecision::Refused { retry_after: Duration::from_millis(40) }
+            WindowDecision::Refused {
+                retry_after: Duration::from_millis(40)
+            }
         );
         assert_eq!(
             WINDOW.admit(&log(&[10, 50, 60]), Timestamp::from_millis(110)),
@@ -88,16 +104,30 @@ mod tests {
         let lowered = SlidingWindow { limit: 1, ..WINDOW };
         assert_eq!(
             lowered.admit(&log(&[10, 50, 60]), Timestamp::from_millis(70)),
-            WindowDecision::Refused { retry_after: Duration::from_millis(90) }
+            WindowDecision::Refused {
+                retry_after: Duration::from_millis(90)
+            }
         );
     }
 
     #[test]
     fn what_is_left_grows_when_the_oldest_hit_falls_out() {
-        let left = |requests, until| Remaining { requests, until: Duration::from_millis(until) };
-        assert_eq!(WINDOW.left(&log(&[]), Timestamp::from_millis(70)), left(3, 100));
-        assert_eq!(WINDOW.left(&log(&[10, 50]), Timestamp::from_millis(70)), left(1, 40));
-        assert_eq!(WINDOW.left(&log(&[10, 50, 60]), Timestamp::from_millis(110)), left(1, 40));
+        let left = |requests, until| Remaining {
+            requests,
+            until: Duration::from_millis(until),
+        };
+        assert_eq!(
+            WINDOW.left(&log(&[]), Timestamp::from_millis(70)),
+            left(3, 100)
+        );
+        assert_eq!(
+            WINDOW.left(&log(&[10, 50]), Timestamp::from_millis(70)),
+            left(1, 40)
+        );
+        assert_eq!(
+            WINDOW.left(&log(&[10, 50, 60]), Timestamp::from_millis(110)),
+            left(1, 40)
+        );
     }
 
     proptest! {

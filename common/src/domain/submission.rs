@@ -155,9 +155,21 @@ pub struct PastState {
 impl PastState {
     /// Whether the two states differ only in steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
-        let Self { at: _, status, reasons, is_under_way: _, anomaly, decision } = self;
+        let Self {
+            at: _,
+            status,
+            reasons,
+            is_under_way: _,
+            anomaly,
+            decision,
+        } = self;
         (status, reasons, anomaly, decision)
-            == (&other.status, &other.reasons, &other.anomaly, &other.decision)
+            == (
+                &other.status,
+                &other.reasons,
+                &other.anomaly,
+                &other.decision,
+            )
     }
 }
 
@@ -200,17 +212,32 @@ impl OperatorDecision {
     /// one in an identity, is the same.
     pub fn is_by(&self, identity: &str, by: &str) -> bool {
         let second = self.confirmed.as_ref();
-        let identities =
-            self.identity.as_deref().into_iter().chain(second.and_then(|second| second.identity.as_deref()));
-        let given = [self.by.as_str()].into_iter().chain(second.map(|second| second.by.as_str()));
+        let identities = self
+            .identity
+            .as_deref()
+            .into_iter()
+            .chain(second.and_then(|second| second.identity.as_deref()));
+        let given = [self.by.as_str()]
+            .into_iter()
+            .chain(second.map(|second| second.by.as_str()));
         let theirs = [name_in_arn(identity), by].map(str::to_lowercase);
-        identities.map(name_in_arn).chain(given).any(|name| theirs.contains(&name.to_lowercase()))
+        identities
+            .map(name_in_arn)
+            .chain(given)
+            .any(|name| theirs.contains(&name.to_lowercase()))
     }
 
     /// The decision without the operators' words, which may name a person.
     fn without_words(self) -> Self {
-        let confirmed = self.confirmed.map(|second| Confirmation { why: None, ..second });
-        Self { why: None, confirmed, ..self }
+        let confirmed = self.confirmed.map(|second| Confirmation {
+            why: None,
+            ..second
+        });
+        Self {
+            why: None,
+            confirmed,
+            ..self
+        }
     }
 }
 
@@ -320,7 +347,12 @@ impl Submission {
         // The first state stays: it shows how the submission was created.
         let excess = history.len().saturating_sub(MAX_HISTORY);
         history.drain(1..1 + excess);
-        Self { revision: self.revision.saturating_add(1), updated_at: now, history, ..self.clone() }
+        Self {
+            revision: self.revision.saturating_add(1),
+            updated_at: now,
+            history,
+            ..self.clone()
+        }
     }
 
     /// The present state, as the history keeps it.
@@ -340,35 +372,50 @@ impl Submission {
     /// When it was accepted; `None` if it is not. A correction that only adds words leaves this time.
     pub fn accepted_at(&self) -> Option<Timestamp> {
         let is_accepted = |status: &SubmissionStatus| status.state() == State::Accepted;
-        let past = self.history.iter().rev().take_while(|past| is_accepted(&past.status));
+        let past = self
+            .history
+            .iter()
+            .rev()
+            .take_while(|past| is_accepted(&past.status));
         is_accepted(&self.status).then(|| past.last().map_or(self.updated_at, |first| first.at))
     }
 
     /// The times when it was accepted, also those that were revoked since.
     pub fn times_accepted(&self) -> impl Iterator<Item = Timestamp> {
-        let past = self.history.iter().map(|past| (past.status.state(), past.at));
+        let past = self
+            .history
+            .iter()
+            .map(|past| (past.status.state(), past.at));
         let mut before = None;
-        past.chain([(self.status.state(), self.updated_at)]).filter_map(move |(state, at)| {
-            let was = before.replace(state);
-            (state == State::Accepted && was != Some(State::Accepted)).then_some(at)
-        })
+        past.chain([(self.status.state(), self.updated_at)])
+            .filter_map(move |(state, at)| {
+                let was = before.replace(state);
+                (state == State::Accepted && was != Some(State::Accepted)).then_some(at)
+            })
     }
 
     /// The submission without its personal data: its reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
-        let upstream = self.upstream.clone().map(|upstream| PartnerMessage { message: None, ..upstream });
-        let wordless =
-            |decision: &Option<OperatorDecision>| decision.clone().map(OperatorDecision::without_words);
-        let past = |past: &PastState| PastState { decision: wordless(&past.decision), ..past.clone() };
-        let acceptance = self
-            .acceptance
-            .clone()
-            .map(|first| ProposedAcceptance { decision: first.decision.without_words(), ..first });
-        let proposal = self
-            .proposal
-            .clone()
-            .map(|proposal| Proposal { decision: proposal.decision.without_words(), ..proposal });
+        let upstream = self.upstream.clone().map(|upstream| PartnerMessage {
+            message: None,
+            ..upstream
+        });
+        let wordless = |decision: &Option<OperatorDecision>| {
+            decision.clone().map(OperatorDecision::without_words)
+        };
+        let past = |past: &PastState| PastState {
+            decision: wordless(&past.decision),
+            ..past.clone()
+        };
+        let acceptance = self.acceptance.clone().map(|first| ProposedAcceptance {
+            decision: first.decision.without_words(),
+            ..first
+        });
+        let proposal = self.proposal.clone().map(|proposal| Proposal {
+            decision: proposal.decision.without_words(),
+            ..proposal
+        });
         Self {
             entrant_id,
             phone: None,
@@ -390,7 +437,10 @@ impl Submission {
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.proposal.is_none();
         let after = is_settled.then(|| self.erased(self.entrant_id.clone()))?;
-        let is_same = Self { revision: self.revision, ..after.clone() } == *self;
+        let is_same = Self {
+            revision: self.revision,
+            ..after.clone()
+        } == *self;
         Some(if is_same { self.clone() } else { after })
     }
 
@@ -414,14 +464,29 @@ impl Submission {
         if self.status.is_terminal() {
             return None;
         }
-        if self.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator) {
+        if self
+            .settling
+            .as_ref()
+            .is_some_and(|settling| settling.assignee == Assignee::Operator)
+        {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);
         let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(MIN_SECONDS, MAX_SECONDS);
-        let planned = self.settling.as_ref().and_then(PendingSettlement::next_attempt_at);
+        let planned = self
+            .settling
+            .as_ref()
+            .and_then(PendingSettlement::next_attempt_at);
         let until_planned = planned.map_or(Duration::ZERO, |planned| planned.since(now));
-        Some(by_age.max(until_planned.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX)))
+        Some(
+            by_age.max(
+                until_planned
+                    .as_millis()
+                    .div_ceil(1_000)
+                    .try_into()
+                    .unwrap_or(u64::MAX),
+            ),
+        )
     }
 }
 

@@ -20,8 +20,12 @@ pub struct NotATimestamp;
 
 impl Timestamp {
     /// 0000-01-01T00:00:00.000Z.
-    pub const MIN: Self =
-        Self(NaiveDate::from_ymd_opt(0, 1, 1).expect("a day").and_time(NaiveTime::MIN).and_utc());
+    pub const MIN: Self = Self(
+        NaiveDate::from_ymd_opt(0, 1, 1)
+            .expect("a day")
+            .and_time(NaiveTime::MIN)
+            .and_utc(),
+    );
     /// 9999-12-31T23:59:59.999Z.
     pub const MAX: Self = Self(
         NaiveDate::from_ymd_opt(9999, 12, 31)
@@ -63,7 +67,10 @@ impl Timestamp {
 
     /// The time since `earlier`; zero if that is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
-        self.0.signed_duration_since(earlier.0).to_std().unwrap_or_default()
+        self.0
+            .signed_duration_since(earlier.0)
+            .to_std()
+            .unwrap_or_default()
     }
 
     /// The day in a time zone, `YYYY-MM-DD`.
@@ -92,9 +99,15 @@ impl FromStr for Timestamp {
 
     /// Parses RFC 3339, with any offset from UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let time = DateTime::parse_from_rfc3339(text).map_err(|_| NotATimestamp)?.to_utc();
+        let time = DateTime::parse_from_rfc3339(text)
+            .map_err(|_| NotATimestamp)?
+            .to_utc();
         // The offset can move the year out of its four digits.
-        if (0..=9999).contains(&time.year()) { Ok(time.into()) } else { Err(NotATimestamp) }
+        if (0..=9999).contains(&time.year()) {
+            Ok(time.into())
+        } else {
+            Err(NotATimestamp)
+        }
     }
 }
 
@@ -132,7 +145,10 @@ mod tests {
         let timestamp = Timestamp::from_millis(1_767_214_800_007);
         assert_eq!(timestamp.to_string(), "2025-12-31T21:00:00.007Z");
         assert_eq!(Timestamp::from(DateTime::<Utc>::from(timestamp)), timestamp);
-        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(
+            Timestamp::from_millis(0).to_string(),
+            "1970-01-01T00:00:00.000Z"
+        );
     }
 
     #[test]
@@ -147,8 +163,14 @@ mod tests {
     fn it_is_stored_as_milliseconds() {
         for millis in [-1, 0, 1_767_214_800_007] {
             let timestamp = Timestamp::from_millis(millis);
-            assert_eq!(serde_json::to_string(&timestamp).expect("JSON"), millis.to_string());
-            assert_eq!(serde_json::from_str::<Timestamp>(&millis.to_string()).expect("JSON"), timestamp);
+            assert_eq!(
+                serde_json::to_string(&timestamp).expect("JSON"),
+                millis.to_string()
+            );
+            assert_eq!(
+                serde_json::from_str::<Timestamp>(&millis.to_string()).expect("JSON"),
+                timestamp
+            );
         }
     }
 
@@ -166,7 +188,10 @@ mod tests {
         let gap = read("2026-04-24T00:00:00+02:00");
         assert_eq!(gap.day_in(Africa::Cairo), "2026-04-24");
         assert_eq!(gap, read("2026-04-24T01:00:00+03:00"));
-        assert_eq!(Timestamp::from_millis(gap.as_millis() - 1).day_in(Africa::Cairo), "2026-04-23");
+        assert_eq!(
+            Timestamp::from_millis(gap.as_millis() - 1).day_in(Africa::Cairo),
+            "2026-04-23"
+        );
     }
 
     #[test]
@@ -175,13 +200,19 @@ mod tests {
         for text in ["2026-10-29T23:30:00+03:00", "2026-10-29T23:30:00+02:00"] {
             assert_eq!(read(text).day_in(Africa::Cairo), "2026-10-29", "{text}");
         }
-        assert_eq!(read("2026-10-30T00:00:00+02:00").day_in(Africa::Cairo), "2026-10-30");
+        assert_eq!(
+            read("2026-10-30T00:00:00+02:00").day_in(Africa::Cairo),
+            "2026-10-30"
+        );
         for text in ["2026-11-01T01:30:00-02:30", "2026-11-01T01:30:00-03:30"] {
             assert_eq!(read(text).day_in(America::St_Johns), "2026-11-01", "{text}");
         }
         // Until 2011, clocks went back there a minute after midnight, into the day before.
         let back = read("2010-11-07T00:01:00-02:30");
-        assert_eq!(Timestamp::from_millis(back.as_millis() - 1).day_in(America::St_Johns), "2010-11-07");
+        assert_eq!(
+            Timestamp::from_millis(back.as_millis() - 1).day_in(America::St_Johns),
+            "2010-11-07"
+        );
         assert_eq!(back.day_in(America::St_Johns), "2010-11-06");
     }
 
@@ -198,7 +229,10 @@ mod tests {
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
-        assert_eq!(read("2025-12-31T21:00:00.5Z").as_millis(), expected.as_millis() + 500);
+        assert_eq!(
+            read("2025-12-31T21:00:00.5Z").as_millis(),
+            expected.as_millis() + 500
+        );
     }
 
     #[test]
@@ -227,7 +261,10 @@ mod tests {
     #[test]
     fn a_leap_second_is_the_second_before_it() {
         assert_eq!(read("2016-12-31T23:59:60Z"), read("2016-12-31T23:59:59Z"));
-        assert_eq!(read("2017-01-01T02:59:60.250+03:00"), read("2016-12-31T23:59:59.250Z"));
+        assert_eq!(
+            read("2017-01-01T02:59:60.250+03:00"),
+            read("2016-12-31T23:59:59.250Z")
+        );
     }
 
     #[test]
@@ -235,8 +272,14 @@ mod tests {
         assert_eq!(Timestamp::MIN.to_string(), "0000-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
         assert_eq!(read("9999-12-31T23:59:59.999999999Z"), Timestamp::MAX);
-        assert_eq!("9999-12-31T23:59:59-00:01".parse::<Timestamp>(), Err(NotATimestamp));
-        assert_eq!("0000-01-01T00:00:00+00:01".parse::<Timestamp>(), Err(NotATimestamp));
+        assert_eq!(
+            "9999-12-31T23:59:59-00:01".parse::<Timestamp>(),
+            Err(NotATimestamp)
+        );
+        assert_eq!(
+            "0000-01-01T00:00:00+00:01".parse::<Timestamp>(),
+            Err(NotATimestamp)
+        );
         for (edge, beyond) in [(Timestamp::MIN, -1), (Timestamp::MAX, 1)] {
             assert_eq!(Timestamp::from_millis(edge.as_millis()), edge);
             assert_eq!(Timestamp::from_millis(edge.as_millis() + beyond), edge);
@@ -245,7 +288,10 @@ mod tests {
         assert_eq!(Timestamp::from(DateTime::<Utc>::MAX_UTC), Timestamp::MAX);
         assert_eq!(Timestamp::MAX.after(Duration::MAX), Timestamp::MAX);
         assert_eq!(Timestamp::MIN.since(Timestamp::MAX), Duration::ZERO);
-        assert_eq!(serde_json::from_str::<Timestamp>("9223372036854775807").expect("JSON"), Timestamp::MAX);
+        assert_eq!(
+            serde_json::from_str::<Timestamp>("9223372036854775807").expect("JSON"),
+            Timestamp::MAX
+        );
         assert_eq!(Timestamp::MAX.day_in(Pacific::Kiritimati), "+10000-01-01");
         assert_eq!(Timestamp::MIN.day_in(Pacific::Honolulu), "-0001-12-31");
     }

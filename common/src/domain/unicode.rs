@@ -79,18 +79,24 @@ pub fn stripped(text: &str) -> &str {
 
 /// A text in composed form (NFC): one spelling of each accented letter.
 pub fn composed(text: &str) -> String {
-    ComposingNormalizerBorrowed::new_nfc().normalize_iter(text.chars()).collect()
+    ComposingNormalizerBorrowed::new_nfc()
+        .normalize_iter(text.chars())
+        .collect()
 }
 
 /// A text in compatibility form (NFKC): full-width and mathematical digits are ASCII's.
 pub fn compatible(text: &str) -> String {
-    ComposingNormalizerBorrowed::new_nfkc().normalize_iter(text.chars()).collect()
+    ComposingNormalizerBorrowed::new_nfkc()
+        .normalize_iter(text.chars())
+        .collect()
 }
 
 /// The value of a decimal digit of ASCII, or of the Arabic and Indian scripts that phones in East Africa type.
 pub fn digit(c: char) -> Option<u32> {
     const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ae6}'];
-    let values = ZEROS.iter().map(|zero| u32::from(c).checked_sub(u32::from(*zero)));
+    let values = ZEROS
+        .iter()
+        .map(|zero| u32::from(c).checked_sub(u32::from(*zero)));
     values.flatten().find(|value| *value < 10)
 }
 
@@ -98,8 +104,12 @@ pub fn digit(c: char) -> Option<u32> {
 /// removes each character.
 pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {
     let normalizer = ComposingNormalizerBorrowed::new_nfkc();
-    let upper = normalizer.normalize_iter(text.chars()).flat_map(char::to_uppercase);
-    let kept = upper.filter(|c| !c.is_whitespace() && !is_format(*c)).filter_map(map);
+    let upper = normalizer
+        .normalize_iter(text.chars())
+        .flat_map(char::to_uppercase);
+    let kept = upper
+        .filter(|c| !c.is_whitespace() && !is_format(*c))
+        .filter_map(map);
     // Characters that are adjacent only now may combine, such as a letter and its accent.
     normalizer.normalize_iter(kept).collect()
 }
@@ -124,15 +134,20 @@ mod tests {
         for c in every_character() {
             let category = get_general_category(c);
             assert_eq!(is_format(c), category == GeneralCategory::Format, "{c:?}");
-            assert_eq!(is_dash(c), category == GeneralCategory::DashPunctuation || c == MINUS, "{c:?}");
+            assert_eq!(
+                is_dash(c),
+                category == GeneralCategory::DashPunctuation || c == MINUS,
+                "{c:?}"
+            );
         }
     }
 
     #[test]
     fn folding_any_character_twice_is_folding_it_once() {
         // Beyond these, there are only ideographs, which fold to themselves.
-        let characters =
-            ('\0'..='\u{1ffff}').chain('\u{2f800}'..='\u{2fa1f}').chain('\u{e0000}'..='\u{e01ff}');
+        let characters = ('\0'..='\u{1ffff}')
+            .chain('\u{2f800}'..='\u{2fa1f}')
+            .chain('\u{e0000}'..='\u{e01ff}');
         for c in characters {
             // Alone, and next to accents that can join it.
             let text = format!("{c} e\u{301}{c}\u{345}{c}\u{301}");
@@ -144,8 +159,15 @@ mod tests {
     #[test]
     fn what_is_composed_is_one_spelling() {
         assert_eq!(composed("e\u{301}"), "\u{e9}");
-        assert_eq!(composed("\u{ff21}"), "\u{ff21}", "full-width letters stay what they are");
-        assert_eq!(without_dashes("\u{ff21} e\u{301}\u{200b}\u{2014}1"), "A\u{c9}1");
+        assert_eq!(
+            composed("\u{ff21}"),
+            "\u{ff21}",
+            "full-width letters stay what they are"
+        );
+        assert_eq!(
+            without_dashes("\u{ff21} e\u{301}\u{200b}\u{2014}1"),
+            "A\u{c9}1"
+        );
         assert_eq!(stripped("\u{feff} a\u{200b}b\n\u{2060} "), "a\u{200b}b");
     }
 

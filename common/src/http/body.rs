@@ -22,7 +22,9 @@ impl JsonBody {
     pub fn parse(request: &Request) -> Result<Self, Error> {
         let content_type = request.header("content-type").unwrap_or_default();
         if !is_json(content_type) {
-            return Err(Error::body("Send it with `Content-Type: application/json`."));
+            return Err(Error::body(
+                "Send it with `Content-Type: application/json`.",
+            ));
         }
         let bytes = request.body();
         if bytes.len() > MAX_BYTES {
@@ -31,7 +33,9 @@ impl JsonBody {
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(object)) => Ok(Self(object)),
             Ok(_) => Err(Error::body("The body is JSON, but not an object.")),
-            Err(_) if bytes.is_empty() => Err(Error::body("The body is empty; send a JSON object.")),
+            Err(_) if bytes.is_empty() => {
+                Err(Error::body("The body is empty; send a JSON object."))
+            }
             Err(error) => Err(Error::body(format!(
                 "The body is not valid JSON (line {}, column {}).",
                 error.line(),
@@ -113,11 +117,21 @@ mod tests {
 
     #[test]
     fn a_digest_is_of_what_is_said_not_of_how() {
-        assert_eq!(body(r#"{"a":1,"b":[true]}"#).digest(), body("{ \"b\" : [true], \"a\":1}").digest());
-        for other in
-            [r#"{"a":1,"b":[false]}"#, r#"{"a":1}"#, r#"{"a":"1","b":[true]}"#, r#"{"a":1,"b":{"0":true}}"#]
-        {
-            assert_ne!(body(r#"{"a":1,"b":[true]}"#).digest(), body(other).digest(), "{other}");
+        assert_eq!(
+            body(r#"{"a":1,"b":[true]}"#).digest(),
+            body("{ \"b\" : [true], \"a\":1}").digest()
+        );
+        for other in [
+            r#"{"a":1,"b":[false]}"#,
+            r#"{"a":1}"#,
+            r#"{"a":"1","b":[true]}"#,
+            r#"{"a":1,"b":{"0":true}}"#,
+        ] {
+            assert_ne!(
+                body(r#"{"a":1,"b":[true]}"#).digest(),
+                body(other).digest(),
+                "{other}"
+            );
         }
     }
 
@@ -132,10 +146,23 @@ mod tests {
             &["18446744073709551616", "1.8446744073709551616e19"],
             &["0.5", "5e-1", "0.50"],
         ] {
-            assert!(same.iter().all(|number| digest(number) == digest(same[0])), "{same:?}");
+            assert!(
+                same.iter().all(|number| digest(number) == digest(same[0])),
+                "{same:?}"
+            );
         }
-        let different = ["0", "1", "-1", "0.5", "1e30", "18446744073709551615", "1e19", "10"];
-        let digests: std::collections::HashSet<_> = different.iter().map(|number| digest(number)).collect();
+        let different = [
+            "0",
+            "1",
+            "-1",
+            "0.5",
+            "1e30",
+            "18446744073709551615",
+            "1e19",
+            "10",
+        ];
+        let digests: std::collections::HashSet<_> =
+            different.iter().map(|number| digest(number)).collect();
         assert_eq!(digests.len(), different.len());
     }
 

@@ -14,13 +14,20 @@ use crate::http::schema::{Key, Slug, Time, TimeZone};
 
 /// What your page needs before it asks the consumer for anything.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Campaign"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Campaign")
+)]
 pub struct CampaignObject<'a> {
     /// Campaign slug.
     #[cfg_attr(feature = "schema", schemars(with = "Slug"))]
     slug: &'a str,
     /// Campaign name to show.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120), example = "Chai Bora Shinda"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(length(max = 120), example = "Chai Bora Shinda")
+    )]
     name: &'a str,
     /// Brand name to show.
     #[cfg_attr(feature = "schema", schemars(length(max = 120), example = "Chai Bora"))]
@@ -90,13 +97,20 @@ struct Capabilities {
 /// Receipt settings of a campaign, and the products and shops to choose from.
 // Callers do not see how a shop or a product is recognized.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CampaignReceipt"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "CampaignReceipt")
+)]
 struct ReceiptBlock<'a> {
     /// Maximum photo size in bytes.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
     max_bytes: u64,
     /// Accepted photo types.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<PhotoType>", length(max = 10)))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<PhotoType>", length(max = 10))
+    )]
     accepted_types: [&'static str; 3],
     /// Product ranges, for grouping.
     #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
@@ -114,7 +128,11 @@ struct ReceiptBlock<'a> {
 
 /// A participating product.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Product"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Product")
+)]
 struct ProductObject<'a> {
     /// Product key; send it as `claimed.items[].key`.
     #[cfg_attr(feature = "schema", schemars(with = "Key"))]
@@ -138,7 +156,11 @@ struct ProductObject<'a> {
 
 /// A participating shop.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Branch"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Branch")
+)]
 struct BranchObject<'a> {
     /// Shop key, unique in the campaign. `receipt.branch` of a submission names it.
     #[cfg_attr(feature = "schema", schemars(with = "Key"))]

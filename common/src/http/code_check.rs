@@ -21,7 +21,11 @@ pub enum PrecheckResult {
 
 /// Result of a pre-check. It does not hold or redeem the code; the submission checks it again.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Precheck"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Precheck")
+)]
 pub struct PrecheckObject<'a> {
     /// Whether the code could be entered now.
     pub precheck: PrecheckResult,

@@ -22,7 +22,10 @@ impl Problems {
 
     /// Adds a problem that has its own error code if it comes first.
     pub fn note_as(&self, code: ErrorCode, path: &str, message: impl Into<String>) {
-        let problem = FieldProblem { field: path.to_owned(), message: message.into() };
+        let problem = FieldProblem {
+            field: path.to_owned(),
+            message: message.into(),
+        };
         self.0.borrow_mut().push((code, problem));
     }
 
@@ -34,9 +37,9 @@ impl Problems {
         let problems = self.0.into_inner();
         match problems.first() {
             None => Ok(()),
-            Some((ErrorCode::ValidationFailed, _)) => {
-                Err(Error::fields(problems.into_iter().map(|(_, problem)| problem).collect()))
-            }
+            Some((ErrorCode::ValidationFailed, _)) => Err(Error::fields(
+                problems.into_iter().map(|(_, problem)| problem).collect(),
+            )),
             Some((code, problem)) => Err(Error::from(*code).with_field(problem.field.as_str())),
         }
     }
@@ -54,7 +57,11 @@ pub struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The fields of a body.
     pub fn new(object: &'a Map<String, Value>, problems: &'a Problems) -> Self {
-        Self { object, path: String::new(), problems }
+        Self {
+            object,
+            path: String::new(),
+            problems,
+        }
     }
 
     /// The path of one of these fields, such as `claimed.items[0].qty`.
@@ -74,11 +81,16 @@ impl<'a> Fields<'a> {
     /// Adds a problem with its own error code.
     pub fn note_as(&self, code: ErrorCode, name: &str, expected: &str) {
         let path = self.path(name);
-        self.problems.note_as(code, &path, format!("`{path}` must be {expected}."));
+        self.problems
+            .note_as(code, &path, format!("`{path}` must be {expected}."));
     }
 
     /// A required field.
-    pub fn required<T>(&self, name: &str, read: impl FnOnce(&Self, &str) -> Option<T>) -> Option<T> {
+    pub fn required<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Self, &str) -> Option<T>,
+    ) -> Option<T> {
         if self.value(name).is_none() {
             let path = self.path(name);
             self.problems.note(&path, format!("`{path}` is missing."));
@@ -147,7 +159,10 @@ impl<'a> Fields<'a> {
         let number = whole(self.value(name)?).and_then(|number| u32::try_from(number).ok());
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
-            self.note(name, &format!("a whole number from {} to {}", range.start(), range.end()));
+            self.note(
+                name,
+                &format!("a whole number from {} to {}", range.start(), range.end()),
+            );
         }
         number
     }
@@ -173,7 +188,11 @@ impl<'a> Fields<'a> {
             self.note(name, "an object");
         }
         let path = format!("{}.", self.path(name));
-        object.map(|object| Fields { object, path, problems: self.problems })
+        object.map(|object| Fields {
+            object,
+            path,
+            problems: self.problems,
+        })
     }
 
     /// A list of at most this many objects; `None` also if one of them was refused.
@@ -183,7 +202,10 @@ impl<'a> Fields<'a> {
         most: usize,
         read: impl Fn(&Fields<'a>) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let list = self.value(name)?.as_array().filter(|list| list.len() <= most);
+        let list = self
+            .value(name)?
+            .as_array()
+            .filter(|list| list.len() <= most);
         let Some(list) = list else {
             self.note(name, &format!("a list of at most {most} objects"));
             return None;
@@ -194,7 +216,11 @@ impl<'a> Fields<'a> {
                 self.note(&name, "an object");
                 return None;
             };
-            read(&Fields { object, path: format!("{}.", self.path(&name)), problems: self.problems })
+            read(&Fields {
+                object,
+                path: format!("{}.", self.path(&name)),
+                problems: self.problems,
+            })
         };
         let items: Vec<Option<T>> = list.iter().enumerate().map(item).collect();
         items.into_iter().collect()
@@ -205,7 +231,9 @@ impl<'a> Fields<'a> {
         match self.value(name)?.as_str().map(str::parse) {
             Some(Ok(code)) => return Some(code),
             Some(Err(InvalidCode::ControlCharacter)) => self.note_control_characters(name),
-            Some(Err(InvalidCode::Blank)) => self.note(name, "a code, of more than spaces and dashes"),
+            Some(Err(InvalidCode::Blank)) => {
+                self.note(name, "a code, of more than spaces and dashes")
+            }
             Some(Err(InvalidCode::Length)) | None => self.note_length(name, &Code::CHARS),
         }
         None
@@ -239,7 +267,9 @@ impl<'a> Fields<'a> {
 /// A whole number in any spelling: JSON does not distinguish 5 and 5.0. Numbers beyond `u64` become its maximum.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
-        let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+        let number = value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
         // Without a fraction, only its size can make it unreadable.
         Some(format!("{:.0}", number.abs()).parse().unwrap_or(u64::MAX))
     })
@@ -271,8 +301,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_named_with_the_path_of_its_field() {
-        let body =
-            json!({ "claimed": { "items": [{ "key": "a", "qty": 100 }, 7, { "qty": 1 }] }, "region": 7 });
+        let body = json!({ "claimed": { "items": [{ "key": "a", "qty": 100 }, 7, { "qty": 1 }] }, "region": 7 });
         let found = refusal(body, |fields| {
             fields.text("region", 0..=80);
             let claimed = fields.object("claimed").expect("an object");
@@ -283,9 +312,17 @@ mod tests {
             });
             assert_eq!(items, None);
         });
-        let places = ["/region", "/claimed/items/0/qty", "/claimed/items/1", "/claimed/items/2/key"];
-        let expected =
-            (ErrorCode::ValidationFailed, Some("region".to_owned()), places.map(str::to_owned).to_vec());
+        let places = [
+            "/region",
+            "/claimed/items/0/qty",
+            "/claimed/items/1",
+            "/claimed/items/2/key",
+        ];
+        let expected = (
+            ErrorCode::ValidationFailed,
+            Some("region".to_owned()),
+            places.map(str::to_owned).to_vec(),
+        );
         assert_eq!(found, Some(expected));
     }
 
@@ -295,14 +332,25 @@ mod tests {
             fields.phone("phone");
             fields.required("code", |fields, name| fields.text(name, 1..=64));
         });
-        assert_eq!(found, Some((ErrorCode::PhoneInvalid, Some("phone".to_owned()), Vec::new())));
+        assert_eq!(
+            found,
+            Some((
+                ErrorCode::PhoneInvalid,
+                Some("phone".to_owned()),
+                Vec::new()
+            ))
+        );
     }
 
     #[test]
     fn a_field_that_is_absent_null_or_right_is_no_problem() {
         let body = json!({ "three": "\u{e9}\u{e9}\u{e9}", "null": null });
         let found = refusal(body, |fields| {
-            assert_eq!(fields.text("three", 1..=3), Some("\u{e9}\u{e9}\u{e9}"), "lengths count characters");
+            assert_eq!(
+                fields.text("three", 1..=3),
+                Some("\u{e9}\u{e9}\u{e9}"),
+                "lengths count characters"
+            );
             assert_eq!(fields.text("null", 1..=9), None);
             assert_eq!(fields.integer("absent", 1..=9), None);
         });
@@ -311,11 +359,21 @@ mod tests {
 
     #[test]
     fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
-        let body = json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300, "zero": -0.0 });
+        let body =
+            json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300, "zero": -0.0 });
         let found = refusal(body, |fields| {
             assert_eq!(fields.positive("whole"), Some(64_927));
-            assert_eq!(fields.integer("half", 1..=99).or(fields.integer("less", 0..=99)), None);
-            assert_eq!(fields.positive("huge"), Some(u64::MAX), "its value is larger than any limit");
+            assert_eq!(
+                fields
+                    .integer("half", 1..=99)
+                    .or(fields.integer("less", 0..=99)),
+                None
+            );
+            assert_eq!(
+                fields.positive("huge"),
+                Some(u64::MAX),
+                "its value is larger than any limit"
+            );
             assert_eq!(fields.integer("huge", 1..=u32::MAX), None);
             assert_eq!(fields.integer("zero", 0..=9), Some(0));
         });
@@ -340,23 +398,41 @@ mod tests {
 
     #[test]
     fn what_is_stripped_does_not_count() {
-        let body =
-            json!({ "text": "\t\u{2028}abc\r\n", "code": "\u{200b} AB\tC\u{ad}\n", "blank": "\u{2014}" });
+        let body = json!({ "text": "\t\u{2028}abc\r\n", "code": "\u{200b} AB\tC\u{ad}\n", "blank": "\u{2014}" });
         let found = refusal(body, |fields| {
             assert_eq!(fields.text("text", 3..=3), Some("abc"));
-            assert_eq!(fields.receipt_code("code", &(4..=4)).as_deref(), Some("AB\tC"));
-            assert_eq!(fields.code("code").map(|code| code.normal()).as_deref(), Some("ABC"));
+            assert_eq!(
+                fields.receipt_code("code", &(4..=4)).as_deref(),
+                Some("AB\tC")
+            );
+            assert_eq!(
+                fields.code("code").map(|code| code.normal()).as_deref(),
+                Some("ABC")
+            );
             assert_eq!(fields.code("blank"), None);
         });
-        assert_eq!(found.map(|(_, field, _)| field), Some(Some("blank".to_owned())));
+        assert_eq!(
+            found.map(|(_, field, _)| field),
+            Some(Some("blank".to_owned()))
+        );
     }
 
     #[test]
     fn a_phone_of_the_right_length_is_told_apart_from_a_text_that_is_none() {
-        let code = |phone: &str| refusal(json!({ "phone": phone }), |fields| drop(fields.phone("phone")));
+        let code = |phone: &str| {
+            refusal(json!({ "phone": phone }), |fields| {
+                drop(fields.phone("phone"))
+            })
+        };
         let refused = |phone: &str| code(phone).map(|(code, ..)| code);
-        assert_eq!(refused(" 07123456 \u{200b}\u{200b}"), Some(ErrorCode::ValidationFailed));
+        assert_eq!(
+            refused(" 07123456 \u{200b}\u{200b}"),
+            Some(ErrorCode::ValidationFailed)
+        );
         assert_eq!(refused("0712345678\u{0}"), Some(ErrorCode::PhoneInvalid));
-        assert_eq!(refused("\u{202a}\u{202a}\u{202a}0712\t345\u{2011}678\u{202c}\u{202c}\u{202c}"), None);
+        assert_eq!(
+            refused("\u{202a}\u{202a}\u{202a}0712\t345\u{2011}678\u{202c}\u{202c}\u{202c}"),
+            None
+        );
     }
 }

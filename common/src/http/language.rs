@@ -13,7 +13,11 @@ pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
 
 /// Swahili if its q-value is higher than that of English.
 fn preferred(accept_language: &str) -> Language {
-    if quality(accept_language, "sw") > quality(accept_language, "en") { Language::Sw } else { Language::En }
+    if quality(accept_language, "sw") > quality(accept_language, "en") {
+        Language::Sw
+    } else {
+        Language::En
+    }
 }
 
 /// The highest q-value, in thousandths, of a language or one of its regions; 0 when it is not listed.
@@ -21,7 +25,9 @@ fn quality(accept_language: &str, language: &str) -> u16 {
     let of_range = |range: &str| {
         let mut parts = range.split(';').map(str::trim);
         let tag = parts.next()?;
-        let primary = tag.split_once('-').map_or(tag, |(primary, _region)| primary);
+        let primary = tag
+            .split_once('-')
+            .map_or(tag, |(primary, _region)| primary);
         if !primary.eq_ignore_ascii_case(language) {
             return None;
         }
@@ -31,7 +37,11 @@ fn quality(accept_language: &str, language: &str) -> u16 {
                 .map_or(1000, thousandths),
         )
     };
-    accept_language.split(',').filter_map(of_range).max().unwrap_or(0)
+    accept_language
+        .split(',')
+        .filter_map(of_range)
+        .max()
+        .unwrap_or(0)
 }
 
 /// A q-value from 0 to 1 with up to three decimals; anything else counts as 0.
@@ -66,9 +76,19 @@ mod tests {
         ] {
             assert_eq!(wanted(None, Some(header)), Language::Sw, "{header}");
         }
-        for header in
-            ["", "en", "en,sw;q=0.9", "sw;q=0", "sw,en", "fr", "swz", "sw;q=2", "sw;q=1.5", "*", "sw;q=x"]
-        {
+        for header in [
+            "",
+            "en",
+            "en,sw;q=0.9",
+            "sw;q=0",
+            "sw,en",
+            "fr",
+            "swz",
+            "sw;q=2",
+            "sw;q=1.5",
+            "*",
+            "sw;q=x",
+        ] {
             assert_eq!(wanted(None, Some(header)), Language::En, "{header}");
         }
     }

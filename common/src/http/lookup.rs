@@ -8,7 +8,11 @@ use crate::http::schema::{Day, Reference, TimeZone, Uuid};
 
 /// Latest submissions of a phone. For an unknown phone the list is empty.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SubmissionList"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SubmissionList")
+)]
 pub struct LookupObject<'a> {
     /// Submissions, newest first, at most 50. A submission of the last second may still be missing.
     #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
@@ -23,7 +27,11 @@ pub struct LookupObject<'a> {
 
 /// One submission of a phone.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SubmissionListEntry"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SubmissionListEntry")
+)]
 pub struct LookupEntry<'a> {
     /// Submission id.
     #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]

@@ -11,15 +11,28 @@ const STATUS: &str = "ratelimit";
 
 /// The headers for these limits. A limit of unknown status is in the policy only.
 pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)> {
-    let policy = limits
-        .iter()
-        .map(|limit| format!("\"{}\";q={};w={}", limit.name, limit.quota, limit.window.as_secs()));
+    let policy = limits.iter().map(|limit| {
+        format!(
+            "\"{}\";q={};w={}",
+            limit.name,
+            limit.quota,
+            limit.window.as_secs()
+        )
+    });
     let status = limits.iter().filter_map(|limit| {
         let left = limit.left?;
-        Some(format!("\"{}\";r={};t={}", limit.name, left.requests, whole_seconds(left.until)))
+        Some(format!(
+            "\"{}\";r={};t={}",
+            limit.name,
+            left.requests,
+            whole_seconds(left.until)
+        ))
     });
     let headers = [(POLICY, list(policy)), (STATUS, list(status))];
-    headers.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    headers
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {
@@ -39,9 +52,17 @@ mod tests {
             name: "key",
             quota: 600,
             window: Duration::from_secs(60),
-            left: Some(Remaining { requests: 599, until: Duration::from_millis(41_001) }),
+            left: Some(Remaining {
+                requests: 599,
+                until: Duration::from_millis(41_001),
+            }),
         };
-        let phone = RateLimitStatus { name: "phone", quota: 5, window: Duration::from_secs(600), left: None };
+        let phone = RateLimitStatus {
+            name: "phone",
+            quota: 5,
+            window: Duration::from_secs(600),
+            left: None,
+        };
         assert_eq!(
             headers(&[key, phone]),
             [

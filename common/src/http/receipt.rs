@@ -13,7 +13,11 @@ use crate::http::schema::{Time, Uuid};
 /// A receipt that one submission can use.
 // The holder of the upload target can upload, so it does not print.
 #[derive(Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Receipt"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Receipt")
+)]
 pub struct ReceiptObject {
     /// Receipt id; send it as `receipt_id` with the submission.
     #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
@@ -43,7 +47,11 @@ enum ReceiptType {
 
 /// Where to upload the photo. The first upload that succeeds is the only one.
 #[derive(Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UploadTarget"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "UploadTarget")
+)]
 struct UploadObject {
     /// Presigned URL, valid until `expires_at`.
     #[cfg_attr(feature = "schema", schemars(url, length(min = 1, max = 4096)))]
@@ -65,7 +73,10 @@ struct UploadObject {
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
     max_bytes: u64,
     /// Accepted photo types.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<PhotoType>", length(max = 10)))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<PhotoType>", length(max = 10))
+    )]
     accepted_types: [&'static str; 3],
 }
 

@@ -66,7 +66,9 @@ impl Reply {
     /// 200 with a text other than JSON, such as a page.
     pub fn text(content_type: &str, body: String) -> Self {
         let mut reply = Self::json(StatusCode::OK, body);
-        reply.headers.insert("content-type", content_type.to_owned());
+        reply
+            .headers
+            .insert("content-type", content_type.to_owned());
         reply
     }
 
@@ -149,32 +151,51 @@ impl Reply {
                 code: code.as_str(),
                 message,
                 field: refusal.and_then(|refusal| refusal.field.as_deref()),
-                errors: refusal.map(|refusal| refusal.problems.as_slice()).unwrap_or_default(),
-                fix: refusal.and_then(|refusal| refusal.fix).unwrap_or(code.fix()),
+                errors: refusal
+                    .map(|refusal| refusal.problems.as_slice())
+                    .unwrap_or_default(),
+                fix: refusal
+                    .and_then(|refusal| refusal.fix)
+                    .unwrap_or(code.fix()),
                 docs_url: format!("{docs_base}/errors#{}", code.as_str()),
                 request_id,
             },
         };
         // A struct of strings always serializes.
-        let mut reply = Self::json(status(code), serde_json::to_string(&body).unwrap_or_default());
+        let mut reply = Self::json(
+            status(code),
+            serde_json::to_string(&body).unwrap_or_default(),
+        );
         if let Some(wait) = error.retry_after() {
-            reply.headers.insert("retry-after", whole_seconds(wait).to_string());
+            reply
+                .headers
+                .insert("retry-after", whole_seconds(wait).to_string());
         }
-        reply.limits = refusal.map(|refusal| refusal.limits.clone()).unwrap_or_default();
-        if let Some(methods) = refusal.map(|refusal| &refusal.allowed).filter(|methods| !methods.is_empty()) {
+        reply.limits = refusal
+            .map(|refusal| refusal.limits.clone())
+            .unwrap_or_default();
+        if let Some(methods) = refusal
+            .map(|refusal| &refusal.allowed)
+            .filter(|methods| !methods.is_empty())
+        {
             reply.headers.insert("allow", methods.join(", "));
         }
         if reply.status == StatusCode::UNAUTHORIZED {
-            reply.headers.insert("www-authenticate", "Bearer".to_owned());
+            reply
+                .headers
+                .insert("www-authenticate", "Bearer".to_owned());
         }
         reply
     }
 
     /// The reply with the headers of every reply.
     pub fn into_response(mut self, request_id: &str) -> Response<Body> {
-        self.headers.extend(rate_limit_headers::headers(&self.limits));
+        self.headers
+            .extend(rate_limit_headers::headers(&self.limits));
         // Pages of the reference set their own value; replies of the API are never stored.
-        self.headers.entry("cache-control").or_insert_with(|| "no-store".to_owned());
+        self.headers
+            .entry("cache-control")
+            .or_insert_with(|| "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());
         let mut response = Response::new(Body::Text(self.body));
         *response.status_mut() = self.status;
@@ -182,7 +203,11 @@ impl Reply {
             match HeaderValue::try_from(value) {
                 Ok(value) => drop(response.headers_mut().insert(name, value)),
                 Err(error) => {
-                    tracing::error!(error = telemetry::cause(&error), name, "a header was left out")
+                    tracing::error!(
+                        error = telemetry::cause(&error),
+                        name,
+                        "a header was left out"
+                    )
                 }
             }
         }
@@ -218,7 +243,10 @@ struct ErrorObject<'a> {
     field: Option<&'a str>,
     /// All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at fault.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<ProblemObject<'a>>", length(max = MAX_PROBLEMS)))]
-    #[serde(skip_serializing_if = "<[FieldProblem]>::is_empty", serialize_with = "problems")]
+    #[serde(
+        skip_serializing_if = "<[FieldProblem]>::is_empty",
+        serialize_with = "problems"
+    )]
     errors: &'a [FieldProblem],
     /// How to fix it, for developers. The wording may change.
     #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
@@ -233,7 +261,11 @@ struct ErrorObject<'a> {
 
 /// One field at fault.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FieldProblem"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "FieldProblem")
+)]
 struct ProblemObject<'a> {
     /// Field name, such as `claimed.items[0].qty`.
     #[cfg_attr(feature = "schema", schemars(with = "FieldName"))]
@@ -251,7 +283,11 @@ struct ProblemObject<'a> {
 
 impl<'a> ProblemObject<'a> {
     fn new(problem: &'a FieldProblem) -> Self {
-        Self { field: &problem.field, pointer: problem.pointer(), message: &problem.message }
+        Self {
+            field: &problem.field,
+            pointer: problem.pointer(),
+            message: &problem.message,
+        }
     }
 }
 
@@ -311,7 +347,11 @@ mod tests {
 
     #[test]
     fn the_cause_of_an_internal_error_stays_inside() {
-        let reply = Reply::error(&Error::internal("a secret cause"), "https://docs.example", "r-1");
+        let reply = Reply::error(
+            &Error::internal("a secret cause"),
+            "https://docs.example",
+            "r-1",
+        );
         assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert!(!reply.body.contains("secret"), "{}", reply.body);
     }

@@ -70,7 +70,8 @@ impl Request {
     /// # Errors
     /// `idempotency_key_required`, `idempotency_key_invalid`.
     pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
-        self.idempotency_key()?.ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
+        self.idempotency_key()?
+            .ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
     }
 
     /// The Idempotency-Key, if the request has one.
@@ -79,7 +80,10 @@ impl Request {
     /// `idempotency_key_invalid`.
     pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
         let value = self.header("idempotency-key");
-        value.map(str::parse).transpose().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
+        value
+            .map(str::parse)
+            .transpose()
+            .map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
     }
 
     /// Parses the body as a JSON object.
@@ -93,7 +97,10 @@ impl Request {
     /// The network that limits count together: the consumer's address range if the caller sends it, otherwise the
     /// calling server's address.
     pub fn client_network(&self) -> String {
-        match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.source_ip()) {
+        match (
+            self.header(SVC_CLIENT_IP).and_then(client_ip),
+            self.source_ip(),
+        ) {
             (Some(consumer), _) => range(consumer),
             (None, Some(caller)) => caller.to_canonical().to_string(),
             (None, None) => "unknown".to_owned(),
@@ -102,13 +109,19 @@ impl Request {
 
     /// The address of the calling server.
     fn source_ip(&self) -> Option<IpAddr> {
-        gateway_context(&self.http)?.http.source_ip.as_deref()?.parse().ok()
+        gateway_context(&self.http)?
+            .http
+            .source_ip
+            .as_deref()?
+            .parse()
+            .ok()
     }
 
     /// Whether SVC-Client-IP has no valid address. Limits then count all consumers of the caller together, which the
     /// caller hardly intends.
     pub fn has_malformed_client_ip(&self) -> bool {
-        self.header(SVC_CLIENT_IP).is_some_and(|value| client_ip(value).is_none())
+        self.header(SVC_CLIENT_IP)
+            .is_some_and(|value| client_ip(value).is_none())
     }
 }
 
@@ -131,7 +144,9 @@ fn client_ip(value: &str) -> Option<IpAddr> {
             Some(_) | None => first,
         },
     };
-    let address = host.split_once('%').map_or(host, |(address, _zone)| address);
+    let address = host
+        .split_once('%')
+        .map_or(host, |(address, _zone)| address);
     address.parse().ok()
 }
 
@@ -169,7 +184,10 @@ pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     let is_phone = |id: &str| id.parse::<Phone>().is_ok();
     let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed) && !is_phone(id);
     let made = || format!("req_{}", hex::encode(random::bytes::<12>()));
-    RequestIds { request: given.filter(is_fit).map_or_else(made, str::to_owned), gateway }
+    RequestIds {
+        request: given.filter(is_fit).map_or_else(made, str::to_owned),
+        gateway,
+    }
 }
 
 #[cfg(test)]
@@ -192,13 +210,17 @@ mod tests {
         let with = |value: Option<&str>| {
             let mut http = lambda_http::Request::default();
             let value = value.map(|value| value.parse().expect("a header's value"));
-            http.headers_mut().extend(value.map(|value| (HeaderName::from_static(SVC_CLIENT_IP), value)));
+            http.headers_mut()
+                .extend(value.map(|value| (HeaderName::from_static(SVC_CLIENT_IP), value)));
             Request::new(http)
         };
         assert!(!with(None).has_malformed_client_ip());
         assert!(!with(Some("41.59.13.7:80, unknown")).has_malformed_client_ip());
         for malformed in ["", "unknown", "41.59.13"] {
-            assert!(with(Some(malformed)).has_malformed_client_ip(), "{malformed}");
+            assert!(
+                with(Some(malformed)).has_malformed_client_ip(),
+                "{malformed}"
+            );
         }
     }
 
@@ -253,7 +275,15 @@ mod tests {
     fn a_request_id_fit_for_a_log_is_echoed() {
         let id = |value: &str| request_ids(Some(value), None).request;
         assert_eq!(id("a.b_c+d/e=f-9"), "a.b_c+d/e=f-9");
-        for bad in ["", "a b", "a,b", "\u{e9}", &"x".repeat(129), "0712345678", "+255-712-345-678"] {
+        for bad in [
+            "",
+            "a b",
+            "a,b",
+            "\u{e9}",
+            &"x".repeat(129),
+            "0712345678",
+            "+255-712-345-678",
+        ] {
             assert!(id(bad).starts_with("req_"), "{bad}");
         }
     }

@@ -24,27 +24,53 @@ pub const ROUTES: &[Route] = &[
 ];
 
 /// Reads the campaign.
-pub const GET_CAMPAIGN: Route = Route { function: "get-campaign", method: "GET", path: "/api/v1/campaign" };
+pub const GET_CAMPAIGN: Route = Route {
+    function: "get-campaign",
+    method: "GET",
+    path: "/api/v1/campaign",
+};
 /// Pre-checks a code.
-pub const CHECK_CODE: Route = Route { function: "check-code", method: "POST", path: "/api/v1/codes/check" };
+pub const CHECK_CODE: Route = Route {
+    function: "check-code",
+    method: "POST",
+    path: "/api/v1/codes/check",
+};
 /// Enters a consumer.
-pub const CREATE_SUBMISSION: Route =
-    Route { function: "create-submission", method: "POST", path: "/api/v1/submissions" };
+pub const CREATE_SUBMISSION: Route = Route {
+    function: "create-submission",
+    method: "POST",
+    path: "/api/v1/submissions",
+};
 /// Reads a submission.
-pub const GET_SUBMISSION: Route =
-    Route { function: "get-submission", method: "GET", path: "/api/v1/submissions/{id}" };
+pub const GET_SUBMISSION: Route = Route {
+    function: "get-submission",
+    method: "GET",
+    path: "/api/v1/submissions/{id}",
+};
 /// Looks up a phone's submissions.
-pub const LOOKUP_SUBMISSIONS: Route =
-    Route { function: "lookup-submissions", method: "POST", path: "/api/v1/submissions/lookup" };
+pub const LOOKUP_SUBMISSIONS: Route = Route {
+    function: "lookup-submissions",
+    method: "POST",
+    path: "/api/v1/submissions/lookup",
+};
 /// Starts a receipt.
-pub const CREATE_RECEIPT: Route =
-    Route { function: "create-receipt", method: "POST", path: "/api/v1/receipts" };
+pub const CREATE_RECEIPT: Route = Route {
+    function: "create-receipt",
+    method: "POST",
+    path: "/api/v1/receipts",
+};
 /// Renews a receipt's upload URL.
-pub const REFRESH_UPLOAD_URL: Route =
-    Route { function: "refresh-upload-url", method: "POST", path: "/api/v1/receipts/{id}/upload-url" };
+pub const REFRESH_UPLOAD_URL: Route = Route {
+    function: "refresh-upload-url",
+    method: "POST",
+    path: "/api/v1/receipts/{id}/upload-url",
+};
 /// Reads a receipt.
-pub const GET_RECEIPT: Route =
-    Route { function: "get-receipt", method: "GET", path: "/api/v1/receipts/{id}" };
+pub const GET_RECEIPT: Route = Route {
+    function: "get-receipt",
+    method: "GET",
+    path: "/api/v1/receipts/{id}",
+};
 
 /// A path that matches a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +99,20 @@ impl Route {
 /// The methods of a path, in the order of the routes; empty if there is no such path. A fixed path takes precedence
 /// over one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
-    let fixed: Vec<_> = ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
-    let matching = ROUTES.iter().filter(|route| route.matches(path).is_some()).map(|route| route.method);
-    if fixed.is_empty() { matching.collect() } else { fixed }
+    let fixed: Vec<_> = ROUTES
+        .iter()
+        .filter(|route| route.path == path)
+        .map(|route| route.method)
+        .collect();
+    let matching = ROUTES
+        .iter()
+        .filter(|route| route.matches(path).is_some())
+        .map(|route| route.method);
+    if fixed.is_empty() {
+        matching.collect()
+    } else {
+        fixed
+    }
 }
 
 #[cfg(test)]
@@ -84,10 +121,16 @@ mod tests {
 
     #[test]
     fn a_path_belongs_to_one_route() {
-        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x"), Some(PathMatch { id: Some("x") }));
+        assert_eq!(
+            GET_SUBMISSION.matches("/api/v1/submissions/x"),
+            Some(PathMatch { id: Some("x") })
+        );
         assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/"), None);
         assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x/"), None);
-        assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign"), Some(PathMatch { id: None }));
+        assert_eq!(
+            GET_CAMPAIGN.matches("/api/v1/campaign"),
+            Some(PathMatch { id: None })
+        );
         assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign/"), None);
         assert_eq!(methods_of("/api/v1/submissions/lookup"), ["POST"]);
         assert_eq!(methods_of("/api/v1/submissions/other"), ["GET"]);

@@ -13,19 +13,29 @@ pub struct Uuid(#[schemars(length(equal = 36))] String);
 #[derive(JsonSchema)]
 #[schemars(inline, example = &"chai-bora-2026")]
 pub struct Slug(
-    #[schemars(length(min = 1, max = 64), regex(pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"))] String,
+    #[schemars(
+        length(min = 1, max = 64),
+        regex(pattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")
+    )]
+    String,
 );
 
 /// The id of a request.
 #[derive(JsonSchema)]
 #[schemars(inline)]
-pub struct RequestId(#[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z0-9._+/=-]+$"))] String);
+pub struct RequestId(
+    #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z0-9._+/=-]+$"))] String,
+);
 
 /// The reference of a submission.
 #[derive(JsonSchema)]
 #[schemars(inline, example = &"K7M2-Q9XD")]
 pub(super) struct Reference(
-    #[schemars(length(equal = 9), regex(pattern = "^[2-9A-HJKMNP-Z]{4}-[2-9A-HJKMNP-Z]{4}$"))] String,
+    #[schemars(
+        length(equal = 9),
+        regex(pattern = "^[2-9A-HJKMNP-Z]{4}-[2-9A-HJKMNP-Z]{4}$")
+    )]
+    String,
 );
 
 /// A point in time: UTC, to the millisecond.
@@ -42,7 +52,9 @@ pub(super) struct Time(
 /// A day.
 #[derive(JsonSchema)]
 #[schemars(inline, extend("format" = "date"))]
-pub(super) struct Day(#[schemars(length(max = 10), regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))] String);
+pub(super) struct Day(
+    #[schemars(length(max = 10), regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))] String,
+);
 
 /// The name of a time zone.
 #[derive(JsonSchema)]
@@ -54,7 +66,9 @@ pub(super) struct TimeZone(
 /// The key of a product or branch.
 #[derive(JsonSchema)]
 #[schemars(inline)]
-pub(super) struct Key(#[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))] String);
+pub(super) struct Key(
+    #[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))] String,
+);
 
 /// The name of a field, such as `claimed.items[0].qty`.
 #[derive(JsonSchema)]

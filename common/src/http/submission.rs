@@ -14,7 +14,11 @@ use crate::http::schema::{Day, Key, Reference, Slug, Time, Uuid};
 
 /// One attempt of a consumer to enter, including refused ones.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Submission"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Submission")
+)]
 pub struct SubmissionObject<'a> {
     /// Submission id, a random UUID.
     #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
@@ -43,7 +47,10 @@ pub struct SubmissionObject<'a> {
     /// [List of reasons](/docs/outcomes#reasons).
     #[cfg_attr(
         feature = "schema",
-        schemars(length(max = 10), inner(length(min = 1, max = 64), regex(pattern = "^[a-z][a-z0-9_]*$")))
+        schemars(
+            length(max = 10),
+            inner(length(min = 1, max = 64), regex(pattern = "^[a-z][a-z0-9_]*$"))
+        )
     )]
     reasons: &'a [String],
     /// Entries earned; 0 until accepted.
@@ -80,13 +87,20 @@ struct ConsentObject<'a> {
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 40)))]
     version: Option<&'a str>,
     /// Language of the request: `en` or `sw`. More may be added.
-    #[cfg_attr(feature = "schema", schemars(with = "String", length(min = 2, max = 10)))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", length(min = 2, max = 10))
+    )]
     language: Language,
 }
 
 /// Summary of the tax authority's record of a receipt.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReceiptRecord"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ReceiptRecord")
+)]
 struct ReceiptRecordObject<'a> {
     /// Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Day>"))]

@@ -58,7 +58,10 @@ enum UnreadableEvent {
 
 fn read(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     read_as_it_is(event).or_else(|error| {
-        tracing::info!(error = telemetry::cause(&error), "an event is read without a part of it");
+        tracing::info!(
+            error = telemetry::cause(&error),
+            "an event is read without a part of it"
+        );
         read_as_it_is(&without_unreadable(serde_json::from_str(event)?).to_string())
     })
 }
@@ -75,11 +78,22 @@ fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
 /// The event without the parts that `lambda_http` cannot read. Functions do not use host and scheme; the other parts
 /// count as absent.
 fn without_unreadable(mut event: Value) -> Value {
-    let is_query =
-        |query: &Value| query.as_str().is_some_and(|text| format!("/?{text}").parse::<Uri>().is_ok());
-    let is_base64 = |body: &Value| body.as_str().is_some_and(|text| STANDARD.decode(text).is_ok());
-    let Some(fields) = event.as_object_mut() else { return event };
-    if fields.get("rawQueryString").is_some_and(|query| !is_query(query)) {
+    let is_query = |query: &Value| {
+        query
+            .as_str()
+            .is_some_and(|text| format!("/?{text}").parse::<Uri>().is_ok())
+    };
+    let is_base64 = |body: &Value| {
+        body.as_str()
+            .is_some_and(|text| STANDARD.decode(text).is_ok())
+    };
+    let Some(fields) = event.as_object_mut() else {
+        return event;
+    };
+    if fields
+        .get("rawQueryString")
+        .is_some_and(|query| !is_query(query))
+    {
         fields.remove("rawQueryString");
     }
     let is_encoded = fields.get("isBase64Encoded") == Some(&Value::Bool(true));
@@ -89,8 +103,11 @@ fn without_unreadable(mut event: Value) -> Value {
     if let Some(headers) = fields.get_mut("headers").and_then(Value::as_object_mut) {
         headers.retain(|name, value| {
             let name = HeaderName::try_from(name);
-            let is_value = value.as_str().is_some_and(|value| HeaderValue::try_from(value).is_ok());
-            name.is_ok_and(|name| !["host", "x-forwarded-proto"].contains(&name.as_str())) && is_value
+            let is_value = value
+                .as_str()
+                .is_some_and(|value| HeaderValue::try_from(value).is_ok());
+            name.is_ok_and(|name| !["host", "x-forwarded-proto"].contains(&name.as_str()))
+                && is_value
         });
     }
     event

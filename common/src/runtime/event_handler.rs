@@ -49,7 +49,10 @@ pub struct JobOutcome {
 
 impl From<&'static str> for JobOutcome {
     fn from(outcome: &'static str) -> Self {
-        Self { outcome, metrics: Vec::new() }
+        Self {
+            outcome,
+            metrics: Vec::new(),
+        }
     }
 }
 
@@ -64,7 +67,10 @@ pub struct JobError {
 
 impl<E: Into<Error>> From<E> for JobError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), metrics: Vec::new() }
+        Self {
+            error: error.into(),
+            metrics: Vec::new(),
+        }
     }
 }
 
@@ -88,14 +94,20 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// When the event has to be sent again.
-    fn handle(&self, event: Self::Event) -> impl Future<Output = Result<Self::Reply, Error>> + Send;
+    fn handle(&self, event: Self::Event)
+    -> impl Future<Output = Result<Self::Reply, Error>> + Send;
 }
 
 impl EventContext {
     /// Reads the AWS settings from the environment.
     pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
-        Ok(Self { env, aws, clock, telemetry })
+        Ok(Self {
+            env,
+            aws,
+            clock,
+            telemetry,
+        })
     }
 
     /// The time now.
@@ -111,7 +123,10 @@ impl EventContext {
     ) -> Result<JobOutcome, Error> {
         let result = AssertUnwindSafe(doing).catch_unwind().await;
         let result = result.unwrap_or_else(|_| Err(Error::internal("the job panicked").into()));
-        let error = result.as_ref().err().and_then(|failed| failed.error.cause());
+        let error = result
+            .as_ref()
+            .err()
+            .and_then(|failed| failed.error.cause());
         let error_chain = error.map(telemetry::error_chain).unwrap_or_default();
         let (outcome, mut metrics) = match &result {
             Ok(finding) => (finding.outcome, finding.metrics.clone()),

@@ -37,7 +37,11 @@ pub struct Responder {
 impl Responder {
     /// Reads `DOCS_URL`, the URL of the reference pages, without a slash at the end.
     pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
-        Ok(Self { clock, telemetry, docs_base: env.required("DOCS_URL")?.into() })
+        Ok(Self {
+            clock,
+            telemetry,
+            docs_base: env.required("DOCS_URL")?.into(),
+        })
     }
 
     /// The URL of the reference pages, without a slash at the end.
@@ -68,7 +72,12 @@ impl AppContext {
     /// As [`Self::new`], with existing AWS clients.
     pub fn with_aws(aws: Aws, env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
-        Ok(Self { env, aws, authenticator, responder })
+        Ok(Self {
+            env,
+            aws,
+            authenticator,
+            responder,
+        })
     }
 }
 
@@ -172,7 +181,10 @@ pub struct ApiHandler<O> {
 impl<O: Endpoint> ApiHandler<O> {
     /// Connects the endpoint to its tables.
     pub fn new(context: AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { handler: O::connect(&context)?, context })
+        Ok(Self {
+            handler: O::connect(&context)?,
+            context,
+        })
     }
 
     /// Runs [`Endpoint::prepare`].
@@ -199,16 +211,36 @@ impl<O: Endpoint> ApiHandler<O> {
         let prefetch = |scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet| {
             self.handler.prefetch(&request, scope, campaign, batch);
         };
-        let AppContext { authenticator, responder, .. } = &self.context;
+        let AppContext {
+            authenticator,
+            responder,
+            ..
+        } = &self.context;
         let authenticating = authenticator.authenticate(credentials, prefetch, caller, received_at);
-        let authenticated = timeout_at(deadline, authenticating).await.map_err(|_| Error::late())?;
-        let AuthContext { scope, campaign, prefetched } = authenticated?;
+        let authenticated = timeout_at(deadline, authenticating)
+            .await
+            .map_err(|_| Error::late())?;
+        let AuthContext {
+            scope,
+            campaign,
+            prefetched,
+        } = authenticated?;
         let clock = responder.clock.clone();
         let http = request;
-        let request = ApiRequest { received_at, deadline, scope, campaign, http, prefetched, clock };
+        let request = ApiRequest {
+            received_at,
+            deadline,
+            scope,
+            campaign,
+            http,
+            prefetched,
+            clock,
+        };
         // Boxed, like all large futures: a test's thread has a stack of two megabytes.
         let handling = Box::pin(self.handler.handle(request));
-        let Some(key) = &caller.key else { return handling.await };
+        let Some(key) = &caller.key else {
+            return handling.await;
+        };
         let (result, ()) = tokio::join!(handling, authenticator.lease_ahead(key, received_at));
         result
     }
@@ -228,8 +260,11 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
             let mut caller = Caller::default();
             let request = Request::new(request);
             let ids = request.ids.clone();
-            let metrics: &[_] =
-                if request.has_malformed_client_ip() { &[("MalformedClientIp", 1)] } else { &[] };
+            let metrics: &[_] = if request.has_malformed_client_ip() {
+                &[("MalformedClientIp", 1)]
+            } else {
+                &[]
+            };
             let responder = self.responder();
             let received_at = responder.now();
             let working = contain_panic(self.run(request, received_at, &mut caller));
@@ -295,9 +330,15 @@ impl Responder {
                 (reply, error_chain)
             }
             Err(error) => {
-                let error_chain = error.cause().map(telemetry::error_chain).unwrap_or_default();
+                let error_chain = error
+                    .cause()
+                    .map(telemetry::error_chain)
+                    .unwrap_or_default();
                 let code = error.code().as_str();
-                (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), error_chain)
+                (
+                    Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code),
+                    error_chain,
+                )
             }
         };
         if let Some(rate_limit) = caller.rate_limit {
@@ -309,7 +350,12 @@ impl Responder {
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
         // Before the key's own rate limit admits a request, no limit on guesses is checked.
         let is_admitted = caller.rate_limit.is_some();
-        let metric = security_metric(reply.outcome, reply.status.is_success(), is_live, is_admitted);
+        let metric = security_metric(
+            reply.outcome,
+            reply.status.is_success(),
+            is_live,
+            is_admitted,
+        );
         metrics.extend(metric.map(|name| (name, 1)));
         self.telemetry.request(&RequestLine {
             at: started,

@@ -10,7 +10,9 @@ use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::runtime::api_gateway;
 use crate::runtime::event_handler::{EventContext, EventHandler};
-use crate::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, HttpHandler, Responder};
+use crate::runtime::http_handler::{
+    ApiHandler, AppContext, BoxFuture, Endpoint, HttpHandler, Responder,
+};
 use crate::telemetry::{self, Telemetry};
 
 pub use lambda_runtime::Error;
@@ -68,7 +70,9 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
 }
 
 /// Runs a future in a task of its own: waking the main task would take two system calls each time.
-async fn in_task(running: impl Future<Output = Result<(), Error>> + Send + 'static) -> Result<(), Error> {
+async fn in_task(
+    running: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Result<(), Error> {
     tokio::spawn(running).await?
 }
 

@@ -16,9 +16,16 @@ pub trait Settle: Sync {
 }
 
 /// Settles the submissions of a batch one by one; those that fail are delivered again.
-pub async fn settle_each(settler: &impl Settle, worker: &Worker, event: SqsEvent) -> SqsBatchResponse {
+pub async fn settle_each(
+    settler: &impl Settle,
+    worker: &Worker,
+    event: SqsEvent,
+) -> SqsBatchResponse {
     let mut response = SqsBatchResponse::default();
-    for SqsMessage { message_id, body, .. } in event.records {
+    for SqsMessage {
+        message_id, body, ..
+    } in event.records
+    {
         let settled = match serde_json::from_str::<SettleMessage>(&body.unwrap_or_default()) {
             Ok(message) => settler.settle(&message).await,
             Err(error) => worker.refuse_unreadable_message(error).await,

@@ -75,8 +75,7 @@ struct Stored {
 const NOT_REVOKED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at)";
 
 /// Replacing needs a key that has no end either.
-const NOT_ROLLED: &str =
-    "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
+const NOT_ROLLED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
 
 /// The API keys.
 #[derive(Clone, Debug)]
@@ -87,7 +86,9 @@ pub struct ApiKeys {
 impl ApiKeys {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Adds a key's record to a batch.
@@ -102,7 +103,10 @@ impl ApiKeys {
         hash: &KeyHash,
     ) -> Result<Option<ApiKeyRecord>, StoreError> {
         let item = self.table.find_in(items, &hash.0).item().cloned();
-        Ok(item.map(|item| read(item, "reading an API key")).transpose()?.map(|stored| stored.record))
+        Ok(item
+            .map(|item| read(item, "reading an API key"))
+            .transpose()?
+            .map(|stored| stored.record))
     }
 
     /// Writes a new key.
@@ -120,7 +124,12 @@ impl ApiKeys {
 
     /// The keys of a campaign, oldest first. For operators: reads the whole, small table.
     pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
-        let mut keys: Vec<_> = self.scan().await?.into_iter().map(|stored| stored.record).collect();
+        let mut keys: Vec<_> = self
+            .scan()
+            .await?
+            .into_iter()
+            .map(|stored| stored.record)
+            .collect();
         keys.retain(|key| key.scope.campaign == *campaign);
         keys.sort_by_key(|key| key.created_at);
         Ok(keys)
@@ -128,12 +137,20 @@ impl ApiKeys {
 
     /// The key with this public id, and its digest.
     pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
-        let found = self.scan().await?.into_iter().find(|stored| stored.record.key_id == key_id);
+        let found = self
+            .scan()
+            .await?
+            .into_iter()
+            .find(|stored| stored.record.key_id == key_id);
         Ok(found.map(|stored| (stored.key_hash, stored.record)))
     }
 
     /// Changes the rate limit of a key. False if the key was revoked.
-    pub async fn set_per_minute(&self, hash: &KeyHash, per_minute: u32) -> Result<bool, StoreError> {
+    pub async fn set_per_minute(
+        &self,
+        hash: &KeyHash,
+        per_minute: u32,
+    ) -> Result<bool, StoreError> {
         let sent = self
             .table
             .update_item(&hash.0)
@@ -172,16 +189,27 @@ impl ApiKeys {
             TransactionResult::Cancelled(reasons) => match reasons.first() {
                 Some(CancellationCause::ConditionFailed(_)) => Ok(false),
                 Some(
-                    CancellationCause::Conflict | CancellationCause::Throttled | CancellationCause::None,
+                    CancellationCause::Conflict
+                    | CancellationCause::Throttled
+                    | CancellationCause::None,
                 )
-                | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
+                | None => Err(StoreError::new(
+                    ACTION,
+                    "others kept changing the same record",
+                )),
             },
         }
     }
 
     /// Revokes the key with this public id. A revoked key keeps its first date. `None` if there is no such key.
-    pub async fn revoke(&self, key_id: &str, now: Timestamp) -> Result<Option<ApiKeyRecord>, StoreError> {
-        let Some((hash, record)) = self.find(key_id).await? else { return Ok(None) };
+    pub async fn revoke(
+        &self,
+        key_id: &str,
+        now: Timestamp,
+    ) -> Result<Option<ApiKeyRecord>, StoreError> {
+        let Some((hash, record)) = self.find(key_id).await? else {
+            return Ok(None);
+        };
         self.table
             .update_item(hash.0)
             .update_expression("SET revoked_at = if_not_exists(revoked_at, :now)")
@@ -190,7 +218,10 @@ impl ApiKeys {
             .await
             .map_err(StoreError::during("revoking an API key"))?;
         let revoked_at = record.revoked_at.or(Some(now));
-        Ok(Some(ApiKeyRecord { revoked_at, ..record }))
+        Ok(Some(ApiKeyRecord {
+            revoked_at,
+            ..record
+        }))
     }
 
     async fn scan(&self) -> Result<Vec<Stored>, StoreError> {
@@ -210,6 +241,10 @@ fn read(item: Item, action: &'static str) -> Result<Stored, StoreError> {
     from_item(item).map_err(StoreError::during(action))
 }
 
-fn written(key_hash: KeyHash, record: ApiKeyRecord, action: &'static str) -> Result<Item, StoreError> {
+fn written(
+    key_hash: KeyHash,
+    record: ApiKeyRecord,
+    action: &'static str,
+) -> Result<Item, StoreError> {
     Ok(FIRST.mark(to_item(Stored { key_hash, record }).map_err(StoreError::during(action))?))
 }

@@ -53,7 +53,11 @@ impl AuditLog {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)?, head: Arc::default() })
+        Ok(Self {
+            client: client.clone(),
+            table: env.required(VARIABLE)?,
+            head: Arc::default(),
+        })
     }
 
     /// Adds a row.
@@ -72,7 +76,10 @@ impl AuditLog {
         };
         let mut passed_by = 0;
         for tries in 1..=MAX_ATTEMPTS {
-            let next = head.as_ref().map_or(0, |head| head.last_sequence).saturating_add(1);
+            let next = head
+                .as_ref()
+                .map_or(0, |head| head.last_sequence)
+                .saturating_add(1);
             let number = next.saturating_add(passed_by);
             let row = AuditRow::numbered(number, head.as_ref(), entry.clone(), now);
             let written = self.write(head.as_ref(), &row, passed_by > 0).await?;
@@ -83,7 +90,11 @@ impl AuditLog {
             transaction::backoff(tries).await;
             let before = std::mem::replace(&mut head, self.head().await?);
             let is_taken = written == Written::NumberTaken && head == before;
-            passed_by = if is_taken { 1 + u64::from_le_bytes(random::bytes()) % (1 << tries) } else { 0 };
+            passed_by = if is_taken {
+                1 + u64::from_le_bytes(random::bytes()) % (1 << tries)
+            } else {
+                0
+            };
         }
         Err(StoreError::new(WRITING, "others kept adding rows"))
     }
@@ -93,7 +104,9 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
-        let Some(item) = self.head_item().await? else { return Ok(None) };
+        let Some(item) = self.head_item().await? else {
+            return Ok(None);
+        };
         FIRST.check(&item, READING)?;
         Ok(Some(AuditHead {
             last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
@@ -112,9 +125,16 @@ impl AuditLog {
     }
 
     async fn head_item(&self) -> Result<Option<Item>, StoreError> {
-        let get = self.client.get_item().table_name(&self.table).consistent_read(true);
+        let get = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .consistent_read(true);
         let get = get.key(KEY, text(HEAD)).key(SORT, number(0));
-        Ok(Box::pin(get.send()).await.map_err(StoreError::during(READING))?.item)
+        Ok(Box::pin(get.send())
+            .await
+            .map_err(StoreError::during(READING))?
+            .item)
     }
 
     /// The rows of a UTC day, `YYYY-MM-DD`, in order.
@@ -122,8 +142,14 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer.
     pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
-        let query = self.client.query().table_name(&self.table).consistent_read(true);
-        let query = query.key_condition_expression("#day = :day").expression_attribute_names("#day", KEY);
+        let query = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .consistent_read(true);
+        let query = query
+            .key_condition_expression("#day = :day")
+            .expression_attribute_names("#day", KEY);
         let query = query.expression_attribute_values(":day", text(day));
         let mut pages = query.into_paginator().items().send();
         let mut rows = Vec::new();
@@ -138,7 +164,11 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer.
     pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
-        let scan = self.client.scan().table_name(&self.table).consistent_read(true);
+        let scan = self
+            .client
+            .scan()
+            .table_name(&self.table)
+            .consistent_read(true);
         let mut pages = scan.into_paginator().items().send();
         while let Some(item) = pages.next().await {
             let row = stored(item.map_err(StoreError::during(READING))?)?;
@@ -178,7 +208,11 @@ impl AuditLog {
         after: &AuditHead,
         skipped_at: Option<Timestamp>,
     ) -> Result<ParameterizedStatement, StoreError> {
-        let AuditHead { last_day, last_sequence, last_hash } = after;
+        let AuditHead {
+            last_day,
+            last_sequence,
+            last_hash,
+        } = after;
         let moved = [
             ("last_day", text(last_day)),
             ("last_sequence", number(last_sequence)),
@@ -188,15 +222,24 @@ impl AuditLog {
         let moved: Vec<_> = moved.into_iter().chain(skipped).collect();
         let Some(before) = before else {
             let key = [(KEY, text(HEAD)), (SORT, number(0))];
-            let item = key.into_iter().chain(moved).map(|(name, value)| (name.to_owned(), value));
+            let item = key
+                .into_iter()
+                .chain(moved)
+                .map(|(name, value)| (name.to_owned(), value));
             return self.insert(FIRST.mark(item.collect()));
         };
-        let set: String = moved.iter().map(|(name, _)| format!("SET \"{name}\" = ? ")).collect();
+        let set: String = moved
+            .iter()
+            .map(|(name, _)| format!("SET \"{name}\" = ? "))
+            .collect();
         let statement = format!(
             "UPDATE \"{}\" {set}WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
             self.table
         );
-        let values = moved.into_iter().map(|(_, value)| value).chain([text(&before.last_hash)]);
+        let values = moved
+            .into_iter()
+            .map(|(_, value)| value)
+            .chain([text(&before.last_hash)]);
         parameterized(statement, values.collect())
     }
 
@@ -205,7 +248,11 @@ impl AuditLog {
         // Sorted, so that a row always gives the same statement.
         let item: BTreeMap<_, _> = item.into_iter().collect();
         let names: Vec<_> = item.keys().map(|name| format!("'{name}': ?")).collect();
-        let statement = format!("INSERT INTO \"{}\" VALUE {{{}}}", self.table, names.join(", "));
+        let statement = format!(
+            "INSERT INTO \"{}\" VALUE {{{}}}",
+            self.table,
+            names.join(", ")
+        );
         parameterized(statement, item.into_values().collect())
     }
 
@@ -219,7 +266,9 @@ fn parameterized(
     statement: String,
     values: Vec<AttributeValue>,
 ) -> Result<ParameterizedStatement, StoreError> {
-    let statement = ParameterizedStatement::builder().statement(statement).set_parameters(Some(values));
+    let statement = ParameterizedStatement::builder()
+        .statement(statement)
+        .set_parameters(Some(values));
     statement.build().map_err(StoreError::during(WRITING))
 }
 
@@ -244,12 +293,18 @@ impl Written {
         ];
         match error.as_service_error()? {
             ExecuteTransactionError::TransactionCanceledException(cancelled) => {
-                let codes: Vec<_> =
-                    cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect();
+                let codes: Vec<_> = cancelled
+                    .cancellation_reasons()
+                    .iter()
+                    .filter_map(|reason| reason.code())
+                    .collect();
                 if codes.contains(&"DuplicateItem") {
                     return Some(Self::NumberTaken);
                 }
-                codes.iter().any(|code| RETRYABLE.contains(code)).then_some(Self::Retryable)
+                codes
+                    .iter()
+                    .any(|code| RETRYABLE.contains(code))
+                    .then_some(Self::Retryable)
             }
             ExecuteTransactionError::TransactionInProgressException(_) => Some(Self::Retryable),
             _ => None,
@@ -261,5 +316,9 @@ fn stored(item: Item) -> Result<StoredAuditRow, StoreError> {
     let day = required(read_text(&item, KEY), READING)?.to_owned();
     let sequence = read_number(&item, SORT).unwrap_or(0);
     let is_known = FIRST.check(&item, READING).is_ok();
-    Ok(StoredAuditRow { day, sequence, row: from_item(item).ok().filter(|_| is_known) })
+    Ok(StoredAuditRow {
+        day,
+        sequence,
+        row: from_item(item).ok().filter(|_| is_known),
+    })
 }

@@ -34,7 +34,11 @@ impl BatchGet {
     ///
     /// # Errors
     /// When DynamoDB does not answer, or the table stays throttled.
-    pub async fn send(self, client: &Client, action: &'static str) -> Result<BatchItems, StoreError> {
+    pub async fn send(
+        self,
+        client: &Client,
+        action: &'static str,
+    ) -> Result<BatchItems, StoreError> {
         self.send_until(client, action, None).await
     }
 
@@ -49,16 +53,36 @@ impl BatchGet {
         action: &'static str,
         deadline: Option<Instant>,
     ) -> Result<BatchItems, StoreError> {
-        let mut items = BatchItems { asked: self.keys.clone(), ..BatchItems::default() };
-        let keys = |(table, keys)| {
-            let keys = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            keys.map(|keys| (table, keys)).map_err(StoreError::during(action))
+        let mut items = BatchItems {
+            asked: self.keys.clone(),
+            ..BatchItems::default()
         };
-        let mut requested = self.keys.into_iter().map(keys).collect::<Result<HashMap<_, _>, _>>()?;
+        let keys = |(table, keys)| {
+            let keys = KeysAndAttributes::builder()
+                .set_keys(Some(keys))
+                .consistent_read(true)
+                .build();
+            keys.map(|keys| (table, keys))
+                .map_err(StoreError::during(action))
+        };
+        let mut requested = self
+            .keys
+            .into_iter()
+            .map(keys)
+            .collect::<Result<HashMap<_, _>, _>>()?;
         let mut throttling = ThrottlingRetries::until(deadline);
         while !requested.is_empty() {
-            let sending = Box::pin(client.batch_get_item().set_request_items(Some(requested.clone())).send());
-            match throttling.run(sending).await.map_err(StoreError::during(action))? {
+            let sending = Box::pin(
+                client
+                    .batch_get_item()
+                    .set_request_items(Some(requested.clone()))
+                    .send(),
+            );
+            match throttling
+                .run(sending)
+                .await
+                .map_err(StoreError::during(action))?
+            {
                 Ok(reply) => {
                     for (table, found) in reply.responses.unwrap_or_default() {
                         items.found.entry(table).or_default().extend(found);
@@ -73,7 +97,10 @@ impl BatchGet {
                 }
             }
             if !requested.is_empty() {
-                throttling.backoff().await.map_err(StoreError::during(action))?;
+                throttling
+                    .backoff()
+                    .await
+                    .map_err(StoreError::during(action))?;
             }
         }
         Ok(items)
@@ -103,9 +130,16 @@ impl<'a> Found<'a> {
 impl BatchItems {
     pub(crate) fn find(&self, table: &str, key_name: &str, key: &str) -> Found<'_> {
         let has_key = |item: &&Item| read_text(item, key_name) == Some(key);
-        if !self.asked.get(table).is_some_and(|keys| keys.iter().any(|item| has_key(&item))) {
+        if !self
+            .asked
+            .get(table)
+            .is_some_and(|keys| keys.iter().any(|item| has_key(&item)))
+        {
             return Found::NotAsked;
         }
-        self.found.get(table).and_then(|items| items.iter().find(has_key)).map_or(Found::Absent, Found::Item)
+        self.found
+            .get(table)
+            .and_then(|items| items.iter().find(has_key))
+            .map_or(Found::Absent, Found::Item)
     }
 }

@@ -100,29 +100,47 @@ impl Breakers {
         now: Timestamp,
     ) -> Result<Permit, StoreError> {
         if self.was_just_closed(scope, now) {
-            return Ok(Permit::Granted(Grant { submission_id, failed: Vec::new(), probe: None }));
+            return Ok(Permit::Granted(Grant {
+                submission_id,
+                failed: Vec::new(),
+                probe: None,
+            }));
         }
-        let item = self.table.get(key(scope), "reading a breaker").await?.unwrap_or_default();
+        let item = self
+            .table
+            .get(key(scope), "reading a breaker")
+            .await?
+            .unwrap_or_default();
         let failed = failed_submissions(&item);
         if failed.is_empty() {
             self.closed().insert(scope.clone(), now);
         }
         let timestamp = |name: &str| read_number::<i64>(&item, name).map(Timestamp::from_millis);
-        let Some(open_until) = timestamp("open_until").filter(|_| failed.len() >= MAX_FAILURES) else {
-            return Ok(Permit::Granted(Grant { submission_id, failed, probe: None }));
+        let Some(open_until) = timestamp("open_until").filter(|_| failed.len() >= MAX_FAILURES)
+        else {
+            return Ok(Permit::Granted(Grant {
+                submission_id,
+                failed,
+                probe: None,
+            }));
         };
         let kept_for_untried = timestamp("untried_until").filter(|until| now < *until);
         if now < open_until {
             if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
                 self.keep_probe_for_untried(scope, open_until).await?;
             }
-            return Ok(Permit::CircuitOpen { retry_at: open_until });
+            return Ok(Permit::CircuitOpen {
+                retry_at: open_until,
+            });
         }
         if was_tried && let Some(until) = kept_for_untried {
             return Ok(Permit::CircuitOpen { retry_at: until });
         }
         let failed_before = read_number(&item, "failed_probes").unwrap_or(0);
-        let probe = Probe { leased_until: now.after(PROBE_LEASE), failed_before };
+        let probe = Probe {
+            leased_until: now.after(PROBE_LEASE),
+            failed_before,
+        };
         let sent = self
             .table
             .update_item(key(scope))
@@ -134,9 +152,15 @@ impl Breakers {
             .await;
         let is_first = condition_held(sent, "letting a probe through")?;
         Ok(if is_first {
-            Permit::Granted(Grant { submission_id, failed, probe: Some(probe) })
+            Permit::Granted(Grant {
+                submission_id,
+                failed,
+                probe: Some(probe),
+            })
         } else {
-            Permit::CircuitOpen { retry_at: probe.leased_until }
+            Permit::CircuitOpen {
+                retry_at: probe.leased_until,
+            }
         })
     }
 
@@ -144,7 +168,9 @@ impl Breakers {
     fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
         let closed = self.closed();
         // A read time in the future is from before the clock was set back.
-        closed.get(scope).is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
+        closed
+            .get(scope)
+            .is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
     }
 
     fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Timestamp>> {
@@ -153,7 +179,11 @@ impl Breakers {
     }
 
     /// Reserves the next probe for a submission that the partner has not been asked about yet.
-    async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Timestamp) -> Result<(), StoreError> {
+    async fn keep_probe_for_untried(
+        &self,
+        scope: &Scope,
+        open_until: Timestamp,
+    ) -> Result<(), StoreError> {
         let until = open_until.after(self.speedup.apply(UNTRIED_GRACE));
         let sent = self
             .table
@@ -175,8 +205,12 @@ impl Breakers {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         self.closed().remove(scope);
-        let failed_probes = grant.probe.map_or(0, |probe| probe.failed_before.saturating_add(1));
-        let open_time = FIRST_OPEN_TIME.saturating_mul(2u32.saturating_pow(failed_probes)).min(MAX_OPEN_TIME);
+        let failed_probes = grant
+            .probe
+            .map_or(0, |probe| probe.failed_before.saturating_add(1));
+        let open_time = FIRST_OPEN_TIME
+            .saturating_mul(2u32.saturating_pow(failed_probes))
+            .min(MAX_OPEN_TIME);
         let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
         let open_until = now.after(self.speedup.apply(open_time));
         let update = self
@@ -189,7 +223,9 @@ impl Breakers {
         let update = match grant.probe {
             // The lease of a slow probe may be another's by now.
             Some(probe) => update
-                .update_expression("SET open_until = :until, #expiry = :expiry, failed_probes = :probes")
+                .update_expression(
+                    "SET open_until = :until, #expiry = :expiry, failed_probes = :probes",
+                )
                 .condition_expression("open_until = :leased")
                 .expression_attribute_values(":probes", number(failed_probes))
                 .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
@@ -204,7 +240,11 @@ impl Breakers {
                 .expression_attribute_values(":max", number(MAX_FAILURES)),
         };
         let failed = match update.send().await {
-            Ok(reply) => reply.attributes.as_ref().map(failed_submissions).unwrap_or_default(),
+            Ok(reply) => reply
+                .attributes
+                .as_ref()
+                .map(failed_submissions)
+                .unwrap_or_default(),
             Err(error) if error.code() == Some("ConditionalCheckFailedException") => Vec::new(),
             Err(error) => return Err(StoreError::new("counting a failure", error)),
         };
@@ -238,7 +278,10 @@ impl Grant {
 }
 
 fn failed_submissions(item: &Item) -> Vec<String> {
-    item.get("failed").and_then(|failed| failed.as_ss().ok()).cloned().unwrap_or_default()
+    item.get("failed")
+        .and_then(|failed| failed.as_ss().ok())
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn key(scope: &Scope) -> String {

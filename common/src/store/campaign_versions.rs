@@ -67,7 +67,9 @@ pub struct CampaignVersions {
 impl CampaignVersions {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// A version of a campaign, or `None`.
@@ -76,7 +78,11 @@ impl CampaignVersions {
         slug: &CampaignSlug,
         revision: u64,
     ) -> Result<Option<CampaignVersion>, StoreError> {
-        self.table.get(item_key(slug, revision), READING).await?.map(read).transpose()
+        self.table
+            .get(item_key(slug, revision), READING)
+            .await?
+            .map(read)
+            .transpose()
     }
 
     /// A campaign's versions up to a revision, newest first, at most `most`.
@@ -91,7 +97,8 @@ impl CampaignVersions {
         while end > 0 && versions.len() < most {
             let start = end.saturating_sub(BATCH);
             let mut batch = BatchGet::default();
-            (start..end).for_each(|revision| self.table.add_to(&mut batch, item_key(slug, revision)));
+            (start..end)
+                .for_each(|revision| self.table.add_to(&mut batch, item_key(slug, revision)));
             let items = batch.send(self.table.client(), READING).await?;
             for revision in (start..end).rev() {
                 if let Some(item) = self.table.find_in(&items, &item_key(slug, revision)).item() {
@@ -116,11 +123,20 @@ impl CampaignVersions {
         let slug = &campaign.slug;
         let mut items: Vec<TransactWriteItem> = Vec::new();
         let mut revision = 1;
-        if let Some(StoredCampaign { campaign, revision: latest, .. }) = before {
+        if let Some(StoredCampaign {
+            campaign,
+            revision: latest,
+            ..
+        }) = before
+        {
             revision = latest + 1;
             // Changed by the pause switch since.
             if self.get(slug, *latest).await?.is_none() {
-                let version = CampaignVersion { revision: *latest, change: None, campaign: campaign.clone() };
+                let version = CampaignVersion {
+                    revision: *latest,
+                    change: None,
+                    campaign: campaign.clone(),
+                };
                 items.push(transaction::put(self.put(slug, version)?));
             }
         }
@@ -128,14 +144,23 @@ impl CampaignVersions {
         while self.get(slug, revision).await?.is_some() {
             revision += 1;
         }
-        let version = CampaignVersion { revision, change: Some(change), campaign: campaign.clone() };
+        let version = CampaignVersion {
+            revision,
+            change: Some(change),
+            campaign: campaign.clone(),
+        };
         items.push(transaction::put(self.put(slug, version)?));
         items.push(transaction::put(campaigns.put(before, campaign, revision)?));
-        transaction::write(self.table.client(), items).await?.condition_held(WRITING)
+        transaction::write(self.table.client(), items)
+            .await?
+            .condition_held(WRITING)
     }
 
     fn put(&self, slug: &CampaignSlug, version: CampaignVersion) -> Result<Put, StoreError> {
-        let stored = Stored { version: item_key(slug, version.revision), version_of: version };
+        let stored = Stored {
+            version: item_key(slug, version.revision),
+            version_of: version,
+        };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during(WRITING))?);
         self.table
             .put(item)

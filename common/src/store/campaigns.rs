@@ -3,7 +3,9 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put};
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, from_item, to_attribute_value, to_item};
+use serde_dynamo::aws_sdk_dynamodb_1::{
+    from_attribute_value, from_item, to_attribute_value, to_item,
+};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
@@ -57,23 +59,42 @@ pub struct Campaigns {
 impl Campaigns {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// A campaign; `None` if it does not exist.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
-        self.table.get(slug.as_str(), ACTION).await?.map(|item| read(item, ACTION)).transpose()
+        self.table
+            .get(slug.as_str(), ACTION)
+            .await?
+            .map(|item| read(item, ACTION))
+            .transpose()
     }
 
     /// A campaign with the revision that a change of it is conditional on.
-    pub async fn get_stored(&self, slug: &CampaignSlug) -> Result<Option<StoredCampaign>, StoreError> {
+    pub async fn get_stored(
+        &self,
+        slug: &CampaignSlug,
+    ) -> Result<Option<StoredCampaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
-        let Some(item) = self.table.get(slug.as_str(), ACTION).await? else { return Ok(None) };
+        let Some(item) = self.table.get(slug.as_str(), ACTION).await? else {
+            return Ok(None);
+        };
         let revision = required(read_number(&item, "revision"), ACTION)?;
-        let pause = item.get(PAUSE_CHANGE).cloned().map(from_attribute_value).transpose();
+        let pause = item
+            .get(PAUSE_CHANGE)
+            .cloned()
+            .map(from_attribute_value)
+            .transpose();
         let pause = pause.map_err(StoreError::during(ACTION))?;
-        Ok(Some(StoredCampaign { campaign: read(item, ACTION)?, revision, pause }))
+        Ok(Some(StoredCampaign {
+            campaign: read(item, ACTION)?,
+            revision,
+            pause,
+        }))
     }
 
     /// Adds a campaign to a batch.
@@ -88,7 +109,8 @@ impl Campaigns {
         slug: &CampaignSlug,
     ) -> Result<Option<Campaign>, StoreError> {
         let item = self.table.find_in(items, slug.as_str()).item().cloned();
-        item.map(|item| read(item, "reading a campaign")).transpose()
+        item.map(|item| read(item, "reading a campaign"))
+            .transpose()
     }
 
     /// All campaigns by slug. For operators: reads the whole table.
@@ -143,13 +165,19 @@ impl Campaigns {
     }
 
     /// Turns the pause switch. False if there is no such campaign.
-    pub async fn set_paused(&self, slug: &CampaignSlug, change: &PauseChange) -> Result<bool, StoreError> {
+    pub async fn set_paused(
+        &self,
+        slug: &CampaignSlug,
+        change: &PauseChange,
+    ) -> Result<bool, StoreError> {
         const ACTION: &str = "turning the pause switch";
         let stored = to_attribute_value(change).map_err(StoreError::during(ACTION))?;
         let sent = self
             .table
             .update_item(slug.as_str())
-            .update_expression(format!("SET paused = :paused, {PAUSE_CHANGE} = :change ADD revision :one"))
+            .update_expression(format!(
+                "SET paused = :paused, {PAUSE_CHANGE} = :change ADD revision :one"
+            ))
             .condition_expression("attribute_exists(slug)")
             .expression_attribute_values(":one", number(1))
             .expression_attribute_values(":paused", AttributeValue::Bool(change.paused))

@@ -71,7 +71,9 @@ impl BookOverview {
 
     /// The batch of a minted serial number.
     pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
-        self.batches.iter().find(|batch| batch.origin.contains(serial))
+        self.batches
+            .iter()
+            .find(|batch| batch.origin.contains(serial))
     }
 }
 
@@ -102,7 +104,10 @@ impl CodeBooks {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let secrets = DeploymentSecrets::from_env(env, aws)?;
-        Ok(Self { table: Table::from_env(env, &aws.dynamodb(), VARIABLE, KEY)?, secrets })
+        Ok(Self {
+            table: Table::from_env(env, &aws.dynamodb(), VARIABLE, KEY)?,
+            secrets,
+        })
     }
 
     /// Fetches the deployment's secret before the first event.
@@ -115,7 +120,9 @@ impl CodeBooks {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
         let items = batch.send(self.table.client(), READING).await?;
-        let Some(item) = self.table.find_in(&items, &scope.to_string()).item() else { return Ok(None) };
+        let Some(item) = self.table.find_in(&items, &scope.to_string()).item() else {
+            return Ok(None);
+        };
         let version = secret_version(item)?;
         let secret = self.secrets.version(version).await?;
         let stored = read(item, scope, secret)?;
@@ -125,7 +132,9 @@ impl CodeBooks {
 
     /// A scope's code book without its keys; `None` before the campaign is applied.
     pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
-        let Some(item) = self.table.get(scope.to_string(), READING).await? else { return Ok(None) };
+        let Some(item) = self.table.get(scope.to_string(), READING).await? else {
+            return Ok(None);
+        };
         FIRST.check(&item, READING)?;
         let batches = required(item.get("batches"), READING)?.clone();
         Ok(Some(BookOverview {
@@ -140,7 +149,11 @@ impl CodeBooks {
     }
 
     /// A scope's code book among the items of a batch.
-    pub(crate) fn find_in(&self, items: &BatchItems, scope: &Scope) -> Result<PrefetchedBook, StoreError> {
+    pub(crate) fn find_in(
+        &self,
+        items: &BatchItems,
+        scope: &Scope,
+    ) -> Result<PrefetchedBook, StoreError> {
         match self.table.find_in(items, &scope.to_string()) {
             Found::NotAsked => Ok(PrefetchedBook::NotRead),
             Found::Absent => Ok(PrefetchedBook::Absent),
@@ -158,9 +171,14 @@ impl CodeBooks {
 
     /// Creates a scope's code book, unless it has one: its first keys never change.
     pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
-        let first = StoredBook { book, revision: 0, secret: self.secrets.current().await? };
+        let first = StoredBook {
+            book,
+            revision: 0,
+            secret: self.secrets.current().await?,
+        };
         // A failed condition means that the book exists.
-        self.put(scope, &first, "attribute_not_exists(revision)", None).await?;
+        self.put(scope, &first, "attribute_not_exists(revision)", None)
+            .await?;
         Ok(())
     }
 
@@ -169,9 +187,15 @@ impl CodeBooks {
     /// # Errors
     /// [`SaveError::Changed`] if the book has changed in the meantime.
     pub async fn save(&self, scope: &Scope, stored: &StoredBook) -> Result<(), SaveError> {
-        let next = StoredBook { revision: stored.revision + 1, ..stored.clone() };
+        let next = StoredBook {
+            revision: stored.revision + 1,
+            ..stored.clone()
+        };
         let expected = Some(number(stored.revision));
-        match self.put(scope, &next, "revision = :expected", expected).await? {
+        match self
+            .put(scope, &next, "revision = :expected", expected)
+            .await?
+        {
             true => Ok(()),
             false => Err(SaveError::Changed),
         }
@@ -181,10 +205,17 @@ impl CodeBooks {
     ///
     /// # Errors
     /// As [`Self::save`]; also when Secrets Manager does not answer, or the record cannot be read.
-    pub async fn reencrypt(&self, scope: &Scope, secret: &Arc<SecretVersion>) -> Result<bool, SaveError> {
+    pub async fn reencrypt(
+        &self,
+        scope: &Scope,
+        secret: &Arc<SecretVersion>,
+    ) -> Result<bool, SaveError> {
         match self.get(scope).await? {
             Some(stored) if stored.secret.id != secret.id => {
-                let stored = StoredBook { secret: Arc::clone(secret), ..stored };
+                let stored = StoredBook {
+                    secret: Arc::clone(secret),
+                    ..stored
+                };
                 self.save(scope, &stored).await.map(|()| true)
             }
             Some(_) | None => Ok(false),
@@ -195,7 +226,9 @@ impl CodeBooks {
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
         let scan = self.table.scan().projection_expression("#scope");
-        let scan = scan.expression_attribute_names("#scope", KEY).consistent_read(true);
+        let scan = scan
+            .expression_attribute_names("#scope", KEY)
+            .consistent_read(true);
         let mut pages = scan.into_paginator().items().send();
         let mut scopes = Vec::new();
         while let Some(item) = pages.next().await {
@@ -218,21 +251,38 @@ impl CodeBooks {
         condition: &str,
         expected: Option<AttributeValue>,
     ) -> Result<bool, StoreError> {
-        let StoredBook { book, revision, secret } = stored;
+        let StoredBook {
+            book,
+            revision,
+            secret,
+        } = stored;
         let key = |context, key| encrypted(secret, context, key);
         let batches = to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?;
         let attributes = [
             (KEY, text(scope.to_string())),
             (SECRET_VERSION, text(&secret.id)),
             (PEOPLE_CHECK, text(secret.secret.people_check())),
-            ("minting_key", key(KeyContext::Minting(scope), &book.minting_key)?),
-            ("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?),
-            ("minted_length", book.minted_length.map_or(AttributeValue::Null(true), number)),
+            (
+                "minting_key",
+                key(KeyContext::Minting(scope), &book.minting_key)?,
+            ),
+            (
+                "digest_key",
+                key(KeyContext::Digests(scope), &book.digest_key)?,
+            ),
+            (
+                "minted_length",
+                book.minted_length
+                    .map_or(AttributeValue::Null(true), number),
+            ),
             ("minted", number(book.minted)),
             ("batches", batches),
             ("revision", number(revision)),
         ];
-        let item = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let item = attributes
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         let put = self
             .table
             .put(FIRST.mark(item))
@@ -272,7 +322,10 @@ fn decrypted(
     let stored = required(stored.as_b().ok(), READING)?;
     let key = secret.secret.decrypt(context, stored.as_ref());
     key.ok_or_else(|| {
-        StoreError::new(READING, "its keys are encrypted under another secret than the deployment's")
+        StoreError::new(
+            READING,
+            "its keys are encrypted under another secret than the deployment's",
+        )
     })
 }
 
@@ -280,11 +333,21 @@ fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<Stored
     let batches = required(item.get("batches"), READING)?.clone();
     let key = |context, stored| decrypted(&secret, context, stored);
     let book = CodeBook {
-        minting_key: key(KeyContext::Minting(scope), required(item.get("minting_key"), READING)?)?,
-        digest_key: key(KeyContext::Digests(scope), required(item.get("digest_key"), READING)?)?,
+        minting_key: key(
+            KeyContext::Minting(scope),
+            required(item.get("minting_key"), READING)?,
+        )?,
+        digest_key: key(
+            KeyContext::Digests(scope),
+            required(item.get("digest_key"), READING)?,
+        )?,
         minted_length: read_number(item, "minted_length"),
         minted: required(read_number(item, "minted"), READING)?,
         batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
     };
-    Ok(StoredBook { book, revision: required(read_number(item, "revision"), READING)?, secret })
+    Ok(StoredBook {
+        book,
+        revision: required(read_number(item, "revision"), READING)?,
+        secret,
+    })
 }

@@ -62,14 +62,19 @@ pub enum CodeKey {
 impl CodeKey {
     /// The key of an entrant's sentinel.
     pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
-        let digest = Sha256::new().chain_update(entrant.as_str()).chain_update(identity).finalize();
+        let digest = Sha256::new()
+            .chain_update(entrant.as_str())
+            .chain_update(identity)
+            .finalize();
         Self::Sentinel(hex::encode(digest))
     }
 
     /// Whether both keys name the same record, whatever batch they expect.
     pub fn is_same_record(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => digest == other,
+            (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => {
+                digest == other
+            }
             (Self::Minted(_) | Self::Imported { .. } | Self::Partner(_) | Self::Sentinel(_), _) => {
                 self == other
             }
@@ -91,7 +96,10 @@ impl CodeKey {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
             "minted" => rest.parse().ok().map(Self::Minted),
-            "imported" => Some(Self::Imported { digest: rest.to_owned(), batch: String::new() }),
+            "imported" => Some(Self::Imported {
+                digest: rest.to_owned(),
+                batch: String::new(),
+            }),
             "partner" => Some(Self::Partner(rest.to_owned())),
             "sentinel" => Some(Self::Sentinel(rest.to_owned())),
             _ => None,
@@ -137,7 +145,9 @@ impl CodeLookup {
         match (key, record) {
             (_, Some(record)) => Self::Found(record),
             (CodeKey::Imported { .. }, None) => Self::RecordMissing,
-            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => Self::NoRecord,
+            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => {
+                Self::NoRecord
+            }
         }
     }
 
@@ -159,7 +169,9 @@ pub struct Codes {
 impl Codes {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The transaction item that claims a code for a submission, unless another has it.
@@ -190,11 +202,17 @@ impl Codes {
                 .condition_expression(IMPORTED_AND_FREE)
                 .expression_attribute_values(":batch", text(batch)),
         };
-        update.build().map_err(StoreError::during("claiming a code"))
+        update
+            .build()
+            .map_err(StoreError::during("claiming a code"))
     }
 
     /// The transaction item that redeems a held code.
-    pub(crate) fn redeem_update(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+    pub(crate) fn redeem_update(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+    ) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
             .update_expression("SET redeemed = :yes")
@@ -206,7 +224,11 @@ impl Codes {
     }
 
     /// The transaction item that frees the code of a rejected submission.
-    pub(crate) fn free_update(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+    pub(crate) fn free_update(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+    ) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
             .update_expression(REMOVE_CLAIM)
@@ -274,13 +296,27 @@ impl Codes {
     }
 
     /// A code's record among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, key: &CodeKey) -> Found<'a> {
+    pub(crate) fn find_in<'a>(
+        &self,
+        items: &'a BatchItems,
+        scope: &Scope,
+        key: &CodeKey,
+    ) -> Found<'a> {
         self.table.find_in(items, &key.in_scope(scope))
     }
 
     /// A code's record; `None` until the code is imported or claimed.
-    pub async fn get(&self, scope: &Scope, key: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
-        self.table.get(key.in_scope(scope), READING).await?.as_ref().map(read).transpose()
+    pub async fn get(
+        &self,
+        scope: &Scope,
+        key: &CodeKey,
+    ) -> Result<Option<CodeRecord>, StoreError> {
+        self.table
+            .get(key.in_scope(scope), READING)
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
     }
 
     /// Looks up a code's record.
@@ -289,7 +325,12 @@ impl Codes {
     }
 
     /// Stores an imported code. False if it was imported before: its record is left unchanged.
-    pub async fn import(&self, scope: &Scope, key: &CodeKey, batch: &str) -> Result<bool, StoreError> {
+    pub async fn import(
+        &self,
+        scope: &Scope,
+        key: &CodeKey,
+        batch: &str,
+    ) -> Result<bool, StoreError> {
         const ACTION: &str = "importing a code";
         let update = self
             .table
@@ -321,7 +362,11 @@ impl Codes {
 
     /// The transaction item that deletes the record of a sentinel, whose key is a digest of the person, unless another
     /// submission of that person has it. A rejected submission can have left a record without a claim.
-    pub(crate) fn sentinel_delete(&self, code_key: &str, holder: SubmissionId) -> Result<Delete, StoreError> {
+    pub(crate) fn sentinel_delete(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+    ) -> Result<Delete, StoreError> {
         self.table
             .delete(code_key)
             .condition_expression("submission_id = :id OR attribute_not_exists(submission_id)")
@@ -378,7 +423,11 @@ impl Codes {
                 return Ok(false);
             }
             let update = self.table.update_item(key).update_expression(REMOVE_CLAIM);
-            update.send().await.map(|_| true).map_err(StoreError::during(ACTION))
+            update
+                .send()
+                .await
+                .map(|_| true)
+                .map_err(StoreError::during(ACTION))
         };
         self.table.change_each(scope, ACTION, change).await
     }
@@ -402,11 +451,19 @@ fn parse(item: &Item) -> Result<CodeRecord, StoreError> {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            entrant: required(read_text(item, "entrant_id"), READING).map(EntrantId::from_record)?,
-            redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
+            entrant: required(read_text(item, "entrant_id"), READING)
+                .map(EntrantId::from_record)?,
+            redeemed: item
+                .get("redeemed")
+                .and_then(|value| value.as_bool().ok())
+                .copied()
+                .unwrap_or(false),
         }),
     };
-    Ok(CodeRecord { claim, batch: read_text(item, "batch_name").map(str::to_owned) })
+    Ok(CodeRecord {
+        claim,
+        batch: read_text(item, "batch_name").map(str::to_owned),
+    })
 }
 
 #[cfg(test)]

@@ -58,7 +58,9 @@ pub struct Draws {
 impl Draws {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// A draw; `None` if it was not frozen.
@@ -73,8 +75,13 @@ impl Draws {
     }
 
     /// The winners of a draw, by tier and place.
-    pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> Result<Vec<Contact>, StoreError> {
-        self.read(scope.to_string(), &format!("contact#{name}#")).await
+    pub async fn contacts(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+    ) -> Result<Vec<Contact>, StoreError> {
+        self.read(scope.to_string(), &format!("contact#{name}#"))
+            .await
     }
 
     /// The winners of all draws of a scope.
@@ -89,7 +96,8 @@ impl Draws {
         let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
         let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);
-        let is_claimed = |contact: &Contact| contact.is_open() || contact.changed_at().is_some_and(is_recent);
+        let is_claimed =
+            |contact: &Contact| contact.is_open() || contact.changed_at().is_some_and(is_recent);
         draws.retain(|draw| {
             let mut own = contacts.iter().filter(|contact| contact.draw == draw.name);
             draw.can_be_drawn(now) || own.any(is_claimed)
@@ -112,20 +120,36 @@ impl Draws {
     ///
     /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no draw with the entry; the
     /// freeze begins, and reads the entry as accepted; the operator's write fails, because the number has grown.
-    pub fn no_freeze_check(&self, scope: &Scope, begun: u64) -> Result<TransactWriteItem, StoreError> {
-        let check = self.table.check(attempts_key(scope)).key(SORT, text(FREEZES));
+    pub fn no_freeze_check(
+        &self,
+        scope: &Scope,
+        begun: u64,
+    ) -> Result<TransactWriteItem, StoreError> {
+        let check = self
+            .table
+            .check(attempts_key(scope))
+            .key(SORT, text(FREEZES));
         let check = match begun {
             0 => check.condition_expression("attribute_not_exists(begun)"),
             begun => check
                 .condition_expression("begun = :begun")
                 .expression_attribute_values(":begun", number(begun)),
         };
-        check.build().map(transaction::check).map_err(StoreError::during(READING))
+        check
+            .build()
+            .map(transaction::check)
+            .map_err(StoreError::during(READING))
     }
 
     /// Notes that a freeze begins. Call it before entries are read, so that erasures and corrections at the same time see it.
-    pub async fn begin_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
-        let put = self.table.put(item(attempts_key(scope), attempt_key(attempt), attempt)?);
+    pub async fn begin_attempt(
+        &self,
+        scope: &Scope,
+        attempt: &FreezeAttempt,
+    ) -> Result<(), StoreError> {
+        let put = self
+            .table
+            .put(item(attempts_key(scope), attempt_key(attempt), attempt)?);
         let count = self
             .table
             .update(attempts_key(scope))
@@ -141,7 +165,11 @@ impl Draws {
     }
 
     /// Notes where a freeze uploads its openings. False when it is abandoned.
-    pub async fn upload_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<bool, StoreError> {
+    pub async fn upload_attempt(
+        &self,
+        scope: &Scope,
+        attempt: &FreezeAttempt,
+    ) -> Result<bool, StoreError> {
         let put = self
             .table
             .put_item(item(attempts_key(scope), attempt_key(attempt), attempt)?)
@@ -151,7 +179,11 @@ impl Draws {
     }
 
     /// Marks a freeze as abandoned, so that it can no longer be recorded. False when it no longer exists.
-    pub async fn abandon_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<bool, StoreError> {
+    pub async fn abandon_attempt(
+        &self,
+        scope: &Scope,
+        attempt: &FreezeAttempt,
+    ) -> Result<bool, StoreError> {
         let update = self
             .table
             .update_item(attempts_key(scope))
@@ -163,9 +195,20 @@ impl Draws {
     }
 
     /// Deletes the record of an abandoned freeze.
-    pub async fn forget_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
-        let delete = self.table.delete_item(attempts_key(scope)).key(SORT, text(attempt_key(attempt)));
-        delete.send().await.map(drop).map_err(StoreError::during(WRITING))
+    pub async fn forget_attempt(
+        &self,
+        scope: &Scope,
+        attempt: &FreezeAttempt,
+    ) -> Result<(), StoreError> {
+        let delete = self
+            .table
+            .delete_item(attempts_key(scope))
+            .key(SORT, text(attempt_key(attempt)));
+        delete
+            .send()
+            .await
+            .map(drop)
+            .map_err(StoreError::during(WRITING))
     }
 
     /// Records a frozen draw. False when the name is taken, since one name has one commitment and the first stays, or when the
@@ -195,13 +238,20 @@ impl Draws {
     }
 
     /// Records when all of a draw's evidence was in its bucket. False when it is recorded already; the first time stays.
-    pub async fn publish(&self, scope: &Scope, name: &DrawName, at: Timestamp) -> Result<bool, StoreError> {
+    pub async fn publish(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
         let update = self
             .table
             .update_item(scope.to_string())
             .key(SORT, text(draw_key(name)))
             .update_expression("SET published_at = :at")
-            .condition_expression("attribute_exists(commitment) AND attribute_not_exists(published_at)")
+            .condition_expression(
+                "attribute_exists(commitment) AND attribute_not_exists(published_at)",
+            )
             .expression_attribute_values(":at", number(at.as_millis()));
         condition_held(update.send().await, WRITING)
     }
@@ -217,9 +267,14 @@ impl Draws {
         let update = self
             .updated(scope, name)
             .update_expression("SET outcome = :outcome")
-            .condition_expression("attribute_exists(published_at) AND attribute_not_exists(outcome)")
+            .condition_expression(
+                "attribute_exists(published_at) AND attribute_not_exists(outcome)",
+            )
             .expression_attribute_values(":outcome", outcome);
-        self.write(vec![transaction::update(update.build().map_err(StoreError::during(WRITING))?)]).await
+        self.write(vec![transaction::update(
+            update.build().map_err(StoreError::during(WRITING))?,
+        )])
+        .await
     }
 
     /// Adds contacts, at most [`MAX_ADDED`]. False, and nothing is added, when contacts of the draw were added or changed since
@@ -240,14 +295,18 @@ impl Draws {
             .expression_attribute_values(":seen", number(changes))
             .expression_attribute_values(":next", number(changes.saturating_add(1)));
         let mut items = conditions;
-        items.push(transaction::update(count.build().map_err(StoreError::during(WRITING))?));
+        items.push(transaction::update(
+            count.build().map_err(StoreError::during(WRITING))?,
+        ));
         for contact in contacts {
             let put = self
                 .table
                 .put(item(scope.to_string(), contact_key(contact), contact)?)
                 .condition_expression("attribute_not_exists(#scope)")
                 .expression_attribute_names("#scope", KEY);
-            items.push(transaction::put(put.build().map_err(StoreError::during(WRITING))?));
+            items.push(transaction::put(
+                put.build().map_err(StoreError::during(WRITING))?,
+            ));
         }
         self.write(items).await
     }
@@ -277,15 +336,23 @@ impl Draws {
 
     /// False when a condition failed: nothing is written.
     async fn write(&self, items: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
-        transaction::write(self.table.client(), items).await?.condition_held(WRITING)
+        transaction::write(self.table.client(), items)
+            .await?
+            .condition_held(WRITING)
     }
 
     fn updated(&self, scope: &Scope, name: &DrawName) -> UpdateBuilder {
-        self.table.update(scope.to_string()).key(SORT, text(draw_key(name)))
+        self.table
+            .update(scope.to_string())
+            .key(SORT, text(draw_key(name)))
     }
 
     /// The records of a partition whose sort keys have this prefix.
-    async fn read<T: DeserializeOwned>(&self, partition: String, prefix: &str) -> Result<Vec<T>, StoreError> {
+    async fn read<T: DeserializeOwned>(
+        &self,
+        partition: String,
+        prefix: &str,
+    ) -> Result<Vec<T>, StoreError> {
         let query = self
             .table
             .query_items()
@@ -328,7 +395,9 @@ fn attempt_key(attempt: &FreezeAttempt) -> String {
 }
 
 fn contact_key(contact: &Contact) -> String {
-    let Contact { draw, tier, place, .. } = contact;
+    let Contact {
+        draw, tier, place, ..
+    } = contact;
     // Padded to the longest possible numbers, so that keys sort by number.
     format!("contact#{draw}#{tier:010}#{place:020}")
 }

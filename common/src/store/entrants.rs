@@ -22,7 +22,9 @@ use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 
-pub use self::blocklist::{BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant};
+pub use self::blocklist::{
+    BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant,
+};
 
 /// The partition key: scope and [`EntrantId`].
 pub const KEY: &str = "entrant";
@@ -45,7 +47,8 @@ const MAY_ENTER: &str = "attribute_not_exists(blocked) \
 /// An extra condition if the phone sends something guessable.
 const NOT_THROTTLED: &str = "(attribute_not_exists(throttled_until) OR throttled_until <= :now)";
 /// An extra condition if the phone sends a receipt.
-const MAY_SEND_RECEIPT: &str = "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
+const MAY_SEND_RECEIPT: &str =
+    "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
 
 /// A change of a phone's log of wrong codes, conditional on the log as it was read.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +90,9 @@ pub struct Entrants {
 impl Entrants {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The transaction item that counts a new submission, if the phone may enter. With `wrong_codes`, it also logs the
@@ -100,7 +105,13 @@ impl Entrants {
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
         now: Timestamp,
     ) -> Result<Update, StoreError> {
-        let Submission { scope, entrant_id, day, status, .. } = submission;
+        let Submission {
+            scope,
+            entrant_id,
+            day,
+            status,
+            ..
+        } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
         let mut update = self
             .update(scope, entrant_id)
@@ -112,7 +123,8 @@ impl Entrants {
             conditions.push(NOT_THROTTLED);
         }
         if checks.open_receipts {
-            update = update.expression_attribute_values(":max_open_receipts", number(MAX_OPEN_RECEIPTS));
+            update =
+                update.expression_attribute_values(":max_open_receipts", number(MAX_OPEN_RECEIPTS));
             conditions.push(MAY_SEND_RECEIPT);
         }
         let change = CountChange {
@@ -134,7 +146,12 @@ impl Entrants {
         day: &str,
         change: CountChange<'_>,
     ) -> Result<Option<Update>, StoreError> {
-        let CountChange { submissions, entries, open_receipts, wrong_codes } = change;
+        let CountChange {
+            submissions,
+            entries,
+            open_receipts,
+            wrong_codes,
+        } = change;
         if (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none() {
             return Ok(None);
         }
@@ -154,14 +171,28 @@ impl Entrants {
     }
 
     /// A phone's record among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, id: &EntrantId) -> Found<'a> {
+    pub(crate) fn find_in<'a>(
+        &self,
+        items: &'a BatchItems,
+        scope: &Scope,
+        id: &EntrantId,
+    ) -> Found<'a> {
         self.table.find_in(items, &item_key(scope, id))
     }
 
     /// A phone with its counts of a day; the default if it was never seen.
-    pub async fn get(&self, scope: &Scope, id: &EntrantId, day: &str) -> Result<Entrant, StoreError> {
+    pub async fn get(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        day: &str,
+    ) -> Result<Entrant, StoreError> {
         let item = self.table.get(item_key(scope, id), READING).await?;
-        Ok(item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
+        Ok(item
+            .as_ref()
+            .map(|item| read(item, day))
+            .transpose()?
+            .unwrap_or_default())
     }
 
     /// The next page of a segment of the table, with the phones of a scope.
@@ -180,12 +211,22 @@ impl Entrants {
             let Entrant { total, entries, .. } = read(&item, "")?;
             let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
             let id = id.and_then(EntrantId::parse).ok_or_else(|| {
-                StoreError::of_record(TABLE, named(&item))(StoreError::new(READING, "its key has no digest"))
+                StoreError::of_record(TABLE, named(&item))(StoreError::new(
+                    READING,
+                    "its key has no digest",
+                ))
             })?;
             let blocked_since = read_number(&item, "blocked").map(Timestamp::from_millis);
-            Ok(EntrantRecord { id, submissions: total, entries, blocked_since })
+            Ok(EntrantRecord {
+                id,
+                submissions: total,
+                entries,
+                blocked_since,
+            })
         };
-        self.table.read_page(scan, segment, "reading the table of entrants", record).await
+        self.table
+            .read_page(scan, segment, "reading the table of entrants", record)
+            .await
     }
 
     /// Reads the entrants of a scope out of the whole table. For operators.
@@ -195,7 +236,9 @@ impl Entrants {
         segments: i32,
         page: &(dyn Fn(Vec<Item>, u64) + Sync),
     ) -> Result<(), StoreError> {
-        self.table.read_whole(segments, &scope.key(""), "reading all entrants", page).await
+        self.table
+            .read_whole(segments, &scope.key(""), "reading all entrants", page)
+            .await
     }
 
     /// Deletes all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
@@ -206,12 +249,22 @@ impl Entrants {
             if !item.keys().any(|name| is_kept(name)) {
                 return self.table.delete_found(&item, ACTION).await;
             }
-            if item.keys().all(|name| is_kept(name) || name == KEY || name == record_version::ATTRIBUTE) {
+            if item
+                .keys()
+                .all(|name| is_kept(name) || name == KEY || name == record_version::ATTRIBUTE)
+            {
                 return Ok(false);
             }
             let kept = item.iter().filter(|(name, _)| is_kept(name));
-            let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-            transaction::write_one(self.table.client(), self.replace_unchanged(&item, kept)?, ACTION).await
+            let kept = kept
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            transaction::write_one(
+                self.table.client(),
+                self.replace_unchanged(&item, kept)?,
+                ACTION,
+            )
+            .await
         };
         self.table.change_each(scope, ACTION, change).await
     }
@@ -219,11 +272,19 @@ impl Entrants {
 
 /// Reads an entrant with its counts of a day.
 pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
-    FIRST.check(item, READING).map_err(|error| StoreError::of_record(TABLE, named(item))(error))?;
-    let count =
-        |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
-    let times =
-        item.get("wrong_codes").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
+    FIRST
+        .check(item, READING)
+        .map_err(|error| StoreError::of_record(TABLE, named(item))(error))?;
+    let count = |name: &str| {
+        read_number::<i64>(item, name)
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(0)
+    };
+    let times = item
+        .get("wrong_codes")
+        .and_then(|value| value.as_l().ok())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     Ok(Entrant {
         blocked: item.contains_key("blocked"),
         total: count("submissions"),
@@ -246,10 +307,17 @@ pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
     let (scope, _) = required(read_text(item, KEY).and_then(Scope::split_key), READING)?;
     let day = |name: &String| {
         let submissions: i64 = read_number(item, name)?;
-        Some((name.strip_prefix(DAY)?.to_owned(), u32::try_from(submissions).unwrap_or(0)))
+        Some((
+            name.strip_prefix(DAY)?.to_owned(),
+            u32::try_from(submissions).unwrap_or(0),
+        ))
     };
     let days = item.keys().filter_map(day).collect();
-    Ok(EntrantCounts { scope, days, entries: read_number(item, "entries").unwrap_or(0) })
+    Ok(EntrantCounts {
+        scope,
+        days,
+        entries: read_number(item, "entries").unwrap_or(0),
+    })
 }
 
 fn with_change(
@@ -258,11 +326,17 @@ fn with_change(
     change: CountChange<'_>,
     mut conditions: Vec<&'static str>,
 ) -> UpdateBuilder {
-    let CountChange { submissions, entries, open_receipts, wrong_codes } = change;
+    let CountChange {
+        submissions,
+        entries,
+        open_receipts,
+        wrong_codes,
+    } = change;
     let (mut set, mut remove) = (vec![record_version::SET], Vec::new());
     update = update.expression_attribute_values(record_version::VALUE, FIRST.attribute());
     if let Some(wrong_codes) = wrong_codes {
-        let (with_log, unchanged) = update_wrong_code_log(update, wrong_codes, &mut set, &mut remove);
+        let (with_log, unchanged) =
+            update_wrong_code_log(update, wrong_codes, &mut set, &mut remove);
         update = with_log;
         conditions.push(unchanged);
     }
@@ -283,7 +357,9 @@ fn with_change(
     }
     let expression = clause("SET", &set) + &clause("REMOVE", &remove) + &clause("ADD", &add);
     let condition = (!conditions.is_empty()).then(|| conditions.join(" AND "));
-    update.update_expression(expression).set_condition_expression(condition)
+    update
+        .update_expression(expression)
+        .set_condition_expression(condition)
 }
 
 /// A clause of an update expression; empty without parts.
@@ -302,7 +378,9 @@ fn update_wrong_code_log(
     remove: &mut Vec<&'static str>,
 ) -> (UpdateBuilder, &'static str) {
     let WrongCodeLogUpdate { before, after } = wrong_codes;
-    let log = |log: &[Timestamp]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
+    let log = |log: &[Timestamp]| {
+        AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect())
+    };
     if after.log.is_empty() {
         // A phone without wrong codes has no log: see the condition.
         remove.push("wrong_codes");

@@ -78,7 +78,9 @@ pub struct IdempotencyKeys {
 impl IdempotencyKeys {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The transaction item that records an Idempotency-Key, unless it was used before.
@@ -122,12 +124,18 @@ impl IdempotencyKeys {
     /// Deletes all keys of a scope, and returns how many. For operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting idempotency keys";
-        self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await
+        self.table
+            .change_each(scope, ACTION, async |item| {
+                self.table.delete_found(&item, ACTION).await
+            })
+            .await
     }
 }
 
 /// Reads a record, expired or not.
-pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> Result<IdempotencyRecord<Id>, StoreError> {
+pub(crate) fn read<Id: IdempotentRecordId>(
+    item: &Item,
+) -> Result<IdempotencyRecord<Id>, StoreError> {
     read_stored(item).map(|stored| stored.record)
 }
 
@@ -157,7 +165,9 @@ fn stored<Id: IdempotentRecordId>(
         expires_at: now.after(RETENTION).as_seconds(),
         record: record.clone(),
     };
-    to_item(stored).map(|item| FIRST.mark(item)).map_err(StoreError::during("writing an Idempotency-Key"))
+    to_item(stored)
+        .map(|item| FIRST.mark(item))
+        .map_err(StoreError::during("writing an Idempotency-Key"))
 }
 
 fn item_key<Id: IdempotentRecordId>(scope: &Scope, key: &IdempotencyKey) -> String {

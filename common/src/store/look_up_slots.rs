@@ -59,19 +59,31 @@ pub struct LookUpSlots {
 impl LookUpSlots {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The last slot taken; `None` after a day without look-ups.
     pub async fn last(&self) -> Result<Option<Slot>, StoreError> {
-        self.table.get(LOOK_UPS, READING).await?.as_ref().map(read).transpose()
+        self.table
+            .get(LOOK_UPS, READING)
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
     }
 
     /// Takes the slot after `last`, for a receipt of this scope.
     ///
     /// A timeline of two environments: both have seen slot 7; the first writes slot 8 on the condition that 7 is the
     /// last; the second's condition fails and returns slot 8.
-    pub async fn take(&self, last: Option<&Slot>, scope: &Scope, now: Timestamp) -> Result<Take, StoreError> {
+    pub async fn take(
+        &self,
+        last: Option<&Slot>,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<Take, StoreError> {
         let slot = Slot {
             number: last.map_or(1, |last| last.number.saturating_add(1)),
             taken_at: now,
@@ -149,7 +161,9 @@ fn if_still_last(update: UpdateItemFluentBuilder, last: Option<&Slot>) -> Update
 const READING: &str = "reading the last slot of the tax authority";
 
 fn read(item: &Item) -> Result<Slot, StoreError> {
-    let scope = read_text(item, SCOPE).and_then(Scope::split_key).map(|(scope, _)| scope);
+    let scope = read_text(item, SCOPE)
+        .and_then(Scope::split_key)
+        .map(|(scope, _)| scope);
     Ok(Slot {
         number: required(read_number(item, NUMBER), READING)?,
         taken_at: Timestamp::from_millis(required(read_number(item, TAKEN_AT), READING)?),

@@ -78,7 +78,10 @@ pub(crate) struct Throttled;
 impl StoreError {
     /// An error of an action, such as "reading an API key".
     pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { action, cause: cause.into() }
+        Self {
+            action,
+            cause: cause.into(),
+        }
     }
 
     /// True if a record exists and cannot be read: another build may have written it.
@@ -99,7 +102,10 @@ impl StoreError {
     /// When a table did not answer.
     pub fn into_unreadable(self) -> Result<UnreadableRecord, Self> {
         let Self { action, cause } = self;
-        cause.downcast().map(|record| *record).map_err(|cause| Self { action, cause })
+        cause
+            .downcast()
+            .map(|record| *record)
+            .map_err(|cause| Self { action, cause })
     }
 
     /// For `map_err` of what was found in a record: names the record.
@@ -138,7 +144,10 @@ impl StoreError {
     /// What AWS says when the caller lacks a permission.
     pub fn denied(&self) -> Option<&str> {
         let metadata = self.metadata()?;
-        let is_denied = matches!(metadata.code(), Some("AccessDeniedException" | "AccessDenied"));
+        let is_denied = matches!(
+            metadata.code(),
+            Some("AccessDeniedException" | "AccessDenied")
+        );
         metadata.message().filter(|_| is_denied)
     }
 
@@ -213,10 +222,15 @@ mod tests {
 
     #[test]
     fn a_table_throttles_with_several_errors_and_others_are_no_throttling() {
-        let failed =
-            |cause: Box<dyn StdError + Send + Sync>| StoreError::new("reading", cause).is_throttled();
+        let failed = |cause: Box<dyn StdError + Send + Sync>| {
+            StoreError::new("reading", cause).is_throttled()
+        };
         assert!(failed(Throttled.into()));
-        assert!(failed(ProvisionedThroughputExceededException::builder().build().into()));
+        assert!(failed(
+            ProvisionedThroughputExceededException::builder()
+                .build()
+                .into()
+        ));
         assert!(failed(RequestLimitExceeded::builder().build().into()));
         assert!(failed(ThrottlingException::builder().build().into()));
         assert!(!failed("a connection was lost".into()));

@@ -12,7 +12,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::record_version::{self, FIRST};
 use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult};
-use super::{Item, StoreError, entrants, number, read_number, read_text, required, submissions, text};
+use super::{
+    Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
+};
 use crate::config::{ConfigError, Env};
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
 use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
@@ -59,7 +61,9 @@ impl Numbers {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`. Then deletes the regions
@@ -78,12 +82,21 @@ impl Numbers {
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
         let mark = self.move_mark(shard, before, &step.mark, now)?;
-        let lowered =
-            step.cells.iter().filter(|(cell, amount)| cell.metric.is_free_text() && amount.records < 0);
+        let lowered = step
+            .cells
+            .iter()
+            .filter(|(cell, amount)| cell.metric.is_free_text() && amount.records < 0);
         let lowered: Vec<Cell> = lowered.map(|(cell, _)| cell.clone()).collect();
-        let add = |(cell, amount)| self.add(&cell, amount).build().map_err(StoreError::during(COUNTING));
+        let add = |(cell, amount)| {
+            self.add(&cell, amount)
+                .build()
+                .map_err(StoreError::during(COUNTING))
+        };
         let cells = step.cells.into_iter().map(add);
-        let updates = [Ok(mark)].into_iter().chain(cells).collect::<Result<Vec<_>, _>>()?;
+        let updates = [Ok(mark)]
+            .into_iter()
+            .chain(cells)
+            .collect::<Result<Vec<_>, _>>()?;
         let items = updates.into_iter().map(transaction::update).collect();
         let reasons = match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => {
@@ -96,10 +109,19 @@ impl Numbers {
             Some(CancellationCause::ConditionFailed(item)) => {
                 // The delivery that counted this may have ended before it deleted.
                 self.delete_empty(lowered).await?;
-                Ok(CountResult::OtherMark(item.as_ref().map(read_mark).transpose()?))
+                Ok(CountResult::OtherMark(
+                    item.as_ref().map(read_mark).transpose()?,
+                ))
             }
-            Some(CancellationCause::None | CancellationCause::Conflict | CancellationCause::Throttled)
-            | None => Err(StoreError::new(COUNTING, "other shards kept changing the same numbers")),
+            Some(
+                CancellationCause::None
+                | CancellationCause::Conflict
+                | CancellationCause::Throttled,
+            )
+            | None => Err(StoreError::new(
+                COUNTING,
+                "other shards kept changing the same numbers",
+            )),
         }
     }
 
@@ -137,7 +159,11 @@ impl Numbers {
     /// Deletes those of the cells that are 0.
     async fn delete_empty(&self, cells: Vec<Cell>) -> Result<(), StoreError> {
         let deletions = cells.into_iter().map(|cell| self.delete_if_empty(cell));
-        stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY).try_collect::<Vec<_>>().await.map(drop)
+        stream::iter(deletions)
+            .buffer_unordered(MAX_CONCURRENCY)
+            .try_collect::<Vec<_>>()
+            .await
+            .map(drop)
     }
 
     /// Deletes a cell if it is 0; false if not. That changes no number: the next change that counts there creates the cell
@@ -159,7 +185,10 @@ impl Numbers {
         self.table
             .update(partition(&cell.scope, cell.metric, &cell.day))
             .key(SORT, text(sort(cell)))
-            .update_expression(format!("SET {} ADD records :records, entries :entries", record_version::SET))
+            .update_expression(format!(
+                "SET {} ADD records :records, entries :entries",
+                record_version::SET
+            ))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":records", number(amount.records))
             .expression_attribute_values(":entries", number(amount.entries))
@@ -169,7 +198,12 @@ impl Numbers {
     ///
     /// # Errors
     /// When the table does not answer, or a record cannot be read.
-    pub async fn cells(&self, scope: &Scope, metric: Metric, day: &str) -> Result<Cells, StoreError> {
+    pub async fn cells(
+        &self,
+        scope: &Scope,
+        metric: Metric,
+        day: &str,
+    ) -> Result<Cells, StoreError> {
         let mut items = self
             .table
             .query_items()
@@ -191,7 +225,16 @@ impl Numbers {
                 entries: required(read_number(&item, "entries"), READING)?,
             };
             let dimension = dimension.to_owned();
-            cells.add(Cell { scope: scope.clone(), metric, day, hour, dimension }, amount);
+            cells.add(
+                Cell {
+                    scope: scope.clone(),
+                    metric,
+                    day,
+                    hour,
+                    dimension,
+                },
+                amount,
+            );
         }
         Ok(cells)
     }
@@ -203,7 +246,12 @@ impl Numbers {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn correct(&self, cell: &Cell, counted: Amount, missing: Amount) -> Result<bool, StoreError> {
+    pub async fn correct(
+        &self,
+        cell: &Cell,
+        counted: Amount,
+        missing: Amount,
+    ) -> Result<bool, StoreError> {
         const ACTION: &str = "correcting a number";
         let is_same = "records = :counted AND entries = :counted_entries";
         let condition = if counted == Amount::default() {

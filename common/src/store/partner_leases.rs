@@ -50,7 +50,9 @@ enum Tried {
 impl PartnerLeases {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Takes one of a scope's `max` leases until a given time; `None` if all that were tried are taken. `chance` gives
@@ -74,8 +76,9 @@ impl PartnerLeases {
                 Tried::Taken(lease) => return Ok(Some(lease)),
                 Tried::Held(held) => held,
             };
-            let free: Vec<u32> =
-                (0..leases_in(item, items, max)).filter(|lease| is_free(&held, *lease, now)).collect();
+            let free: Vec<u32> = (0..leases_in(item, items, max))
+                .filter(|lease| is_free(&held, *lease, now))
+                .collect();
             let picked = pick(u32::try_from(free.len()).unwrap_or(0), chance());
             match free.get(usize::try_from(picked).unwrap_or(0)) {
                 Some(free) => lease = *free,
@@ -104,7 +107,10 @@ impl PartnerLeases {
         let sent = self
             .table
             .update_item(&key)
-            .update_expression(format!("SET #lease = :until, #expiry = :expiry, {}", record_version::SET))
+            .update_expression(format!(
+                "SET #lease = :until, #expiry = :expiry, {}",
+                record_version::SET
+            ))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .condition_expression("attribute_not_exists(#lease) OR #lease <= :now")
             .expression_attribute_names("#lease", &name)
@@ -149,7 +155,10 @@ fn leases_in(item: u32, items: u32, max: u32) -> u32 {
 
 /// A random number below `count`; 0 if `count` is 0.
 fn pick(count: u32, chance: f64) -> u32 {
-    (0..count).rev().find(|number| f64::from(*number) <= chance * f64::from(count)).unwrap_or(0)
+    (0..count)
+        .rev()
+        .find(|number| f64::from(*number) <= chance * f64::from(count))
+        .unwrap_or(0)
 }
 
 fn lease_name(lease: u32) -> String {
@@ -170,13 +179,21 @@ mod tests {
             let items = max.div_ceil(MAX_LEASES_IN_ITEM);
             let counts: Vec<u32> = (0..items).map(|item| leases_in(item, items, max)).collect();
             assert_eq!(counts.iter().sum::<u32>(), max);
-            assert!(counts.iter().all(|count| (1..=MAX_LEASES_IN_ITEM).contains(count)), "{max}: {counts:?}");
+            assert!(
+                counts
+                    .iter()
+                    .all(|count| (1..=MAX_LEASES_IN_ITEM).contains(count)),
+                "{max}: {counts:?}"
+            );
         }
     }
 
     #[test]
     fn chance_picks_each_alike() {
-        assert_eq!([0.0, 0.24, 0.25, 0.5, 0.99, 1.0].map(|chance| pick(4, chance)), [0, 0, 1, 2, 3, 3]);
+        assert_eq!(
+            [0.0, 0.24, 0.25, 0.5, 0.99, 1.0].map(|chance| pick(4, chance)),
+            [0, 0, 1, 2, 3, 3]
+        );
         assert_eq!(pick(0, 0.5), 0);
     }
 }

@@ -29,25 +29,38 @@ pub struct PartnerTurns {
 impl PartnerTurns {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The scope that had the last turn; `None` before the first.
     pub async fn last(&self) -> Result<Option<Scope>, StoreError> {
-        let record = self.table.get(TURNS, "reading the last turn of a partner").await?;
+        let record = self
+            .table
+            .get(TURNS, "reading the last turn of a partner")
+            .await?;
         Ok(record.and_then(|record| read_text(&record, SCOPE)?.parse().ok()))
     }
 
     /// Passes the turn from `last` to `next`; false if another environment has passed it since `last` was read. If both
     /// are the same scope, nothing is written.
-    pub async fn pass(&self, last: Option<&Scope>, next: &Scope, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn pass(
+        &self,
+        last: Option<&Scope>,
+        next: &Scope,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         if last == Some(next) {
             return Ok(true);
         }
         let update = self
             .table
             .update_item(TURNS)
-            .update_expression(format!("SET #scope = :next, #expiry = :expiry, {}", record_version::SET))
+            .update_expression(format!(
+                "SET #scope = :next, #expiry = :expiry, {}",
+                record_version::SET
+            ))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_names("#scope", SCOPE)
             .expression_attribute_names("#expiry", EXPIRY)

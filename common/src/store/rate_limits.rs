@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update,
+};
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
@@ -75,7 +77,9 @@ pub enum RateLimitDecision {
 impl RateLimits {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds its limit, however
@@ -99,7 +103,9 @@ impl RateLimits {
             for (limited, seen) in limits.iter().zip(&seen) {
                 match limited.window.admit(seen, now) {
                     // If several are full, the longest wait applies.
-                    WindowDecision::Refused { retry_after } => refused = refused.max(Some(retry_after)),
+                    WindowDecision::Refused { retry_after } => {
+                        refused = refused.max(Some(retry_after))
+                    }
                     WindowDecision::Admitted(log) => {
                         updates.push(self.count_hit(limited, seen, &log, now)?);
                         // The log may hold unseen hits before the appended one.
@@ -108,14 +114,23 @@ impl RateLimits {
                 }
             }
             let statuses = |logs: &[Vec<Timestamp>]| {
-                limits.iter().zip(logs).map(|(limited, log)| limited.status(log, now)).collect()
+                limits
+                    .iter()
+                    .zip(logs)
+                    .map(|(limited, log)| limited.status(log, now))
+                    .collect()
             };
             if let Some(retry_after) = refused {
-                return Ok(RateLimitDecision::Refused { retry_after, limits: statuses(&seen) });
+                return Ok(RateLimitDecision::Refused {
+                    retry_after,
+                    limits: statuses(&seen),
+                });
             }
             let reasons = match self.count(updates).await? {
                 Counted::All { log } => {
-                    return Ok(RateLimitDecision::Admitted(statuses(&log.map_or(logs, |log| vec![log]))));
+                    return Ok(RateLimitDecision::Admitted(statuses(
+                        &log.map_or(logs, |log| vec![log]),
+                    )));
                 }
                 Counted::None(reasons) => reasons,
             };
@@ -126,7 +141,10 @@ impl RateLimits {
             }
             backoff(tries).await;
         }
-        Err(StoreError::new("counting a hit", "others kept hitting the same limits"))
+        Err(StoreError::new(
+            "counting a hit",
+            "others kept hitting the same limits",
+        ))
     }
 
     /// Counts one hit in each log, or in none.
@@ -135,10 +153,12 @@ impl RateLimits {
             return self.count_alone(update).await;
         }
         let items = updates.into_iter().map(transaction::update).collect();
-        Ok(match transaction::write(self.table.client(), items).await? {
-            TransactionResult::Committed => Counted::All { log: None },
-            TransactionResult::Cancelled(reasons) => Counted::None(reasons),
-        })
+        Ok(
+            match transaction::write(self.table.client(), items).await? {
+                TransactionResult::Committed => Counted::All { log: None },
+                TransactionResult::Cancelled(reasons) => Counted::None(reasons),
+            },
+        )
     }
 
     /// Counts one hit in one log and returns the log. If the answer is lost, the hit counts twice: the limit is then
@@ -157,13 +177,17 @@ impl RateLimits {
             .send()
             .await;
         let error = match sent {
-            Ok(reply) => return Ok(Counted::All { log: reply.attributes.as_ref().map(read_log) }),
+            Ok(reply) => {
+                return Ok(Counted::All {
+                    log: reply.attributes.as_ref().map(read_log),
+                });
+            }
             Err(error) => error,
         };
         match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Counted::None(vec![CancellationCause::ConditionFailed(failed.item.clone())]))
-            }
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(Counted::None(
+                vec![CancellationCause::ConditionFailed(failed.item.clone())],
+            )),
             Some(_) | None => Err(StoreError::new("counting a hit", error)),
         }
     }
@@ -180,7 +204,10 @@ impl RateLimits {
             .table
             .update(&limited.key)
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":expires_at", number(now.after(window.span).as_seconds() + 1));
+            .expression_attribute_values(
+                ":expires_at",
+                number(now.after(window.span).as_seconds() + 1),
+            );
         let update = if seen.is_empty() {
             update
                 .update_expression(format!(
@@ -221,7 +248,9 @@ impl RateLimits {
                 .table
                 .update_item(&limited)
                 .expression_attribute_values(":expires_at", number(expires.as_seconds()))
-                .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+                .return_values_on_condition_check_failure(
+                    ReturnValuesOnConditionCheckFailure::AllOld,
+                )
                 .update_expression(format!(
                     "SET expires_at = :expires_at, {} ADD leased :wanted",
                     record_version::SET
@@ -235,8 +264,10 @@ impl RateLimits {
                 .await;
             let error = match sent {
                 Ok(reply) => {
-                    let leased: Option<u32> =
-                        reply.attributes.as_ref().and_then(|item| read_number(item, "leased"));
+                    let leased: Option<u32> = reply
+                        .attributes
+                        .as_ref()
+                        .and_then(|item| read_number(item, "leased"));
                     return Ok(Lease {
                         granted: wanted,
                         left: per_minute.saturating_sub(leased.unwrap_or(per_minute)),
@@ -246,10 +277,16 @@ impl RateLimits {
             };
             match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                    let leased = failed.item.as_ref().and_then(|item| read_number(item, "leased"));
+                    let leased = failed
+                        .item
+                        .as_ref()
+                        .and_then(|item| read_number(item, "leased"));
                     let left = per_minute.saturating_sub(leased.unwrap_or(per_minute));
                     if left == 0 {
-                        return Ok(Lease { granted: 0, left: 0 });
+                        return Ok(Lease {
+                            granted: 0,
+                            left: 0,
+                        });
                     }
                     wanted = wanted.min(left);
                 }
@@ -280,8 +317,15 @@ pub struct Lease {
 }
 
 fn read_log(item: &Item) -> Vec<Timestamp> {
-    let hits = item.get("hits").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
-    hits.iter().filter_map(|hit| hit.as_n().ok()?.parse().ok()).map(Timestamp::from_millis).collect()
+    let hits = item
+        .get("hits")
+        .and_then(|value| value.as_l().ok())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    hits.iter()
+        .filter_map(|hit| hit.as_n().ok()?.parse().ok())
+        .map(Timestamp::from_millis)
+        .collect()
 }
 
 fn log_attribute(log: &[Timestamp]) -> AttributeValue {

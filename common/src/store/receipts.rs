@@ -47,7 +47,8 @@ const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrive
 ///
 /// A timeline of two submissions with one photo: the first writes its id; the second's condition fails and returns the
 /// first's id; after that one is rejected, a third replaces it.
-const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
+const FIRST_WITH_PHOTO: &str =
+    "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
 /// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
 const UNCLAIMED_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
@@ -72,7 +73,9 @@ pub struct Receipts {
 impl Receipts {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Writes a new receipt and, if there is an Idempotency-Key, its record. If the key was used before, returns its
@@ -92,11 +95,22 @@ impl Receipts {
         let put = self.table.put(item);
         // Ids are random; should one repeat, the first receipt stays.
         let put = put.condition_expression("attribute_not_exists(id)");
-        let mut items = vec![transaction::put(put.build().map_err(StoreError::during(ACTION))?)];
+        let mut items = vec![transaction::put(
+            put.build().map_err(StoreError::during(ACTION))?,
+        )];
         if let Some((requests, key, body_hash)) = request {
             let (body_hash, record_id) = (body_hash.to_owned(), receipt.receipt_id);
-            let record = IdempotencyRecord { body_hash, record_id, replayed: false };
-            items.push(transaction::put(requests.put(&receipt.scope, key, &record, receipt.created_at)?));
+            let record = IdempotencyRecord {
+                body_hash,
+                record_id,
+                replayed: false,
+            };
+            items.push(transaction::put(requests.put(
+                &receipt.scope,
+                key,
+                &record,
+                receipt.created_at,
+            )?));
         }
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(None),
@@ -110,14 +124,22 @@ impl Receipts {
                     | CancellationCause::Throttled
                     | CancellationCause::None,
                 )
-                | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
+                | None => Err(StoreError::new(
+                    ACTION,
+                    "others kept changing the same record",
+                )),
             },
         }
     }
 
     /// A receipt of a scope; `None` if it does not exist.
     pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
-        self.table.get(item_key(scope, id), READING).await?.as_ref().map(read).transpose()
+        self.table
+            .get(item_key(scope, id), READING)
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
     }
 
     /// The submission that was accepted with a purchase.
@@ -126,16 +148,28 @@ impl Receipts {
         scope: &Scope,
         code: &VerificationCode,
     ) -> Result<Option<SubmissionId>, StoreError> {
-        self.claimant(purchase_key(scope, code), "reading a purchase").await
+        self.claimant(purchase_key(scope, code), "reading a purchase")
+            .await
     }
 
     /// The submission that first sent a photo without a readable receipt, by the digest of its bytes.
-    pub async fn photo(&self, scope: &Scope, digest: &str) -> Result<Option<SubmissionId>, StoreError> {
-        self.claimant(photo_key(scope, digest), "reading whose photo it is").await
+    pub async fn photo(
+        &self,
+        scope: &Scope,
+        digest: &str,
+    ) -> Result<Option<SubmissionId>, StoreError> {
+        self.claimant(photo_key(scope, digest), "reading whose photo it is")
+            .await
     }
 
-    async fn claimant(&self, key: String, action: &'static str) -> Result<Option<SubmissionId>, StoreError> {
-        let Some(item) = self.table.get(key, action).await? else { return Ok(None) };
+    async fn claimant(
+        &self,
+        key: String,
+        action: &'static str,
+    ) -> Result<Option<SubmissionId>, StoreError> {
+        let Some(item) = self.table.get(key, action).await? else {
+            return Ok(None);
+        };
         let id = required(read_text(&item, "submission_id"), action)?;
         id.parse().map(Some).map_err(StoreError::during(action))
     }
@@ -156,7 +190,10 @@ impl Receipts {
             .put_item(claim(photo_key(scope, digest), submission, now))
             .condition_expression(FIRST_WITH_PHOTO)
             .expression_attribute_values(":submission", text(submission.to_string()))
-            .expression_attribute_values(":rejected", text(rejected.unwrap_or(submission).to_string()))
+            .expression_attribute_values(
+                ":rejected",
+                text(rejected.unwrap_or(submission).to_string()),
+            )
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
             .await;
@@ -166,7 +203,12 @@ impl Receipts {
         };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                let id = required(failed.item().and_then(|item| read_text(item, "submission_id")), ACTION)?;
+                let id = required(
+                    failed
+                        .item()
+                        .and_then(|item| read_text(item, "submission_id")),
+                    ACTION,
+                )?;
                 id.parse().map(Some).map_err(StoreError::during(ACTION))
             }
             Some(_) | None => Err(StoreError::new(ACTION, error)),
@@ -179,7 +221,12 @@ impl Receipts {
     }
 
     /// A receipt among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, id: ReceiptId) -> Found<'a> {
+    pub(crate) fn find_in<'a>(
+        &self,
+        items: &'a BatchItems,
+        scope: &Scope,
+        id: ReceiptId,
+    ) -> Found<'a> {
         self.table.find_in(items, &item_key(scope, id))
     }
 
@@ -243,12 +290,17 @@ impl Receipts {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {
             // A photo or a purchase has another key, and no file.
-            let id = read_text(&item, KEY).and_then(Scope::split_key).and_then(|(_, id)| id.parse().ok());
+            let id = read_text(&item, KEY)
+                .and_then(Scope::split_key)
+                .and_then(|(_, id)| id.parse().ok());
             if let Some(id) = id {
                 // The photo first: without its record nobody would find it.
                 photos.delete(scope, id).await?;
             }
-            self.table.delete_found(&item, ACTION).await.map(|deleted| deleted && id.is_some())
+            self.table
+                .delete_found(&item, ACTION)
+                .await
+                .map(|deleted| deleted && id.is_some())
         };
         self.table.change_each(scope, ACTION, change).await
     }
@@ -273,7 +325,9 @@ impl Receipts {
 
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
     let stored = FIRST.check(item, READING).and_then(|()| {
-        from_item(item.clone()).map(|stored: Stored| stored.receipt).map_err(StoreError::during(READING))
+        from_item(item.clone())
+            .map(|stored: Stored| stored.receipt)
+            .map_err(StoreError::during(READING))
     });
     stored.map_err(|error| {
         let key = read_text(item, KEY).unwrap_or_default().to_owned();

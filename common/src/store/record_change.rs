@@ -37,14 +37,21 @@ impl RecordChange {
 
     pub(crate) fn expression(&self) -> String {
         let clause = |word: &str, parts: &[String]| {
-            if parts.is_empty() { String::new() } else { format!("{word} {} ", parts.join(", ")) }
+            if parts.is_empty() {
+                String::new()
+            } else {
+                format!("{word} {} ", parts.join(", "))
+            }
         };
         clause("SET", &self.set) + &clause("REMOVE", &self.remove)
     }
 
     /// Names by placeholder.
     pub(crate) fn names(&self) -> HashMap<String, String> {
-        self.names.iter().map(|(name, placeholder)| (placeholder.clone(), name.clone())).collect()
+        self.names
+            .iter()
+            .map(|(name, placeholder)| (placeholder.clone(), name.clone()))
+            .collect()
     }
 
     fn compare_maps(&mut self, path: &str, before: &Item, after: &Item) {
@@ -59,7 +66,12 @@ impl RecordChange {
         }
     }
 
-    fn compare(&mut self, path: String, before: Option<&AttributeValue>, after: Option<&AttributeValue>) {
+    fn compare(
+        &mut self,
+        path: String,
+        before: Option<&AttributeValue>,
+        after: Option<&AttributeValue>,
+    ) {
         use AttributeValue::{L, M};
         match (before, after) {
             (before, after) if before == after => {}
@@ -73,7 +85,8 @@ impl RecordChange {
                 let added = after.get(before.len()..).unwrap_or_default();
                 if !added.is_empty() {
                     let added = self.value(L(added.to_vec()));
-                    self.set.push(format!("{path} = list_append({path}, {added})"));
+                    self.set
+                        .push(format!("{path} = list_append({path}, {added})"));
                 }
             }
             (_, Some(after)) => {
@@ -86,8 +99,15 @@ impl RecordChange {
 
     fn path(&mut self, within: &str, name: &str) -> String {
         let count = self.names.len();
-        let placeholder = self.names.entry(name.to_owned()).or_insert_with(|| format!("#c{count}"));
-        if within.is_empty() { placeholder.clone() } else { format!("{within}.{placeholder}") }
+        let placeholder = self
+            .names
+            .entry(name.to_owned())
+            .or_insert_with(|| format!("#c{count}"));
+        if within.is_empty() {
+            placeholder.clone()
+        } else {
+            format!("{within}.{placeholder}")
+        }
     }
 
     fn value(&mut self, value: AttributeValue) -> String {
@@ -108,7 +128,10 @@ fn are_same_events(before: &[AttributeValue], after: &[AttributeValue]) -> bool 
         (before, after) => before == after,
     };
     // An update cannot change a list in two ways.
-    let is_unchanged = before.iter().zip(after).all(|(before, after)| before == after);
+    let is_unchanged = before
+        .iter()
+        .zip(after)
+        .all(|(before, after)| before == after);
     before.len() <= after.len()
         && before.iter().zip(after).all(is_same)
         && (is_unchanged || before.len() == after.len())
@@ -140,7 +163,10 @@ mod tests {
         let before = json!({ "a": 1, "b": { "c": 1, "d": { "e": 1 } }, "f": 1 });
         assert_eq!(change(&before, &before), "");
         let after = json!({ "a": 1, "b": { "c": 2, "d": {} }, "g": null });
-        assert_eq!(change(&before, &after), "SET b.c = :c0, g = :c1 REMOVE b.d.e, f");
+        assert_eq!(
+            change(&before, &after),
+            "SET b.c = :c0, g = :c1 REMOVE b.d.e, f"
+        );
     }
 
     #[test]
@@ -156,10 +182,19 @@ mod tests {
     fn a_list_grows_or_its_events_change_in_place() {
         let [one, two] = [1, 2].map(|at| json!({ "at": at, "why": "x" }));
         let before = json!({ "past": [one] });
-        assert_eq!(change(&before, &json!({ "past": [one, two] })), "SET past = list_append(past, :c0)");
-        assert_eq!(change(&before, &json!({ "past": [{ "at": 1 }] })), "REMOVE past[0].why");
+        assert_eq!(
+            change(&before, &json!({ "past": [one, two] })),
+            "SET past = list_append(past, :c0)"
+        );
+        assert_eq!(
+            change(&before, &json!({ "past": [{ "at": 1 }] })),
+            "REMOVE past[0].why"
+        );
         assert_eq!(change(&before, &json!({ "past": [two] })), "SET past = :c0");
-        assert_eq!(change(&before, &json!({ "past": [{ "at": 1 }, two] })), "SET past = :c0");
+        assert_eq!(
+            change(&before, &json!({ "past": [{ "at": 1 }, two] })),
+            "SET past = :c0"
+        );
         assert_eq!(change(&before, &json!({ "past": [] })), "SET past = :c0");
     }
 }

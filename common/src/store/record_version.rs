@@ -45,7 +45,9 @@ impl RecordVersion {
     pub(crate) fn check(self, item: &Item, action: &'static str) -> Result<(), StoreError> {
         let known = self.0;
         match read_number::<u32>(item, ATTRIBUTE) {
-            Some(found) if found > known => Err(StoreError::new(action, LaterVersion { found, known })),
+            Some(found) if found > known => {
+                Err(StoreError::new(action, LaterVersion { found, known }))
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -63,6 +65,9 @@ mod tests {
         assert!(FIRST.check(&own, "reading").is_ok());
         let later = RecordVersion(2).mark(own);
         let error = FIRST.check(&later, "reading").expect_err("it is later");
-        assert!(error.is_unreadable(), "so that it is put off, not tried again and again");
+        assert!(
+            error.is_unreadable(),
+            "so that it is put off, not tried again and again"
+        );
     }
 }

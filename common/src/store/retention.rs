@@ -102,7 +102,10 @@ pub enum PostponeReason {
 impl Postponement {
     /// A deletion that waits from now on.
     pub fn new(reason: PostponeReason, now: Timestamp) -> Self {
-        Self { reason, until: now.after(reason.interval()) }
+        Self {
+            reason,
+            until: now.after(reason.interval()),
+        }
     }
 }
 
@@ -135,14 +138,18 @@ impl CampaignRetention {
         let scopes = Environment::ALL
             .into_iter()
             .flat_map(|environment| PersonalData::ALL.map(|data| (environment, data)));
-        scopes.filter(|(_, data)| campaign.keeps_until(*data).is_some_and(|until| until <= now)).find_map(
-            |(environment, data)| {
+        scopes
+            .filter(|(_, data)| {
+                campaign
+                    .keeps_until(*data)
+                    .is_some_and(|until| until <= now)
+            })
+            .find_map(|(environment, data)| {
                 let Some(begun) = self.deletion(campaign, environment, data) else {
                     return Some(Deletion::new(environment, data, campaign.window.end?));
                 };
                 (!begun.is_finished(now) && !begun.waits(now)).then(|| begun.clone())
-            },
-        )
+            })
     }
 
     /// Whether a deletion can have changed something within a span before `now`, or can be running.
@@ -162,24 +169,30 @@ impl CampaignRetention {
             }
             (None, None) => true,
         };
-        is_due && self.deletion(campaign, environment, data).is_none_or(is_active)
+        is_due
+            && self
+                .deletion(campaign, environment, data)
+                .is_none_or(is_active)
     }
 
     /// Puts a deletion in place of its earlier state.
     pub fn update(&mut self, deletion: Deletion) {
-        self.deletions
-            .retain(|other| (other.environment, other.data) != (deletion.environment, deletion.data));
+        self.deletions.retain(|other| {
+            (other.environment, other.data) != (deletion.environment, deletion.data)
+        });
         self.deletions.push(deletion);
     }
 }
 
 impl Deletion {
     fn is_finished(&self, now: Timestamp) -> bool {
-        self.finished_at.is_some_and(|at| self.data != PersonalData::Photos || now < at.after(PHOTOS_REPEAT))
+        self.finished_at
+            .is_some_and(|at| self.data != PersonalData::Photos || now < at.after(PHOTOS_REPEAT))
     }
 
     fn waits(&self, now: Timestamp) -> bool {
-        self.postponed.is_some_and(|postponed| now < postponed.until)
+        self.postponed
+            .is_some_and(|postponed| now < postponed.until)
     }
 
     fn new(environment: Environment, data: PersonalData, end: Timestamp) -> Self {
@@ -205,7 +218,9 @@ pub struct RetentionTable {
 impl RetentionTable {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// When to look for work.
@@ -214,7 +229,10 @@ impl RetentionTable {
     }
 
     /// Replaces the schedule. False if another sweep did so since it was read.
-    pub async fn save_schedule(&self, schedule: &Revised<RetentionSchedule>) -> Result<bool, StoreError> {
+    pub async fn save_schedule(
+        &self,
+        schedule: &Revised<RetentionSchedule>,
+    ) -> Result<bool, StoreError> {
         self.write(SCHEDULE, schedule).await
     }
 
@@ -235,17 +253,29 @@ impl RetentionTable {
         self.write(slug.as_str(), retention).await
     }
 
-    async fn read<T: Default + DeserializeOwned>(&self, key: &str) -> Result<Revised<T>, StoreError> {
+    async fn read<T: Default + DeserializeOwned>(
+        &self,
+        key: &str,
+    ) -> Result<Revised<T>, StoreError> {
         const ACTION: &str = "reading what is deleted";
-        let Some(item) = self.table.get(key, ACTION).await? else { return Ok(Revised::default()) };
+        let Some(item) = self.table.get(key, ACTION).await? else {
+            return Ok(Revised::default());
+        };
         FIRST.check(&item, ACTION)?;
         from_item(item).map_err(StoreError::during(ACTION))
     }
 
     /// Writes the next revision.
-    async fn write<T: Clone + Serialize>(&self, key: &str, record: &Revised<T>) -> Result<bool, StoreError> {
+    async fn write<T: Clone + Serialize>(
+        &self,
+        key: &str,
+        record: &Revised<T>,
+    ) -> Result<bool, StoreError> {
         const ACTION: &str = "writing what is deleted";
-        let next = Revised { revision: record.revision + 1, value: record.value.clone() };
+        let next = Revised {
+            revision: record.revision + 1,
+            value: record.value.clone(),
+        };
         let mut item = FIRST.mark(to_item(next).map_err(StoreError::during(ACTION))?);
         item.insert(KEY.to_owned(), text(key));
         let put = self
@@ -268,8 +298,14 @@ mod tests {
     fn campaign(days: [Option<u32>; 2]) -> Campaign {
         let [phones_days, photos_days] = days;
         Campaign {
-            window: Window { start: None, end: Some(END) },
-            retention: Some(RetentionDays { phones_days, photos_days }),
+            window: Window {
+                start: None,
+                end: Some(END),
+            },
+            retention: Some(RetentionDays {
+                phones_days,
+                photos_days,
+            }),
             ..Campaign::example()
         }
     }
@@ -282,15 +318,23 @@ mod tests {
     fn each_kind_of_data_of_each_environment_is_deleted_once_its_days_are_over() {
         let campaign = campaign([Some(2), Some(1)]);
         let mut retention = CampaignRetention::default();
-        assert_eq!(retention.next(&campaign, Timestamp::from_millis(2 * DAY - 1)), None);
+        assert_eq!(
+            retention.next(&campaign, Timestamp::from_millis(2 * DAY - 1)),
+            None
+        );
         let mut order = Vec::new();
         while let Some(next) = retention.next(&campaign, at(1)) {
             order.push((next.environment, next.data));
-            retention.update(Deletion { finished_at: Some(at(1)), ..next });
+            retention.update(Deletion {
+                finished_at: Some(at(1)),
+                ..next
+            });
         }
         let both = |data| [(Environment::Test, data), (Environment::Live, data)];
         assert_eq!(order, both(PersonalData::Photos));
-        let phones = retention.next(&campaign, at(2)).map(|next| (next.environment, next.data));
+        let phones = retention
+            .next(&campaign, at(2))
+            .map(|next| (next.environment, next.data));
         assert_eq!(phones, Some((Environment::Test, PersonalData::Phones)));
     }
 
@@ -299,12 +343,19 @@ mod tests {
         let campaign = campaign([Some(1), Some(1)]);
         let mut retention = CampaignRetention::default();
         while let Some(next) = retention.next(&campaign, at(1)) {
-            retention.update(Deletion { finished_at: Some(at(1)), done: 3, ..next });
+            retention.update(Deletion {
+                finished_at: Some(at(1)),
+                done: 3,
+                ..next
+            });
         }
         assert_eq!(retention.next(&campaign, at(7)), None);
         while let Some(next) = retention.next(&campaign, at(8)) {
             assert_eq!((next.data, next.done), (PersonalData::Photos, 3));
-            retention.update(Deletion { finished_at: Some(at(8)), ..next });
+            retention.update(Deletion {
+                finished_at: Some(at(8)),
+                ..next
+            });
         }
         assert_eq!(retention.next(&campaign, at(14)), None);
     }
@@ -315,20 +366,35 @@ mod tests {
         let campaign = campaign([Some(1), None]);
         let mut retention = CampaignRetention::default();
         let is_active = |retention: &CampaignRetention, now: Timestamp| {
-            retention.was_active(&campaign, Environment::Live, PersonalData::Phones, now, SPAN)
+            retention.was_active(
+                &campaign,
+                Environment::Live,
+                PersonalData::Phones,
+                now,
+                SPAN,
+            )
         };
         assert!(!is_active(&retention, Timestamp::from_millis(2 * DAY - 1)));
         assert!(is_active(&retention, at(1)), "the next sweep begins");
         let begun = Deletion::new(Environment::Live, PersonalData::Phones, END);
         retention.update(begun.clone());
         assert!(is_active(&retention, at(1)), "it is running");
-        for reason in [PostponeReason::PrizesClaimed, PostponeReason::SubmissionsLeft] {
+        for reason in [
+            PostponeReason::PrizesClaimed,
+            PostponeReason::SubmissionsLeft,
+        ] {
             let postponement = Postponement::new(reason, at(1));
-            retention.update(Deletion { postponed: Some(postponement), ..begun.clone() });
+            retention.update(Deletion {
+                postponed: Some(postponement),
+                ..begun.clone()
+            });
             assert!(is_active(&retention, at(1)) && is_active(&retention, postponement.until));
             assert!(!is_active(&retention, at(1).after(SPAN)), "{reason:?}");
         }
-        retention.update(Deletion { finished_at: Some(at(2)), ..begun });
+        retention.update(Deletion {
+            finished_at: Some(at(2)),
+            ..begun
+        });
         assert!(is_active(&retention, at(2)) && !is_active(&retention, at(2).after(SPAN)));
     }
 
@@ -337,13 +403,27 @@ mod tests {
         let campaign = campaign([Some(1), None]);
         let mut retention = CampaignRetention::default();
         let test = retention.next(&campaign, at(1)).expect("it is time");
-        let postponed = Some(Postponement { reason: PostponeReason::Unsettled, until: at(2) });
-        retention.update(Deletion { postponed, ..test.clone() });
-        let next = retention.next(&campaign, at(1)).expect("the other environment");
+        let postponed = Some(Postponement {
+            reason: PostponeReason::Unsettled,
+            until: at(2),
+        });
+        retention.update(Deletion {
+            postponed,
+            ..test.clone()
+        });
+        let next = retention
+            .next(&campaign, at(1))
+            .expect("the other environment");
         assert_eq!(next.environment, Environment::Live);
-        retention.update(Deletion { finished_at: Some(at(1)), ..next });
+        retention.update(Deletion {
+            finished_at: Some(at(1)),
+            ..next
+        });
         assert_eq!(retention.next(&campaign, at(1)), None);
-        assert_eq!(retention.next(&campaign, at(2)), Some(Deletion { postponed, ..test }));
+        assert_eq!(
+            retention.next(&campaign, at(2)),
+            Some(Deletion { postponed, ..test })
+        );
     }
 
     #[test]
@@ -351,7 +431,11 @@ mod tests {
         let mut campaign = campaign([Some(1), None]);
         let mut retention = CampaignRetention::default();
         while let Some(next) = retention.next(&campaign, at(1)) {
-            retention.update(Deletion { finished_at: Some(at(1)), done: 7, ..next });
+            retention.update(Deletion {
+                finished_at: Some(at(1)),
+                done: 7,
+                ..next
+            });
         }
         campaign.window.end = Some(at(5));
         assert_eq!(retention.next(&campaign, at(5)), None);
@@ -361,7 +445,13 @@ mod tests {
 
     #[test]
     fn nothing_is_deleted_of_a_campaign_without_an_end() {
-        let without_end = Campaign { window: Window::default(), ..campaign([Some(1), Some(1)]) };
-        assert_eq!(CampaignRetention::default().next(&without_end, Timestamp::MAX), None);
+        let without_end = Campaign {
+            window: Window::default(),
+            ..campaign([Some(1), Some(1)])
+        };
+        assert_eq!(
+            CampaignRetention::default().next(&without_end, Timestamp::MAX),
+            None
+        );
     }
 }

@@ -40,7 +40,9 @@ pub struct ReviewClaims {
 impl ReviewClaims {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// Claims a submission, or renews the claim that the holder has. `holder` names one screen of one reviewer.
@@ -63,7 +65,9 @@ impl ReviewClaims {
                 "SET holder = :holder, #until = :until, #expiry = :expiry, {}",
                 record_version::SET
             ))
-            .condition_expression("attribute_not_exists(holder) OR holder = :holder OR #until <= :now")
+            .condition_expression(
+                "attribute_not_exists(holder) OR holder = :holder OR #until <= :now",
+            )
             .expression_attribute_names("#until", "held_until")
             .expression_attribute_names("#expiry", EXPIRY)
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
@@ -80,15 +84,24 @@ impl ReviewClaims {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                let held = failed.item().and_then(|item| read_number(item, "held_until"));
-                Ok(ReviewClaim::HeldUntil(held.map_or(until, Timestamp::from_millis)))
+                let held = failed
+                    .item()
+                    .and_then(|item| read_number(item, "held_until"));
+                Ok(ReviewClaim::HeldUntil(
+                    held.map_or(until, Timestamp::from_millis),
+                ))
             }
             Some(_) | None => Err(StoreError::new(ACTION, error)),
         }
     }
 
     /// Ends a claim, unless another reviewer has the submission by now.
-    pub async fn release(&self, scope: &Scope, id: SubmissionId, holder: &str) -> Result<(), StoreError> {
+    pub async fn release(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        holder: &str,
+    ) -> Result<(), StoreError> {
         let sent = self
             .table
             .delete_item(key(scope, id))

@@ -42,12 +42,22 @@ pub struct SegmentPage<T> {
 impl Segment {
     /// All segments of a table, from their start.
     pub fn all(segments: i32) -> Vec<Self> {
-        (0..segments).map(|number| Self { number, segments, position: Position::Start }).collect()
+        (0..segments)
+            .map(|number| Self {
+                number,
+                segments,
+                position: Position::Start,
+            })
+            .collect()
     }
 
     /// The whole table as one segment, from its start.
     pub fn whole() -> Self {
-        Self { number: 0, segments: 1, position: Position::Start }
+        Self {
+            number: 0,
+            segments: 1,
+            position: Position::Start,
+        }
     }
 
     /// Whether it was read to its end.
@@ -66,10 +76,17 @@ impl Table {
         read: impl Fn(Item) -> Result<T, StoreError>,
     ) -> Result<SegmentPage<T>, StoreError> {
         let start = match &segment.position {
-            Position::After(key) => Some(Item::from([(self.key_attribute().to_owned(), text(key))])),
+            Position::After(key) => {
+                Some(Item::from([(self.key_attribute().to_owned(), text(key))]))
+            }
             Position::Start => None,
             Position::End => {
-                return Ok(SegmentPage { records: Vec::new(), unreadable: Vec::new(), read: 0, segment });
+                return Ok(SegmentPage {
+                    records: Vec::new(),
+                    unreadable: Vec::new(),
+                    read: 0,
+                    segment,
+                });
             }
         };
         let reply = scan
@@ -81,7 +98,10 @@ impl Table {
             .send()
             .await
             .map_err(StoreError::during(action))?;
-        let last = reply.last_evaluated_key.as_ref().and_then(|key| read_text(key, self.key_attribute()));
+        let last = reply
+            .last_evaluated_key
+            .as_ref()
+            .and_then(|key| read_text(key, self.key_attribute()));
         let position = last.map_or(Position::End, |key| Position::After(key.to_owned()));
         let (mut records, mut unreadable) = (Vec::new(), Vec::new());
         for item in reply.items.unwrap_or_default() {
@@ -94,7 +114,10 @@ impl Table {
             records,
             unreadable,
             read: reply.scanned_count.try_into().unwrap_or(0),
-            segment: Segment { position, ..segment },
+            segment: Segment {
+                position,
+                ..segment
+            },
         })
     }
 }

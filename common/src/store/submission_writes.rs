@@ -78,8 +78,25 @@ pub struct RecordKeys<'a> {
 
 impl<'a> SubmissionWrite<'a> {
     fn record_keys(self) -> RecordKeys<'a> {
-        let Self { key, code, receipt, submission: Submission { scope, entrant_id: entrant, .. }, .. } = self;
-        RecordKeys { scope, key, entrant, code, receipt }
+        let Self {
+            key,
+            code,
+            receipt,
+            submission:
+                Submission {
+                    scope,
+                    entrant_id: entrant,
+                    ..
+                },
+            ..
+        } = self;
+        RecordKeys {
+            scope,
+            key,
+            entrant,
+            code,
+            receipt,
+        }
     }
 }
 
@@ -151,7 +168,10 @@ impl SubmissionStore {
     /// The same tables for one request: throttled calls give up at its deadline.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
-        Self { deadline: Some(deadline), ..self.clone() }
+        Self {
+            deadline: Some(deadline),
+            ..self.clone()
+        }
     }
 
     /// The Idempotency-Keys.
@@ -188,7 +208,9 @@ impl SubmissionStore {
     ) -> Result<ExistingRecords, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, keys);
-        let items = batch.send_until(&self.client, "loading a submission's state", self.deadline).await?;
+        let items = batch
+            .send_until(&self.client, "loading a submission's state", self.deadline)
+            .await?;
         match self.find_in(&items, keys, day, now)? {
             BatchedRecords::Complete(state) | BatchedRecords::Partial(state) => Ok(state),
         }
@@ -196,8 +218,15 @@ impl SubmissionStore {
 
     /// Adds the records that a decision depends on to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
-        let RecordKeys { scope, key, entrant, code, receipt } = keys;
-        self.idempotency_keys.add_to::<SubmissionId>(batch, scope, key);
+        let RecordKeys {
+            scope,
+            key,
+            entrant,
+            code,
+            receipt,
+        } = keys;
+        self.idempotency_keys
+            .add_to::<SubmissionId>(batch, scope, key);
         self.entrants.add_to(batch, scope, entrant);
         if let Some(code) = code {
             self.codes.add_to(batch, scope, code);
@@ -215,24 +244,48 @@ impl SubmissionStore {
         day: &str,
         now: Timestamp,
     ) -> Result<BatchedRecords, StoreError> {
-        let RecordKeys { scope, key, entrant, code, receipt } = keys;
-        let idempotency = self.idempotency_keys.find_in::<SubmissionId>(items, scope, key);
+        let RecordKeys {
+            scope,
+            key,
+            entrant,
+            code,
+            receipt,
+        } = keys;
+        let idempotency = self
+            .idempotency_keys
+            .find_in::<SubmissionId>(items, scope, key);
         let entrant = self.entrants.find_in(items, scope, entrant);
         let code_found = code.map(|code| self.codes.find_in(items, scope, code));
         let receipt = receipt.map(|receipt| self.receipts.find_in(items, scope, receipt));
         let all = [Some(idempotency), Some(entrant), code_found, receipt];
-        let is_complete = !all.iter().flatten().any(|found| matches!(found, Found::NotAsked));
-        let idempotency = idempotency.item().map(|item| idempotency_keys::read_unexpired(item, now));
+        let is_complete = !all
+            .iter()
+            .flatten()
+            .any(|found| matches!(found, Found::NotAsked));
+        let idempotency = idempotency
+            .item()
+            .map(|item| idempotency_keys::read_unexpired(item, now));
         let state = ExistingRecords {
             idempotency: idempotency.transpose()?.flatten(),
             code: match code_found {
                 None | Some(Found::NotAsked) => CodeLookup::NoRecord,
                 Some(found) => code_lookup(code, found.item())?,
             },
-            entrant: entrant.item().map(|item| entrants::read(item, day)).transpose()?.unwrap_or_default(),
-            receipt: receipt.and_then(Found::item).map(receipts::read).transpose()?,
+            entrant: entrant
+                .item()
+                .map(|item| entrants::read(item, day))
+                .transpose()?
+                .unwrap_or_default(),
+            receipt: receipt
+                .and_then(Found::item)
+                .map(receipts::read)
+                .transpose()?,
         };
-        Ok(if is_complete { BatchedRecords::Complete(state) } else { BatchedRecords::Partial(state) })
+        Ok(if is_complete {
+            BatchedRecords::Complete(state)
+        } else {
+            BatchedRecords::Partial(state)
+        })
     }
 
     /// Writes a new submission that is accepted or pending: records the Idempotency-Key, claims the code, counts the
@@ -249,10 +302,22 @@ impl SubmissionStore {
         checks: PhoneChecks,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let SubmissionWrite { code, submission, .. } = write;
-        let Submission { scope, entrant_id, status, .. } = submission;
-        let log = submission.partner_code.is_some().then(|| before.with_wrong_code(campaign, now));
-        let wrong_codes = log.as_ref().map(|after| WrongCodeLogUpdate { before, after });
+        let SubmissionWrite {
+            code, submission, ..
+        } = write;
+        let Submission {
+            scope,
+            entrant_id,
+            status,
+            ..
+        } = submission;
+        let log = submission
+            .partner_code
+            .is_some()
+            .then(|| before.with_wrong_code(campaign, now));
+        let wrong_codes = log
+            .as_ref()
+            .map(|after| WrongCodeLogUpdate { before, after });
         let items = || {
             let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
             if let Some(code) = code {
@@ -261,19 +326,30 @@ impl SubmissionStore {
                     submission_id: submission.submission_id,
                     redeemed: status.state() == State::Accepted,
                 };
-                items.push(transaction::update(self.codes.claim_update(scope, code, &claim, now)?));
+                items.push(transaction::update(
+                    self.codes.claim_update(scope, code, &claim, now)?,
+                ));
             }
-            let count = self.entrants.count_update(submission, campaign.limits, checks, wrong_codes, now)?;
+            let count = self.entrants.count_update(
+                submission,
+                campaign.limits,
+                checks,
+                wrong_codes,
+                now,
+            )?;
             items.push(transaction::update(count));
             if let Some(receipt) = submission.receipt_id {
-                let attach = self.receipts.attach_update(scope, receipt, submission.submission_id)?;
+                let attach =
+                    self.receipts
+                        .attach_update(scope, receipt, submission.submission_id)?;
                 items.push(transaction::update(attach));
             }
             items.push(transaction::put(self.submissions.create_put(submission)?));
             Ok(items)
         };
         let result =
-            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
+            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD)
+                .await?;
         self.write_result(result, code, write, now).await
     }
 
@@ -290,17 +366,28 @@ impl SubmissionStore {
             let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
             if let Some((before, after)) = wrong_code {
                 let wrong_codes = Some(WrongCodeLogUpdate { before, after });
-                let change = CountChange { wrong_codes, ..CountChange::default() };
-                let Submission { scope, entrant_id, day, .. } = submission;
+                let change = CountChange {
+                    wrong_codes,
+                    ..CountChange::default()
+                };
+                let Submission {
+                    scope,
+                    entrant_id,
+                    day,
+                    ..
+                } = submission;
                 items.extend(
-                    self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update),
+                    self.entrants
+                        .change_update(scope, entrant_id, day, change)?
+                        .map(transaction::update),
                 );
             }
             items.push(transaction::put(self.submissions.create_put(submission)?));
             Ok(items)
         };
         let result =
-            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
+            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD)
+                .await?;
         self.write_result(result, None, write, now).await
     }
 
@@ -317,10 +404,15 @@ impl SubmissionStore {
             TransactionResult::Committed => return Ok(WriteResult::Committed),
             TransactionResult::Cancelled(reasons) => reasons,
         };
-        let conflicts = reasons
+        let conflicts = reasons.iter().any(|reason| {
+            matches!(
+                reason,
+                CancellationCause::Conflict | CancellationCause::Throttled
+            )
+        });
+        let fails = reasons
             .iter()
-            .any(|reason| matches!(reason, CancellationCause::Conflict | CancellationCause::Throttled));
-        let fails = reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
+            .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
         let day = &write.submission.day;
         let state = match (fails, conflicts) {
             (false, _) => {
@@ -334,13 +426,18 @@ impl SubmissionStore {
         Ok(WriteResult::ConditionFailed(Box::new(state)))
     }
 
-    fn idempotency_put(&self, write: SubmissionWrite<'_>, now: Timestamp) -> Result<Put, StoreError> {
+    fn idempotency_put(
+        &self,
+        write: SubmissionWrite<'_>,
+        now: Timestamp,
+    ) -> Result<Put, StoreError> {
         let record = IdempotencyRecord {
             body_hash: write.body_hash.to_owned(),
             record_id: write.submission.submission_id,
             replayed: false,
         };
-        self.idempotency_keys.put(&write.submission.scope, write.key, &record, now)
+        self.idempotency_keys
+            .put(&write.submission.scope, write.key, &record, now)
     }
 
     /// Records the earlier submission of the same code and phone as the result of an Idempotency-Key, while that
@@ -355,18 +452,28 @@ impl SubmissionStore {
         earlier: SubmissionId,
         now: Timestamp,
     ) -> Result<ReplayWrite, StoreError> {
-        let RecordKeys { scope, key, code, .. } = keys;
-        let record =
-            IdempotencyRecord { body_hash: body_hash.to_owned(), record_id: earlier, replayed: true };
+        let RecordKeys {
+            scope, key, code, ..
+        } = keys;
+        let record = IdempotencyRecord {
+            body_hash: body_hash.to_owned(),
+            record_id: earlier,
+            replayed: true,
+        };
         let items = || {
-            let mut items = vec![transaction::put(self.idempotency_keys.put(scope, key, &record, now)?)];
+            let mut items = vec![transaction::put(
+                self.idempotency_keys.put(scope, key, &record, now)?,
+            )];
             if let Some(code) = code {
-                items.push(transaction::check(self.codes.claim_check(scope, code, earlier)?));
+                items.push(transaction::check(
+                    self.codes.claim_check(scope, code, earlier)?,
+                ));
             }
             Ok(items)
         };
         let written =
-            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
+            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS)
+                .await?;
         let reasons = match written {
             TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
             TransactionResult::Cancelled(reasons) => reasons,
@@ -382,15 +489,27 @@ impl SubmissionStore {
 
     /// Erases the person of a settled submission, and puts this id in place of the phone's. Returns false if the
     /// submission has changed since it was read.
-    pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
-        let sentinel = before.code_key.as_ref().filter(|code_key| codes::is_sentinel(code_key));
+    pub async fn erase(
+        &self,
+        before: &Submission,
+        entrant: &EntrantId,
+    ) -> Result<bool, StoreError> {
+        let sentinel = before
+            .code_key
+            .as_ref()
+            .filter(|code_key| codes::is_sentinel(code_key));
         let mut after = before.erased(entrant.clone());
         after.code_key = after.code_key.filter(|_| sentinel.is_none());
-        let change =
-            || Ok::<_, StoreError>(transaction::update(self.submissions.change_update(before, &after)?));
+        let change = || {
+            Ok::<_, StoreError>(transaction::update(
+                self.submissions.change_update(before, &after)?,
+            ))
+        };
         let mut items = vec![change()?];
         if let Some(sentinel) = sentinel {
-            items.push(transaction::delete(self.codes.sentinel_delete(sentinel, before.submission_id)?));
+            items.push(transaction::delete(
+                self.codes.sentinel_delete(sentinel, before.submission_id)?,
+            ));
         } else if let Some(code_key) = after.code_key.as_ref().filter(|_| before.status.counts()) {
             items.push(transaction::update(self.codes.erase_update(
                 code_key,
@@ -401,7 +520,13 @@ impl SubmissionStore {
         let mut written = transaction::write(&self.client, items).await?;
         if let TransactionResult::Cancelled(reasons) = &written
             && sentinel.is_some()
-            && matches!(reasons.as_slice(), [CancellationCause::None, CancellationCause::ConditionFailed(_)])
+            && matches!(
+                reasons.as_slice(),
+                [
+                    CancellationCause::None,
+                    CancellationCause::ConditionFailed(_)
+                ]
+            )
         {
             // Another submission of the person has the record, and its own erasure deletes it.
             written = transaction::write(&self.client, vec![change()?]).await?;
@@ -412,8 +537,12 @@ impl SubmissionStore {
 
 /// True if the last item of a transaction, the new submission, is the one that failed. Other failures are decided first.
 fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
-    let failed = |reason: &CancellationCause| matches!(reason, CancellationCause::ConditionFailed(_));
-    reasons.iter().position(failed).is_some_and(|first| first + 1 == reasons.len())
+    let failed =
+        |reason: &CancellationCause| matches!(reason, CancellationCause::ConditionFailed(_));
+    reasons
+        .iter()
+        .position(failed)
+        .is_some_and(|first| first + 1 == reasons.len())
 }
 
 /// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
@@ -425,7 +554,11 @@ fn state_from(
     day: &str,
 ) -> Result<ExistingRecords, StoreError> {
     let mut state = ExistingRecords::default();
-    let mut reasons = reasons.split_last().map(|(_, others)| others).unwrap_or_default().iter();
+    let mut reasons = reasons
+        .split_last()
+        .map(|(_, others)| others)
+        .unwrap_or_default()
+        .iter();
     if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.idempotency = Some(idempotency_keys::read(item)?);
     }

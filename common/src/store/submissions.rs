@@ -5,7 +5,9 @@ mod selected;
 mod unsettled;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
@@ -46,7 +48,10 @@ struct Stored<S> {
     entrant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     unsettled: Option<String>,
-    #[serde(rename = "scope_and_next_step", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "scope_and_next_step",
+        skip_serializing_if = "Option::is_none"
+    )]
     next_step: Option<String>,
     #[serde(flatten)]
     submission: S,
@@ -80,7 +85,9 @@ pub struct Submissions {
 impl Submissions {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+        Ok(Self {
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
+        })
     }
 
     /// The transaction item that writes a new submission.
@@ -102,7 +109,8 @@ impl Submissions {
         before: &Submission,
         after: &Submission,
     ) -> Result<Update, StoreError> {
-        let change = RecordChange::between(&item(before)?, &item(after)?).removing(UNREADABLE_READS);
+        let change =
+            RecordChange::between(&item(before)?, &item(after)?).removing(UNREADABLE_READS);
         self.table
             .update(key(&before.scope, before.reference()))
             .update_expression(change.expression())
@@ -122,11 +130,17 @@ impl Submissions {
             .expression_attribute_values(":read", number(read.revision))
             .build()
             .map(transaction::check)
-            .map_err(StoreError::during("looking whether a submission has changed"))
+            .map_err(StoreError::during(
+                "looking whether a submission has changed",
+            ))
     }
 
     /// A submission of a scope; `None` if it does not exist. Only the whole id opens it, not its reference alone.
-    pub async fn get(&self, scope: &Scope, id: SubmissionId) -> Result<Option<Submission>, StoreError> {
+    pub async fn get(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+    ) -> Result<Option<Submission>, StoreError> {
         let found = self.by_reference(scope, id.reference()).await?;
         Ok(found.filter(|found| found.submission_id == id))
     }
@@ -242,7 +256,11 @@ impl Submissions {
     /// Deletes all submissions of a scope, and returns how many. For operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting submissions";
-        self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await
+        self.table
+            .change_each(scope, ACTION, async |item| {
+                self.table.delete_found(&item, ACTION).await
+            })
+            .await
     }
 
     /// Reads the submissions of a scope out of the whole table. For operators.
@@ -252,7 +270,9 @@ impl Submissions {
         segments: i32,
         page: &(dyn Fn(Vec<Item>, u64) + Sync),
     ) -> Result<(), StoreError> {
-        self.table.read_whole(segments, &scope.key(""), "reading all submissions", page).await
+        self.table
+            .read_whole(segments, &scope.key(""), "reading all submissions", page)
+            .await
     }
 }
 
@@ -274,23 +294,38 @@ pub(crate) fn unreadable(submission: &Submission, error: StoreError) -> StoreErr
 fn parse(item: Item) -> Result<Submission, StoreError> {
     FIRST.check(&item, READING)?;
     let stored: Stored<Submission> = from_item(item).map_err(StoreError::during(READING))?;
-    let Stored { id: stored_key, entrant, mut submission, .. } = stored;
-    let id = entrant.strip_prefix(&submission.scope.key("")).and_then(EntrantId::parse);
-    submission.entrant_id = id.ok_or_else(|| StoreError::new(READING, "its entrant is no digest"))?;
+    let Stored {
+        id: stored_key,
+        entrant,
+        mut submission,
+        ..
+    } = stored;
+    let id = entrant
+        .strip_prefix(&submission.scope.key(""))
+        .and_then(EntrantId::parse);
+    submission.entrant_id =
+        id.ok_or_else(|| StoreError::new(READING, "its entrant is no digest"))?;
     if stored_key != key(&submission.scope, submission.reference()) {
-        return Err(StoreError::new(READING, "its key is not that of its scope and id"));
+        return Err(StoreError::new(
+            READING,
+            "its key is not that of its scope and id",
+        ));
     }
     Ok(submission)
 }
 
 fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, StoreError> {
     let key = read_text(&item, KEY).unwrap_or_default().to_owned();
-    from_item(item).map_err(StoreError::during(action)).map_err(StoreError::of_record(TABLE, key))
+    from_item(item)
+        .map_err(StoreError::during(action))
+        .map_err(StoreError::of_record(TABLE, key))
 }
 
 /// True if a record is that of a submission that was refused when it was made, and has not changed since.
 pub(crate) fn is_refusal(item: &Item) -> bool {
-    let state = item.get("standing").and_then(|status| read_text(status.as_m().ok()?, "state"));
+    let state = item
+        .get("standing")
+        .and_then(|status| read_text(status.as_m().ok()?, "state"));
     read_number(item, "revision") == Some(0) && state == Some(State::Rejected.as_str())
 }
 

@@ -6,8 +6,12 @@ use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder};
-use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::builders::{
+    ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
+};
+use aws_sdk_dynamodb::types::{
+    ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update,
+};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -33,7 +37,11 @@ impl Table {
         variable: &'static str,
         key_attribute: &'static str,
     ) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), name: env.required(variable)?, key_attribute })
+        Ok(Self {
+            client: client.clone(),
+            name: env.required(variable)?,
+            key_attribute,
+        })
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -50,8 +58,14 @@ impl Table {
         key: impl Into<String>,
         action: &'static str,
     ) -> Result<Option<Item>, StoreError> {
-        let get = self.client.get_item().table_name(&self.name).key(self.key_attribute, text(key));
-        let reply = Box::pin(get.consistent_read(true).send()).await.map_err(StoreError::during(action))?;
+        let get = self
+            .client
+            .get_item()
+            .table_name(&self.name)
+            .key(self.key_attribute, text(key));
+        let reply = Box::pin(get.consistent_read(true).send())
+            .await
+            .map_err(StoreError::during(action))?;
         Ok(reply.item)
     }
 
@@ -78,32 +92,53 @@ impl Table {
 
     /// A delete in a transaction.
     pub(crate) fn delete(&self, key: impl Into<String>) -> DeleteBuilder {
-        Delete::builder().table_name(&self.name).key(self.key_attribute, text(key))
+        Delete::builder()
+            .table_name(&self.name)
+            .key(self.key_attribute, text(key))
     }
 
     /// A condition in a transaction, on a record that is not written.
     pub(crate) fn check(&self, key: impl Into<String>) -> ConditionCheckBuilder {
-        ConditionCheck::builder().table_name(&self.name).key(self.key_attribute, text(key))
+        ConditionCheck::builder()
+            .table_name(&self.name)
+            .key(self.key_attribute, text(key))
     }
 
     /// An update outside a transaction.
     pub(crate) fn update_item(&self, key: impl Into<String>) -> UpdateItemFluentBuilder {
-        self.client.update_item().table_name(&self.name).key(self.key_attribute, text(key))
+        self.client
+            .update_item()
+            .table_name(&self.name)
+            .key(self.key_attribute, text(key))
     }
 
     /// A put outside a transaction.
     pub(crate) fn put_item(&self, item: Item) -> PutItemFluentBuilder {
-        self.client.put_item().table_name(&self.name).set_item(Some(item))
+        self.client
+            .put_item()
+            .table_name(&self.name)
+            .set_item(Some(item))
     }
 
     pub(crate) fn delete_item(&self, key: impl Into<String>) -> DeleteItemFluentBuilder {
-        self.client.delete_item().table_name(&self.name).key(self.key_attribute, text(key))
+        self.client
+            .delete_item()
+            .table_name(&self.name)
+            .key(self.key_attribute, text(key))
     }
 
     /// Deletes a record that a scan has read.
-    pub(crate) async fn delete_found(&self, item: &Item, action: &'static str) -> Result<bool, StoreError> {
+    pub(crate) async fn delete_found(
+        &self,
+        item: &Item,
+        action: &'static str,
+    ) -> Result<bool, StoreError> {
         let key = read_text(item, self.key_attribute).unwrap_or_default();
-        self.delete_item(key).send().await.map(|_| true).map_err(StoreError::during(action))
+        self.delete_item(key)
+            .send()
+            .await
+            .map(|_| true)
+            .map_err(StoreError::during(action))
     }
 
     pub(crate) fn query(&self, index: &str) -> QueryFluentBuilder {
@@ -137,9 +172,15 @@ impl Table {
         let mut pages = scan.into_paginator().send();
         let mut changed = 0;
         while let Some(page) = pages.next().await {
-            let items = page.map_err(StoreError::during(action))?.items.unwrap_or_default();
-            let changes = stream::iter(items.into_iter().map(&change)).buffer_unordered(MAX_CONCURRENCY);
-            changed += changes.try_fold(0, async |sum, one| Ok(sum + u64::from(one))).await?;
+            let items = page
+                .map_err(StoreError::during(action))?
+                .items
+                .unwrap_or_default();
+            let changes =
+                stream::iter(items.into_iter().map(&change)).buffer_unordered(MAX_CONCURRENCY);
+            changed += changes
+                .try_fold(0, async |sum, one| Ok(sum + u64::from(one)))
+                .await?;
         }
         Ok(changed)
     }

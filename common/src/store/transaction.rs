@@ -5,7 +5,9 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    CancellationReason, ConditionCheck, Delete, Put, TransactWriteItem, Update,
+};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -45,11 +47,16 @@ impl TransactionResult {
         match self {
             Self::Committed => Ok(true),
             Self::Cancelled(reasons)
-                if reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) =>
+                if reasons
+                    .iter()
+                    .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) =>
             {
                 Ok(false)
             }
-            Self::Cancelled(_) => Err(StoreError::new(action, "others kept changing the same records")),
+            Self::Cancelled(_) => Err(StoreError::new(
+                action,
+                "others kept changing the same records",
+            )),
         }
     }
 }
@@ -78,21 +85,28 @@ impl ThrottlingRetries {
     pub(crate) fn until(deadline: Option<Instant>) -> Self {
         let give_up_at = Instant::now() + THROTTLING_TIMEOUT;
         let give_up_at = deadline.map_or(give_up_at, |deadline| deadline.min(give_up_at));
-        Self { deadline, give_up_at, throttled: 0 }
+        Self {
+            deadline,
+            give_up_at,
+            throttled: 0,
+        }
     }
 
     /// Runs a call. If an earlier attempt was throttled, the call ends at the deadline as throttled; otherwise its
     /// caller decides when to stop.
     pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
         match self.deadline {
-            Some(deadline) if self.throttled > 0 => timeout_at(deadline, call).await.map_err(|_| Throttled),
+            Some(deadline) if self.throttled > 0 => {
+                timeout_at(deadline, call).await.map_err(|_| Throttled)
+            }
             Some(_) | None => Ok(call.await),
         }
     }
 
     pub(crate) async fn backoff(&mut self) -> Result<(), Throttled> {
         self.throttled += 1;
-        let next = Instant::now() + jittered(THROTTLING_BACKOFF, self.throttled, MAX_THROTTLING_BACKOFF);
+        let next =
+            Instant::now() + jittered(THROTTLING_BACKOFF, self.throttled, MAX_THROTTLING_BACKOFF);
         if next >= self.give_up_at {
             return Err(Throttled);
         }
@@ -105,7 +119,10 @@ impl ThrottlingRetries {
 ///
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
-pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
+pub async fn write(
+    client: &Client,
+    items: Vec<TransactWriteItem>,
+) -> Result<TransactionResult, StoreError> {
     write_until(client, || Ok(items.clone()), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
@@ -126,16 +143,34 @@ pub(crate) async fn write_until(
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
     loop {
-        let sending = Box::pin(client.transact_write_items().set_transact_items(Some(items()?)).send());
-        let reasons = match throttling.run(sending).await.map_err(StoreError::during(WRITING))? {
+        let sending = Box::pin(
+            client
+                .transact_write_items()
+                .set_transact_items(Some(items()?))
+                .send(),
+        );
+        let reasons = match throttling
+            .run(sending)
+            .await
+            .map_err(StoreError::during(WRITING))?
+        {
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
-        if reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) {
+        if reasons
+            .iter()
+            .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)))
+        {
             return Ok(TransactionResult::Cancelled(reasons));
         }
-        if reasons.iter().any(|reason| matches!(reason, CancellationCause::Throttled)) {
-            throttling.backoff().await.map_err(StoreError::during(WRITING))?;
+        if reasons
+            .iter()
+            .any(|reason| matches!(reason, CancellationCause::Throttled))
+        {
+            throttling
+                .backoff()
+                .await
+                .map_err(StoreError::during(WRITING))?;
         } else {
             conflicts += 1;
             if conflicts >= max_attempts {
@@ -157,8 +192,15 @@ pub(crate) async fn write_one(
         TransactionResult::Committed => Ok(true),
         TransactionResult::Cancelled(reasons) => match reasons.first() {
             Some(CancellationCause::ConditionFailed(_)) => Ok(false),
-            Some(CancellationCause::Conflict | CancellationCause::Throttled | CancellationCause::None)
-            | None => Err(StoreError::new(action, "others kept changing the same record")),
+            Some(
+                CancellationCause::Conflict
+                | CancellationCause::Throttled
+                | CancellationCause::None,
+            )
+            | None => Err(StoreError::new(
+                action,
+                "others kept changing the same record",
+            )),
         },
     }
 }
@@ -170,7 +212,9 @@ pub async fn backoff(tries: u32) {
 
 /// Exponential backoff with full jitter.
 fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
-    let longest = backoff.saturating_mul(2u32.saturating_pow(attempts)).min(max);
+    let longest = backoff
+        .saturating_mul(2u32.saturating_pow(attempts))
+        .min(max);
     longest.mul_f64(random::unit_f64())
 }
 
@@ -187,7 +231,11 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<CancellationC
         ) => return Ok(vec![CancellationCause::Throttled]),
         Some(_) | None => return Err(StoreError::new(WRITING, error)),
     };
-    let known: Option<Vec<_>> = cancelled.cancellation_reasons().iter().map(reason).collect();
+    let known: Option<Vec<_>> = cancelled
+        .cancellation_reasons()
+        .iter()
+        .map(reason)
+        .collect();
     match known {
         Some(reasons) if !reasons.is_empty() => Ok(reasons),
         Some(_) | None => Err(StoreError::new(WRITING, error)),
@@ -197,9 +245,13 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<CancellationC
 fn reason(reason: &CancellationReason) -> Option<CancellationCause> {
     match reason.code() {
         None | Some("None") => Some(CancellationCause::None),
-        Some("ConditionalCheckFailed") => Some(CancellationCause::ConditionFailed(reason.item().cloned())),
+        Some("ConditionalCheckFailed") => {
+            Some(CancellationCause::ConditionFailed(reason.item().cloned()))
+        }
         Some("TransactionConflict") => Some(CancellationCause::Conflict),
-        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(CancellationCause::Throttled),
+        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => {
+            Some(CancellationCause::Throttled)
+        }
         Some(_) => None,
     }
 }
@@ -230,19 +282,32 @@ mod tests {
     fn conflicts_that_persist_are_an_error_and_no_failed_condition() {
         let held = |reasons| TransactionResult::Cancelled(reasons).condition_held("writing");
         assert!(
-            !held(vec![CancellationCause::None, CancellationCause::ConditionFailed(None)])
-                .expect("an answer")
+            !held(vec![
+                CancellationCause::None,
+                CancellationCause::ConditionFailed(None)
+            ])
+            .expect("an answer")
         );
         assert!(held(vec![CancellationCause::Conflict, CancellationCause::None]).is_err());
-        assert!(TransactionResult::Committed.condition_held("writing").expect("an answer"));
+        assert!(
+            TransactionResult::Committed
+                .condition_held("writing")
+                .expect("an answer")
+        );
     }
 
     #[test]
     fn waits_are_random_below_a_bound_that_doubles_up_to_the_longest() {
         let [one, most] = [Duration::from_millis(10), Duration::from_millis(800)];
         for (attempts, bound) in [(0, one), (1, one * 2), (6, one * 64), (7, most), (40, most)] {
-            let longest = (0..200).map(|_| jittered(one, attempts, most)).max().unwrap_or_default();
-            assert!(longest > bound / 2 && longest <= bound, "{longest:?} after {attempts}");
+            let longest = (0..200)
+                .map(|_| jittered(one, attempts, most))
+                .max()
+                .unwrap_or_default();
+            assert!(
+                longest > bound / 2 && longest <= bound,
+                "{longest:?} after {attempts}"
+            );
         }
     }
 }

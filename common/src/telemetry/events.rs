@@ -40,7 +40,9 @@ const LEVEL_VARIABLE: &str = "AWS_LAMBDA_LOG_LEVEL";
 
 /// The level in the environment; INFO by default.
 pub(super) fn level(env: &Env) -> LevelFilter {
-    env.optional(LEVEL_VARIABLE).and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::INFO)
+    env.optional(LEVEL_VARIABLE)
+        .and_then(|level| level.parse().ok())
+        .unwrap_or(LevelFilter::INFO)
 }
 
 fn filter(level: LevelFilter) -> Targets {
@@ -55,10 +57,21 @@ fn filter(level: LevelFilter) -> Targets {
 /// Starts logging events, and panics by location only: a panic's message can quote a request. Only the first call in a
 /// process has an effect.
 pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
-    let layer = EventLayer { telemetry, write: move |line: &str| telemetry.write(line) };
-    if tracing_subscriber::registry().with(filter(level)).with(layer).try_init().is_ok() {
+    let layer = EventLayer {
+        telemetry,
+        write: move |line: &str| telemetry.write(line),
+    };
+    if tracing_subscriber::registry()
+        .with(filter(level))
+        .with(layer)
+        .try_init()
+        .is_ok()
+    {
         panic::set_hook(Box::new(|panic| {
-            let location = panic.location().map(ToString::to_string).unwrap_or_default();
+            let location = panic
+                .location()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             tracing::error!(location, "a panic");
         }));
     }
@@ -74,7 +87,9 @@ impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
         let mut fields = EventFields::default();
         event.record(&mut fields);
         match self.telemetry {
-            Telemetry::CloudWatch(service) => (self.write)(&as_json(service, event, fields).to_string()),
+            Telemetry::CloudWatch(service) => {
+                (self.write)(&as_json(service, event, fields).to_string())
+            }
             Telemetry::Terminal => (self.write)(&for_terminal(event, &fields)),
             Telemetry::Off => {}
         }
@@ -127,7 +142,10 @@ fn as_json(service: &str, event: &Event<'_>, fields: EventFields) -> Value {
     let mut line = fields.others;
     let level = event.metadata().level().as_str();
     line.extend([
-        ("timestamp".to_owned(), json!(Clock::system().now().to_string())),
+        (
+            "timestamp".to_owned(),
+            json!(Clock::system().now().to_string()),
+        ),
         ("level".to_owned(), json!(level)),
         ("message".to_owned(), json!(fields.message)),
         ("target".to_owned(), json!(event.metadata().target())),
@@ -142,8 +160,16 @@ fn as_json(service: &str, event: &Event<'_>, fields: EventFields) -> Value {
 
 fn for_terminal(event: &Event<'_>, fields: &EventFields) -> String {
     let level = event.metadata().level();
-    let others: String = fields.others.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    let error_chain: String = fields.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
+    let others: String = fields
+        .others
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    let error_chain: String = fields
+        .error_chain
+        .iter()
+        .map(|cause| format!("\n    {cause}"))
+        .collect();
     format!("--- {level} {}{others}{error_chain}", fields.message)
 }
 
@@ -163,7 +189,9 @@ pub(super) mod tests {
         let kept = Arc::clone(&lines);
         let write = move |line: &str| kept.lock().expect("not poisoned").push(line.to_owned());
         let layer = EventLayer { telemetry, write };
-        let subscriber = tracing_subscriber::registry().with(filter(LevelFilter::INFO)).with(layer);
+        let subscriber = tracing_subscriber::registry()
+            .with(filter(LevelFilter::INFO))
+            .with(layer);
         tracing::subscriber::with_default(subscriber, code);
         let lines = lines.lock().expect("not poisoned");
         lines.clone()
@@ -177,9 +205,13 @@ pub(super) mod tests {
     #[test]
     fn an_event_is_one_line_of_json_with_the_causes_of_its_error() {
         let lines = written(Telemetry::CloudWatch("stack"), warn);
-        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        let [line] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
         let mut line: Value = serde_json::from_str(line).expect("JSON");
-        line.as_object_mut().and_then(|line| line.remove("timestamp")).expect("a timestamp");
+        line.as_object_mut()
+            .and_then(|line| line.remove("timestamp"))
+            .expect("a timestamp");
         let expected = json!({
             "level": "WARN", "message": "the message was not sent", "service": "stack",
             "target": "common::telemetry::events::tests", "tries": 3,
@@ -190,8 +222,7 @@ pub(super) mod tests {
 
     #[test]
     fn on_a_terminal_an_event_is_short() {
-        let expected =
-            "--- WARN the message was not sent tries=3\n    sending a message failed\n    nobody answers";
+        let expected = "--- WARN the message was not sent tries=3\n    sending a message failed\n    nobody answers";
         assert_eq!(written(Telemetry::Terminal, warn), [expected]);
         assert_eq!(written(Telemetry::Off, warn), [""; 0]);
     }
@@ -214,17 +245,36 @@ pub(super) mod tests {
     fn every_function_is_one_of_our_crates() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../functions");
         let functions = std::fs::read_dir(folder).expect("the functions");
-        let name =
-            |entry: std::fs::DirEntry| entry.file_name().into_string().expect("text").replace('-', "_");
-        let mut crates: BTreeSet<_> = functions.map(|entry| name(entry.expect("a folder"))).collect();
+        let name = |entry: std::fs::DirEntry| {
+            entry
+                .file_name()
+                .into_string()
+                .expect("text")
+                .replace('-', "_")
+        };
+        let mut crates: BTreeSet<_> = functions
+            .map(|entry| name(entry.expect("a folder")))
+            .collect();
         crates.insert("common".to_owned());
         assert_eq!(crates, OUR_CRATES.map(str::to_owned).into());
     }
 
     #[test]
     fn the_level_is_lambdas() {
-        let of = |value: &str| level(&[(LEVEL_VARIABLE.to_owned(), value.to_owned())].into_iter().collect());
-        assert_eq!([of("WARN"), of("DEBUG")], [LevelFilter::WARN, LevelFilter::DEBUG]);
-        assert_eq!([of(""), of("FATAL")], [LevelFilter::INFO, LevelFilter::INFO]);
+        let of = |value: &str| {
+            level(
+                &[(LEVEL_VARIABLE.to_owned(), value.to_owned())]
+                    .into_iter()
+                    .collect(),
+            )
+        };
+        assert_eq!(
+            [of("WARN"), of("DEBUG")],
+            [LevelFilter::WARN, LevelFilter::DEBUG]
+        );
+        assert_eq!(
+            [of(""), of("FATAL")],
+            [LevelFilter::INFO, LevelFilter::INFO]
+        );
     }
 }

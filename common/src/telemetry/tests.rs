@@ -33,25 +33,43 @@ fn the_line_of_a_job_counts_what_it_names() {
         error_chain: &[],
     };
     let text = job_metrics("stack", &line);
-    assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
+    assert_eq!(
+        (&text["Due"], &text["Steps"], &text["outcome"]),
+        (&json!(3), &json!(1), &json!("swept"))
+    );
     let counted = |by: &[&str], metrics: serde_json::Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
     let steps = json!({ "Name": "Steps", "Unit": "Count" });
     let expected = json!([
-        counted(&["service", "operation"], json!([steps, { "Name": "Duration", "Unit": "Milliseconds" }])),
+        counted(
+            &["service", "operation"],
+            json!([steps, { "Name": "Duration", "Unit": "Milliseconds" }])
+        ),
         counted(&["service"], json!([{ "Name": "Due" }])),
         counted(&["service", "operation", "outcome"], json!([steps])),
     ]);
     assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
     assert_eq!(text["service"], "stack");
     assert_eq!(text.get("campaign"), None);
-    assert_eq!(job_for_terminal(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
+    assert_eq!(
+        job_for_terminal(&line),
+        "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms"
+    );
 }
 
 #[test]
 fn a_line_is_a_log_and_a_counter_in_one() {
-    let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
-    let ids = RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) };
-    let line = RequestLine { metrics: &[("BreakerOpened", 1)], ..entry(&ids, &scope) };
+    let scope = Scope {
+        campaign: "demo".parse().expect("a slug"),
+        environment: Environment::Live,
+    };
+    let ids = RequestIds {
+        request: "r-1".to_owned(),
+        gateway: Some("g-1".to_owned()),
+    };
+    let line = RequestLine {
+        metrics: &[("BreakerOpened", 1)],
+        ..entry(&ids, &scope)
+    };
     let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
     assert_eq!(
         text,
@@ -96,8 +114,14 @@ fn a_line_is_a_log_and_a_counter_in_one() {
 
 #[test]
 fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
-    let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
-    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
+    let scope = Scope {
+        campaign: "demo".parse().expect("a slug"),
+        environment: Environment::Live,
+    };
+    let ids = RequestIds {
+        request: "r-1".to_owned(),
+        gateway: None,
+    };
     assert_eq!(
         request_for_terminal(&entry(&ids, &scope)),
         "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
@@ -111,11 +135,17 @@ fn dimensions(
     outcome: Option<&str>,
 ) -> Vec<serde_json::Value> {
     let campaign = "demo".parse().expect("a slug");
-    let scope = environment.map(|environment| Scope { campaign, environment });
+    let scope = environment.map(|environment| Scope {
+        campaign,
+        environment,
+    });
     let line = RequestLine {
         at: Timestamp::from_millis(0),
         duration_ms: 4,
-        ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
+        ids: &RequestIds {
+            request: "r-1".to_owned(),
+            gateway: None,
+        },
         function,
         scope: scope.as_ref(),
         is_admitted: false,
@@ -128,7 +158,10 @@ fn dimensions(
         error_chain: &[],
     };
     let counted = request_declarations(&line).cloud_watch_metrics.split_off(1);
-    counted.into_iter().map(|one| json!(one.dimensions)).collect()
+    counted
+        .into_iter()
+        .map(|one| json!(one.dimensions))
+        .collect()
 }
 
 #[test]
@@ -138,27 +171,49 @@ fn a_campaign_is_counted_for_live_entry_attempts_alone() {
         let counted = dimensions("create-submission", Some(Environment::Live), Some(outcome));
         assert_eq!(counted, std::slice::from_ref(&attempt), "{outcome}");
     }
-    for (function, outcome) in
-        [("get-submission", "not_found"), ("check-code", "usable"), ("lookup-submissions", "rate_limited")]
-    {
+    for (function, outcome) in [
+        ("get-submission", "not_found"),
+        ("check-code", "usable"),
+        ("lookup-submissions", "rate_limited"),
+    ] {
         let counted = dimensions(function, Some(Environment::Live), Some(outcome));
-        assert_eq!(counted, [json!([["service", "campaign", "outcome"]])], "{function}");
+        assert_eq!(
+            counted,
+            [json!([["service", "campaign", "outcome"]])],
+            "{function}"
+        );
     }
 }
 
 #[test]
 fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
     let none = Vec::<serde_json::Value>::new();
-    assert_eq!(dimensions("get-submission", Some(Environment::Live), None), none);
-    assert_eq!(dimensions("create-submission", Some(Environment::Test), Some("entered")), none);
+    assert_eq!(
+        dimensions("get-submission", Some(Environment::Live), None),
+        none
+    );
+    assert_eq!(
+        dimensions(
+            "create-submission",
+            Some(Environment::Test),
+            Some("entered")
+        ),
+        none
+    );
     let refused = dimensions("create-submission", None, Some("key_unknown"));
     assert_eq!(refused, [json!([["service", "outcome"]])]);
 }
 
 #[test]
 fn only_requests_that_a_live_key_admitted_can_be_guesses() {
-    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
-    let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
+    let ids = RequestIds {
+        request: "r-1".to_owned(),
+        gateway: None,
+    };
+    let scope = |environment| Scope {
+        campaign: "demo".parse().expect("a slug"),
+        environment,
+    };
     let (live, test) = (scope(Environment::Live), scope(Environment::Test));
     let counted = |line: &RequestLine<'_>| {
         let text: serde_json::Value =
@@ -167,16 +222,43 @@ fn only_requests_that_a_live_key_admitted_can_be_guesses() {
     };
     assert!(counted(&entry(&ids, &live)));
     assert!(!counted(&entry(&ids, &test)));
-    assert!(!counted(&RequestLine { is_admitted: false, ..entry(&ids, &live) }), "beyond the key's limit");
-    assert!(!counted(&RequestLine { scope: None, is_admitted: false, ..entry(&ids, &live) }), "no key");
+    assert!(
+        !counted(&RequestLine {
+            is_admitted: false,
+            ..entry(&ids, &live)
+        }),
+        "beyond the key's limit"
+    );
+    assert!(
+        !counted(&RequestLine {
+            scope: None,
+            is_admitted: false,
+            ..entry(&ids, &live)
+        }),
+        "no key"
+    );
 }
 
 #[test]
 fn a_reply_with_status_500_or_higher_is_a_server_error_of_its_operation() {
-    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
-    for (status, counted) in [(200, json!(null)), (429, json!(null)), (500, json!(1)), (503, json!(1))] {
-        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
-        let line = RequestLine { status, ..entry(&ids, &scope) };
+    let ids = RequestIds {
+        request: "r-1".to_owned(),
+        gateway: None,
+    };
+    for (status, counted) in [
+        (200, json!(null)),
+        (429, json!(null)),
+        (500, json!(1)),
+        (503, json!(1)),
+    ] {
+        let scope = Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Test,
+        };
+        let line = RequestLine {
+            status,
+            ..entry(&ids, &scope)
+        };
         let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
         assert_eq!(text["ServerErrors"], counted, "{status}");
         let declared = &text["_aws"]["CloudWatchMetrics"][1];

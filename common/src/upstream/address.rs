@@ -44,7 +44,9 @@ pub fn literal(url: &Url) -> Option<IpAddr> {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let is_in = |(network, length): &(Ipv4Addr, u32)| {
-        let mask = u32::MAX.checked_shl(u32::BITS.saturating_sub(*length)).unwrap_or(0);
+        let mask = u32::MAX
+            .checked_shl(u32::BITS.saturating_sub(*length))
+            .unwrap_or(0);
         address.to_bits() & mask == network.to_bits()
     };
     !NOT_PUBLIC_V4.iter().any(is_in)
@@ -57,7 +59,9 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     };
     match address.segments() {
         // Mapped IPv4; IPv4 behind NAT64; IPv4 behind 6to4.
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => inner(high, low),
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            inner(high, low)
+        }
         [0x2002, high, low, ..] => inner(high, low),
         // Protocols, Teredo among them; documentation.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,

@@ -98,7 +98,11 @@ impl Eq for TransportError {}
 impl HttpClient {
     /// A client of hosts at these addresses. Opens no connection.
     pub const fn new(addresses: Addresses, timeouts: Timeouts) -> Self {
-        Self { addresses, timeouts, client: OnceLock::new() }
+        Self {
+            addresses,
+            timeouts,
+            client: OnceLock::new(),
+        }
     }
 
     /// Sends a request and waits for the head of the reply.
@@ -107,7 +111,9 @@ impl HttpClient {
     /// When there is no reply in time, or the host's address is not allowed.
     pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
         // The resolver is called for names only.
-        if literal(request.url()).is_some_and(|address| !self.addresses.allow(&[(address, 0).into()])) {
+        if literal(request.url())
+            .is_some_and(|address| !self.addresses.allow(&[(address, 0).into()]))
+        {
             return Err(TransportError::ForbiddenAddress);
         }
         Ok(self.client()?.execute(request).await?)
@@ -132,8 +138,15 @@ impl HttpClient {
 
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { addresses, timeouts, client: _ } = self;
-        f.debug_struct("HttpClient").field("addresses", addresses).field("timeouts", timeouts).finish()
+        let Self {
+            addresses,
+            timeouts,
+            client: _,
+        } = self;
+        f.debug_struct("HttpClient")
+            .field("addresses", addresses)
+            .field("timeouts", timeouts)
+            .finish()
     }
 }
 
@@ -151,9 +164,15 @@ pub fn builder() -> Result<ClientBuilder, TransportError> {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)
     });
-    let tls = TLS.clone().map_err(|error| TransportError::Tls(error.into()))?;
+    let tls = TLS
+        .clone()
+        .map_err(|error| TransportError::Tls(error.into()))?;
     let builder = Client::builder().tls_backend_preconfigured(tls);
-    Ok(builder.no_proxy().redirect(Policy::none()).referer(false).retry(retry::never()))
+    Ok(builder
+        .no_proxy()
+        .redirect(Policy::none())
+        .referer(false)
+        .retry(retry::never()))
 }
 
 /// Reads a body of at most `max_bytes`.
@@ -217,11 +236,15 @@ impl From<reqwest::Error> for TransportError {
 }
 
 fn is_forbidden(error: &reqwest::Error) -> bool {
-    std::iter::successors(error.source(), |&cause| cause.source()).any(|cause| cause.is::<ForbiddenAddress>())
+    std::iter::successors(error.source(), |&cause| cause.source())
+        .any(|cause| cause.is::<ForbiddenAddress>())
 }
 
 /// Whether the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; failures of TCP and of name
 /// resolution are wrapped in an error of `hyper-util`.
 fn is_tls(error: &reqwest::Error) -> bool {
-    error.source().and_then(Error::source).is_some_and(|cause| cause.is::<std::io::Error>())
+    error
+        .source()
+        .and_then(Error::source)
+        .is_some_and(|cause| cause.is::<std::io::Error>())
 }

@@ -27,7 +27,10 @@ use common::store::codes::{CodeKey, CodeLookup, Codes};
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 
 /// Limit for one address range: enough for a family's packs, too low for guessing.
-const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_mins(10) };
+const PER_RANGE: SlidingWindow = SlidingWindow {
+    limit: 30,
+    span: Duration::from_mins(10),
+};
 const RANGE_LIMIT_REACHED: &str = "This address range has used up its 30 pre-checks of 10 minutes. Without \
                                    SVC-Client-IP, all calls of your server count together.";
 
@@ -45,7 +48,11 @@ impl Endpoint for CheckCode {
         let books = CodeBooks::from_env(env, &context.aws)?;
         let secrets = books.secrets().clone();
         let verifier = CodeVerifier::new(Codes::from_env(env, client)?, books);
-        Ok(Self { limits: RateLimits::from_env(env, client)?, secrets, verifier })
+        Ok(Self {
+            limits: RateLimits::from_env(env, client)?,
+            secrets,
+            verifier,
+        })
     }
 
     async fn prepare(&self) {
@@ -63,21 +70,38 @@ impl Endpoint for CheckCode {
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
-        let ApiRequest { scope, campaign, received_at: now, .. } = &request;
-        self.verifier.cache_prefetched(&request.prefetched, scope, *now)?;
+        let ApiRequest {
+            scope,
+            campaign,
+            received_at: now,
+            ..
+        } = &request;
+        self.verifier
+            .cache_prefetched(&request.prefetched, scope, *now)?;
         let (code, phone) = read(&request)?;
         let range = request.http.client_network();
         let key = scope.key(format_args!("check-range#{range}"));
-        let rules = [RateLimitRule { name: "address", key, window: PER_RANGE }];
-        let limits = request_limits::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
+        let rules = [RateLimitRule {
+            name: "address",
+            key,
+            window: PER_RANGE,
+        }];
+        let limits =
+            request_limits::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
         let (precheck, message_key) = match campaign.code {
             CodePolicy::Service => precheck(&self.status(&request, &code, phone).await?),
             // Only a submission gets an answer from the partner.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
         let message = message_key.map(|key| campaign.messages.text(key, request.language()));
-        let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
-        Ok(reply.with_limits(limits).with_outcome(message_key.map_or("usable", MessageKey::as_str)))
+        let reply = Reply::ok(&PrecheckObject {
+            precheck,
+            message_key,
+            message,
+        })?;
+        Ok(reply
+            .with_limits(limits)
+            .with_outcome(message_key.map_or("usable", MessageKey::as_str)))
     }
 }
 
@@ -100,14 +124,37 @@ impl CheckCode {
         code: &Code,
         phone: Option<Phone>,
     ) -> Result<CodeStatus, Error> {
-        let ApiRequest { scope, campaign, received_at: now, .. } = request;
+        let ApiRequest {
+            scope,
+            campaign,
+            received_at: now,
+            ..
+        } = request;
         let consumer = match phone {
-            Some(phone) => Some(self.secrets.version_for_phones().await?.secret.consumer(scope, phone)),
+            Some(phone) => Some(
+                self.secrets
+                    .version_for_phones()
+                    .await?
+                    .secret
+                    .consumer(scope, phone),
+            ),
             None => None,
         };
-        let query = CodeQuery { scope, policy: campaign.code, code, consumer: consumer.as_ref() };
-        let mut records = Records { codes: self.verifier.codes(), scope };
-        Ok(self.verifier.verify(query, &mut records, *now).await?.status)
+        let query = CodeQuery {
+            scope,
+            policy: campaign.code,
+            code,
+            consumer: consumer.as_ref(),
+        };
+        let mut records = Records {
+            codes: self.verifier.codes(),
+            scope,
+        };
+        Ok(self
+            .verifier
+            .verify(query, &mut records, *now)
+            .await?
+            .status)
     }
 }
 

@@ -45,23 +45,35 @@ impl EventHandler for CountChanges {
         if batch.records.is_empty() {
             return Ok(retry_from(None));
         }
-        let job = Job { function: "count-changes", started: self.context.now(), scope: None, subject: None };
+        let job = Job {
+            function: "count-changes",
+            started: self.context.now(),
+            scope: None,
+            subject: None,
+        };
         let shard = batch.shard();
         let changes = batch.into_changes();
         let counting = async {
-            let shard = shard.as_deref().ok_or_else(|| Error::internal(WITHOUT_SHARD))?;
+            let shard = shard
+                .as_deref()
+                .ok_or_else(|| Error::internal(WITHOUT_SHARD))?;
             self.count(shard, &changes).await
         };
         let counted = self.context.run_logged(job, counting).await;
-        let mark = shard.as_ref().and_then(|shard| self.marks().get(shard).cloned());
+        let mark = shard
+            .as_ref()
+            .and_then(|shard| self.marks().get(shard).cloned());
         let mut changes = changes.changes.iter();
         let uncounted = changes.find(|change| change.is_uncounted(mark.as_ref()));
-        Ok(retry_from(uncounted.filter(|_| counted.is_err()).map(|change| &change.sequence)))
+        Ok(retry_from(
+            uncounted
+                .filter(|_| counted.is_err())
+                .map(|change| &change.sequence),
+        ))
     }
 }
 
-const WITHOUT_SHARD: &str =
-    "the batch names no shard: give its event source mapping TumblingWindowInSeconds, as the template has it";
+const WITHOUT_SHARD: &str = "the batch names no shard: give its event source mapping TumblingWindowInSeconds, as the template has it";
 
 impl CountChanges {
     async fn count(&self, shard: &str, changes: &Changes) -> Result<JobOutcome, JobError> {
@@ -69,7 +81,11 @@ impl CountChanges {
         let (mut transactions, mut refused) = (0, 0);
         while let Some(step) = next_step(&changes.changes, mark.as_ref()) {
             let next = step.mark.clone();
-            mark = match self.numbers.count(shard, mark.as_ref(), step, self.context.now()).await? {
+            mark = match self
+                .numbers
+                .count(shard, mark.as_ref(), step, self.context.now())
+                .await?
+            {
                 CountResult::Counted => {
                     transactions += 1;
                     Some(next)

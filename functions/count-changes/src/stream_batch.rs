@@ -41,17 +41,29 @@ pub struct Changes {
 impl StreamBatch {
     /// The shard's name, unique over all streams; `None` if the event source has no window.
     pub fn shard(&self) -> Option<String> {
-        Some(format!("{}#{}", self.stream.as_ref()?, self.shard_id.as_ref()?))
+        Some(format!(
+            "{}#{}",
+            self.stream.as_ref()?,
+            self.shard_id.as_ref()?
+        ))
     }
 
     /// The changes by what each adds to the numbers.
     pub fn into_changes(self) -> Changes {
         let mut found = Changes::default();
         for record in self.records {
-            let StreamRecord { old_image, new_image, sequence_number, .. } = record.change;
+            let StreamRecord {
+                old_image,
+                new_image,
+                sequence_number,
+                ..
+            } = record.change;
             let sequence = sequence_number.as_deref().map(str::parse::<SequenceNumber>);
             let Some(Ok(sequence)) = sequence else {
-                tracing::error!(event_id = record.event_id, "a change has no sequence number");
+                tracing::error!(
+                    event_id = record.event_id,
+                    "a change has no sequence number"
+                );
                 found.unreadable += 1;
                 continue;
             };
@@ -72,10 +84,12 @@ impl StreamBatch {
 /// The reply that makes the stream deliver a batch again from this change on; `None` confirms the whole batch.
 pub fn retry_from(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
     let mut response = StreamBatchResponse::default();
-    response.batch_item_failures.extend(sequence.map(|sequence| {
-        let mut failure = DynamoDbBatchItemFailure::default();
-        failure.item_identifier = Some(sequence.to_string());
-        failure
-    }));
+    response
+        .batch_item_failures
+        .extend(sequence.map(|sequence| {
+            let mut failure = DynamoDbBatchItemFailure::default();
+            failure.item_identifier = Some(sequence.to_string());
+            failure
+        }));
     response
 }

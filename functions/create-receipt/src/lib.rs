@@ -35,7 +35,11 @@ impl Endpoint for CreateReceipt {
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
-        let CreateReceiptRequest { key, body_hash, source } = CreateReceiptRequest::parse(&request)?;
+        let CreateReceiptRequest {
+            key,
+            body_hash,
+            source,
+        } = CreateReceiptRequest::parse(&request)?;
         let receipt = Receipt {
             receipt_id: random::receipt_id(),
             scope: request.scope.clone(),
@@ -44,19 +48,30 @@ impl Endpoint for CreateReceipt {
             attached_to: None,
             created_at: request.received_at,
         };
-        let idempotency = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
+        let idempotency = key
+            .as_ref()
+            .map(|key| (&self.requests, key, body_hash.as_str()));
         match self.receipts.create(&receipt, idempotency).await? {
             None => {
-                let target = self.uploads.upload_target(&receipt, request.received_at).await?;
-                Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
+                let target = self
+                    .uploads
+                    .upload_target(&receipt, request.received_at)
+                    .await?;
+                Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?
+                    .with_subject(receipt.receipt_id))
             }
-            Some(earlier) if body_hash != earlier.body_hash => Err(ErrorCode::IdempotencyKeyReused.into()),
+            Some(earlier) if body_hash != earlier.body_hash => {
+                Err(ErrorCode::IdempotencyKeyReused.into())
+            }
             Some(earlier) => {
                 let found = self.receipts.get(&request.scope, earlier.record_id).await?;
-                let receipt =
-                    found.ok_or_else(|| Error::internal("a request names a receipt that is not there"))?;
-                let (receipt, target) =
-                    self.uploads.reconcile_with_target(receipt, request.received_at).await?;
+                let receipt = found.ok_or_else(|| {
+                    Error::internal("a request names a receipt that is not there")
+                })?;
+                let (receipt, target) = self
+                    .uploads
+                    .reconcile_with_target(receipt, request.received_at)
+                    .await?;
                 let reply = Reply::ok(&ReceiptObject::new(&receipt, target))?;
                 Ok(reply.with_subject(receipt.receipt_id).idempotent_replayed())
             }

@@ -55,7 +55,11 @@ impl CreateReceiptRequest {
         if request.campaign.receipt.is_none() {
             return Err(Error::body("This campaign takes no receipts.").with_fix(NO_RECEIPTS));
         }
-        Ok(Self { key, body_hash: body.digest(), source })
+        Ok(Self {
+            key,
+            body_hash: body.digest(),
+            source,
+        })
     }
 }
 
@@ -75,22 +79,46 @@ impl Kind {
 }
 
 fn photo(fields: &Fields<'_>) -> Option<Source> {
-    let types = PhotoType::ALL.map(|photo_type| format!("`{}`", photo_type.media_type())).join(", ");
+    let types = PhotoType::ALL
+        .map(|photo_type| format!("`{}`", photo_type.media_type()))
+        .join(", ");
     let content_type = fields.required("content_type", |fields, name| {
-        fields.parsed(name, NAME_CHARS, &format!("one of {types}"), PhotoType::from_media_type)
+        fields.parsed(
+            name,
+            NAME_CHARS,
+            &format!("one of {types}"),
+            PhotoType::from_media_type,
+        )
     });
     let size_bytes = fields.required("size_bytes", Fields::positive);
     if size_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
-        fields.note_as(ErrorCode::FileTooLarge, "size_bytes", &format!("at most {MAX_BYTES}"));
+        fields.note_as(
+            ErrorCode::FileTooLarge,
+            "size_bytes",
+            &format!("at most {MAX_BYTES}"),
+        );
     }
-    let qr_payload = fields.text("qr_payload", QR_PAYLOAD_CHARS).map(str::to_owned);
-    Some(Source::Photo { content_type: content_type?, size_bytes: size_bytes?, qr_payload })
+    let qr_payload = fields
+        .text("qr_payload", QR_PAYLOAD_CHARS)
+        .map(str::to_owned);
+    Some(Source::Photo {
+        content_type: content_type?,
+        size_bytes: size_bytes?,
+        qr_payload,
+    })
 }
 
 fn typed(fields: &Fields<'_>) -> Option<Source> {
-    let code = fields.required("code", |fields, name| fields.receipt_code(name, &CODE_CHARS));
-    let time = fields.required("time", |fields, name| {
-        fields.parsed(name, TIME_CHARS, TIME_OF_DAY, |time| ReceiptTime::from_typed(time).ok())
+    let code = fields.required("code", |fields, name| {
+        fields.receipt_code(name, &CODE_CHARS)
     });
-    Some(Source::Typed { code: code?, time: time? })
+    let time = fields.required("time", |fields, name| {
+        fields.parsed(name, TIME_CHARS, TIME_OF_DAY, |time| {
+            ReceiptTime::from_typed(time).ok()
+        })
+    });
+    Some(Source::Typed {
+        code: code?,
+        time: time?,
+    })
 }

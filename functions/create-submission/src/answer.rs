@@ -25,7 +25,11 @@ pub(crate) enum AnswerOrigin {
 
 impl Answer {
     pub(crate) fn new(submission: Submission, origin: AnswerOrigin) -> Self {
-        Self { submission, origin, log_fields: LogFields::default() }
+        Self {
+            submission,
+            origin,
+            log_fields: LogFields::default(),
+        }
     }
 
     /// True if the reply shows the consumer's earlier submission of the same code. A submission that was rejected since

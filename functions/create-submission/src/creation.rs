@@ -14,7 +14,9 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{Receipt, ReceiptState, Source};
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
-use common::domain::submission::{CodeRefusal, Consent, NewSubmission, State, Submission, SubmissionStatus};
+use common::domain::submission::{
+    CodeRefusal, Consent, NewSubmission, State, Submission, SubmissionStatus,
+};
 use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
@@ -57,7 +59,13 @@ impl<'a> Creation<'a> {
         api: &'a ApiRequest,
         request: &'a IdentifiedRequest,
     ) -> Self {
-        let IdentifiedRequest { request, consumer, body_hash, submission_id, phone } = request;
+        let IdentifiedRequest {
+            request,
+            consumer,
+            body_hash,
+            submission_id,
+            phone,
+        } = request;
         let current_text = api.campaign.consent.as_ref();
         let keeps_person = keeps_person(&api.campaign, api.received_at);
         let new = NewSubmission {
@@ -92,12 +100,26 @@ impl<'a> Creation<'a> {
     /// Creates the submission, or finds the earlier one that answers the request. `None` if another submission has its
     /// reference.
     pub(crate) async fn run(&self) -> Result<Option<Answer>, Error> {
-        let Self { service, store, api, new, .. } = self;
-        service.verifier().cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
+        let Self {
+            service,
+            store,
+            api,
+            new,
+            ..
+        } = self;
+        service
+            .verifier()
+            .cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
         if let Err(unmet) = self.request.check(&api.campaign) {
             return self.replay_or(unmet).await.map(Some);
         }
-        let mut known = KnownRecords::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
+        let mut known = KnownRecords::new(
+            store,
+            self.keys(None),
+            &new.day,
+            api.received_at,
+            &api.prefetched,
+        );
         let mut conflicts = 0;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
@@ -106,7 +128,13 @@ impl<'a> Creation<'a> {
             }
             let checks = self.check_receipt(&code, &mut known).await?;
             let entrant = &known.records.entrant;
-            let next = match decide(&api.campaign, entrant, &code.status, checks, api.received_at) {
+            let next = match decide(
+                &api.campaign,
+                entrant,
+                &code.status,
+                checks,
+                api.received_at,
+            ) {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
                 Decision::Reject(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
                 Decision::Reject(key) => self.reject(&code, key, &mut known).await?,
@@ -132,15 +160,35 @@ impl<'a> Creation<'a> {
     }
 
     fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
-        let CreateSubmissionRequest { key, receipt_id, .. } = self.request;
+        let CreateSubmissionRequest {
+            key, receipt_id, ..
+        } = self.request;
         let entrant = &self.consumer.id;
-        RecordKeys { scope: &self.api.scope, key, entrant, code, receipt: *receipt_id }
+        RecordKeys {
+            scope: &self.api.scope,
+            key,
+            entrant,
+            code,
+            receipt: *receipt_id,
+        }
     }
 
-    fn write<'b>(&'b self, code: &'b VerifiedCode, submission: &'b Submission) -> SubmissionWrite<'b> {
-        let CreateSubmissionRequest { key, receipt_id, .. } = self.request;
+    fn write<'b>(
+        &'b self,
+        code: &'b VerifiedCode,
+        submission: &'b Submission,
+    ) -> SubmissionWrite<'b> {
+        let CreateSubmissionRequest {
+            key, receipt_id, ..
+        } = self.request;
         let (body_hash, code) = (self.body_hash, code.resolved.key());
-        SubmissionWrite { key, body_hash, code, receipt: *receipt_id, submission }
+        SubmissionWrite {
+            key,
+            body_hash,
+            code,
+            receipt: *receipt_id,
+            submission,
+        }
     }
 
     async fn verify_code(&self, known: &mut KnownRecords<'_>) -> Result<VerifiedCode, Error> {
@@ -150,8 +198,17 @@ impl<'a> Creation<'a> {
             return Ok(VerifiedCode::not_needed());
         };
         let (policy, consumer) = (api.campaign.code, Some(self.consumer));
-        let query = CodeQuery { scope: &api.scope, policy, code, consumer };
-        Ok(self.service.verifier().verify(query, known, api.now()).await?)
+        let query = CodeQuery {
+            scope: &api.scope,
+            policy,
+            code,
+            consumer,
+        };
+        Ok(self
+            .service
+            .verifier()
+            .verify(query, known, api.now())
+            .await?)
     }
 
     /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
@@ -164,10 +221,16 @@ impl<'a> Creation<'a> {
         let has_code = code.status != CodeStatus::NotNeeded;
         let is_own_code = matches!(code.status, CodeStatus::OwnedBySamePhone(_));
         if self.request.receipt_id.is_none() || is_own_code {
-            return Ok(PhoneChecks { throttle: has_code, open_receipts: false });
+            return Ok(PhoneChecks {
+                throttle: has_code,
+                open_receipts: false,
+            });
         }
         let receipt = self.usable_receipt(known.records.receipt.take()).await?;
-        let checks = PhoneChecks { throttle: has_code || receipt.is_typed(), open_receipts: true };
+        let checks = PhoneChecks {
+            throttle: has_code || receipt.is_typed(),
+            open_receipts: true,
+        };
         known.records.receipt = Some(receipt);
         Ok(checks)
     }
@@ -179,7 +242,11 @@ impl<'a> Creation<'a> {
         if receipt.state() == ReceiptState::Attached {
             return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
         }
-        let receipt = self.service.uploads().reconcile(receipt, self.api.received_at).await?;
+        let receipt = self
+            .service
+            .uploads()
+            .reconcile(receipt, self.api.received_at)
+            .await?;
         match (&receipt.source, receipt.arrived) {
             (Source::Typed { .. }, _) => Ok(receipt),
             (Source::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
@@ -202,8 +269,10 @@ impl<'a> Creation<'a> {
         let Self { api, .. } = self;
         let submission = self.entered(&code.resolved);
         let (write, entrant) = (self.write(code, &submission), &known.records.entrant);
-        let result =
-            self.store.create_admitted(write, entrant, &api.campaign, checks, api.received_at).await?;
+        let result = self
+            .store
+            .create_admitted(write, entrant, &api.campaign, checks, api.received_at)
+            .await?;
         next(result, submission, known, RecordSource::Conditions)
     }
 
@@ -220,23 +289,32 @@ impl<'a> Creation<'a> {
             ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
         };
         let entrant = &known.records.entrant;
-        let log =
-            is_wrong_code(code, reason).then(|| entrant.with_wrong_code(&api.campaign, api.received_at));
+        let log = is_wrong_code(code, reason)
+            .then(|| entrant.with_wrong_code(&api.campaign, api.received_at));
         let wrong_code = log.as_ref().map(|log| (entrant, log));
-        let result =
-            self.store.create_rejected(self.write(code, &submission), wrong_code, api.received_at).await?;
+        let result = self
+            .store
+            .create_rejected(self.write(code, &submission), wrong_code, api.received_at)
+            .await?;
         // A rejection's conditions do not cover the code's record.
         next(result, submission, known, RecordSource::Assumed)
     }
 
     /// The holder of the code, if that is why the submission is rejected. It is in the record that the decision was made on.
     fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
-        let holder = code.status.holder().filter(|_| code.status.rejection() == Some(reason))?;
-        Some(CodeRefusal { holder, batch: self.batch_of(&code.resolved) })
+        let holder = code
+            .status
+            .holder()
+            .filter(|_| code.status.rejection() == Some(reason))?;
+        Some(CodeRefusal {
+            holder,
+            batch: self.batch_of(&code.resolved),
+        })
     }
 
     fn batch_of(&self, code: &ResolvedCode) -> Option<String> {
-        code.key().and_then(|key| self.service.verifier().batch_of(&self.api.scope, key))
+        code.key()
+            .and_then(|key| self.service.verifier().batch_of(&self.api.scope, key))
     }
 
     /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
@@ -245,12 +323,14 @@ impl<'a> Creation<'a> {
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
         let first_step = PendingSettlement::due_at(now, prize.clone());
         let (status, settling) = match (code.acceptance(), request.receipt_id) {
-            (AcceptanceTiming::ByPartner, _) => {
-                (SubmissionStatus::checking(), Some(PendingSettlement::asking(now)))
-            }
-            (AcceptanceTiming::StaysPending(MessageKey::ReceiptReceived), _) => {
-                (SubmissionStatus::receipt_received(), Some(first_step.escalate(now)))
-            }
+            (AcceptanceTiming::ByPartner, _) => (
+                SubmissionStatus::checking(),
+                Some(PendingSettlement::asking(now)),
+            ),
+            (AcceptanceTiming::StaysPending(MessageKey::ReceiptReceived), _) => (
+                SubmissionStatus::receipt_received(),
+                Some(first_step.escalate(now)),
+            ),
             (AcceptanceTiming::StaysPending(_), _) => {
                 (SubmissionStatus::checking(), Some(first_step.escalate(now)))
             }
@@ -259,11 +339,15 @@ impl<'a> Creation<'a> {
             }
             (AcceptanceTiming::Delayed, None) => {
                 let settled_at = now.after(self.service.speedup().apply(SENTINEL_DELAY));
-                (SubmissionStatus::unanswered(), Some(PendingSettlement::due_at(settled_at, prize)))
+                (
+                    SubmissionStatus::unanswered(),
+                    Some(PendingSettlement::due_at(settled_at, prize)),
+                )
             }
-            (AcceptanceTiming::Immediate, None) => {
-                (SubmissionStatus::accepted(api.campaign.entries_per_submission, prize), None)
-            }
+            (AcceptanceTiming::Immediate, None) => (
+                SubmissionStatus::accepted(api.campaign.entries_per_submission, prize),
+                None,
+            ),
         };
         let is_for_partner = code.acceptance() == AcceptanceTiming::ByPartner;
         Submission {
@@ -284,10 +368,19 @@ impl<'a> Creation<'a> {
         if submission.status.state() == State::Rejected {
             return Ok(Next::Load);
         }
-        let keys = RecordKeys { code: code.resolved.key(), ..self.keys(None) };
-        match self.store.record_replay(keys, self.body_hash, earlier, self.api.received_at).await? {
+        let keys = RecordKeys {
+            code: code.resolved.key(),
+            ..self.keys(None)
+        };
+        match self
+            .store
+            .record_replay(keys, self.body_hash, earlier, self.api.received_at)
+            .await?
+        {
             ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerOrigin::SameCodeAndPhone)),
-            ReplayWrite::KeyUsed(record) => Ok(Next::Answer(Box::new(self.replay_key(record).await?))),
+            ReplayWrite::KeyUsed(record) => {
+                Ok(Next::Answer(Box::new(self.replay_key(record).await?)))
+            }
             ReplayWrite::CodeMoved => Ok(Next::Load),
             ReplayWrite::Conflict => Err(contended(true)),
         }
@@ -296,7 +389,10 @@ impl<'a> Creation<'a> {
     /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
     /// changed.
     async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
-        let known = self.store.load_records(self.keys(None), &self.new.day, self.api.received_at).await?;
+        let known = self
+            .store
+            .load_records(self.keys(None), &self.new.day, self.api.received_at)
+            .await?;
         match known.idempotency {
             Some(record) => self.replay_key(record).await,
             None => Err(unmet),
@@ -311,12 +407,21 @@ impl<'a> Creation<'a> {
         let submission = service.submission(&api.scope, record.record_id).await?;
         let age = api.received_at.since(submission.created_at);
         let is_with_partner = submission.revision == 0
-            && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(api.received_at));
+            && submission
+                .settling
+                .as_ref()
+                .is_some_and(|settling| settling.is_under_way(api.received_at));
         if is_with_partner && age < REQUEST_BUDGET {
             // After the first request's time budget, return the submission in its current state.
-            return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(REQUEST_BUDGET - age));
+            return Err(Error::from(ErrorCode::IdempotencyInProgress)
+                .with_retry_after(REQUEST_BUDGET - age));
         }
-        Ok(Answer::new(submission, AnswerOrigin::SameIdempotencyKey { was_replay: record.replayed }))
+        Ok(Answer::new(
+            submission,
+            AnswerOrigin::SameIdempotencyKey {
+                was_replay: record.replayed,
+            },
+        ))
     }
 }
 

@@ -9,7 +9,9 @@ use common::store::StoreError;
 use common::store::batch::BatchItems;
 use common::store::codes::{CodeKey, CodeLookup};
 use common::store::idempotency_keys::IdempotencyRecord;
-use common::store::submission_writes::{BatchedRecords, ExistingRecords, RecordKeys, SubmissionStore};
+use common::store::submission_writes::{
+    BatchedRecords, ExistingRecords, RecordKeys, SubmissionStore,
+};
 
 /// How the records became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +48,16 @@ impl<'a> KnownRecords<'a> {
     ) -> Self {
         let (source, prefetched) = (RecordSource::Assumed, Some(prefetched));
         let (code_key, records) = (None, ExistingRecords::default());
-        Self { store, keys, day, now, prefetched, source, code_key, records }
+        Self {
+            store,
+            keys,
+            day,
+            now,
+            prefetched,
+            source,
+            code_key,
+            records,
+        }
     }
 
     /// Takes the reply recorded under the Idempotency-Key.
@@ -55,7 +66,10 @@ impl<'a> KnownRecords<'a> {
     }
 
     pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
-        let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
+        let keys = RecordKeys {
+            code: self.code_key.as_ref(),
+            ..self.keys
+        };
         let records = self.store.load_records(keys, self.day, self.now).await?;
         self.replace(records, RecordSource::Read);
         Ok(())
@@ -73,7 +87,11 @@ impl<'a> KnownRecords<'a> {
 
     /// True if a rejection needs all records read first: an assumed record may hide a replay, and the wrong-code log
     /// may be overwritten only after it was read.
-    pub(crate) fn must_load_before_rejecting(&self, code: &VerifiedCode, reason: MessageKey) -> bool {
+    pub(crate) fn must_load_before_rejecting(
+        &self,
+        code: &VerifiedCode,
+        reason: MessageKey,
+    ) -> bool {
         match self.source {
             RecordSource::Assumed => true,
             RecordSource::Conditions => is_wrong_code(code, reason),
@@ -83,8 +101,13 @@ impl<'a> KnownRecords<'a> {
 
     /// Takes the prefetched records, the first time only.
     fn find_prefetched(&mut self) -> Result<(), StoreError> {
-        let Some(prefetched) = self.prefetched.take() else { return Ok(()) };
-        let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
+        let Some(prefetched) = self.prefetched.take() else {
+            return Ok(());
+        };
+        let keys = RecordKeys {
+            code: self.code_key.as_ref(),
+            ..self.keys
+        };
         match self.store.find_in(prefetched, keys, self.day, self.now)? {
             BatchedRecords::Complete(records) => self.replace(records, RecordSource::Read),
             BatchedRecords::Partial(records) => self.replace(records, RecordSource::Assumed),

@@ -31,14 +31,22 @@ impl Endpoint for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { service: SubmissionService::from_context(context)? })
+        Ok(Self {
+            service: SubmissionService::from_context(context)?,
+        })
     }
 
     async fn prepare(&self) {
         self.service.prepare().await;
     }
 
-    fn prefetch(&self, request: &Request, scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet) {
+    fn prefetch(
+        &self,
+        request: &Request,
+        scope: &Scope,
+        campaign: Option<&Campaign>,
+        batch: &mut BatchGet,
+    ) {
         // `handle` reports an invalid request, after the API key was checked.
         let request = CreateSubmissionRequest::parse(request, scope.environment).ok();
         self.service.prefetch(request, scope, campaign, batch);
@@ -46,15 +54,28 @@ impl Endpoint for CreateSubmission {
 
     async fn handle(&self, api: ApiRequest) -> Result<Reply, Error> {
         let request = CreateSubmissionRequest::parse(&api.http, api.scope.environment)?;
-        let answer = self.service.create(&api, request.for_campaign(&api.campaign)).await?;
+        let answer = self
+            .service
+            .create(&api, request.for_campaign(&api.campaign))
+            .await?;
         let submission = &answer.submission;
         let replayed = answer.is_replayed();
-        let object = SubmissionObject::new(submission, &api.campaign, api.language(), replayed, api.now());
+        let object = SubmissionObject::new(
+            submission,
+            &api.campaign,
+            api.language(),
+            replayed,
+            api.now(),
+        );
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
             .with_subject(submission.submission_id)
             .with_reference(&submission.reference());
-        let reply = if answer.is_idempotent_replay() { reply.idempotent_replayed() } else { reply };
+        let reply = if answer.is_idempotent_replay() {
+            reply.idempotent_replayed()
+        } else {
+            reply
+        };
         Ok(reply.with_log_fields(answer.log_fields))
     }
 }

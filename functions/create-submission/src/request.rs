@@ -46,21 +46,39 @@ impl CreateSubmissionRequest {
     pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
         let key = request.required_idempotency_key()?;
         let body = request.json()?;
-        let SubmissionBody { phone, code, receipt_id, region, claimed, consent_version } =
-            body.read(SubmissionBody::read)?;
+        let SubmissionBody {
+            phone,
+            code,
+            receipt_id,
+            region,
+            claimed,
+            consent_version,
+        } = body.read(SubmissionBody::read)?;
         let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
         if is_sentinel && environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed, consent_version })
+        Ok(Self {
+            key,
+            body_hash: body.digest(),
+            phone,
+            code,
+            receipt_id,
+            region,
+            claimed,
+            consent_version,
+        })
     }
 
     /// Converts the code to the form that the campaign compares; drops it if the campaign takes no codes.
     pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
-        let code = self.code.filter(|_| campaign.needs_code()).map(|code| match &campaign.partner {
-            Some(partner) => code.in_form(partner.code),
-            None => code,
-        });
+        let code =
+            self.code
+                .filter(|_| campaign.needs_code())
+                .map(|code| match &campaign.partner {
+                    Some(partner) => code.in_form(partner.code),
+                    None => code,
+                });
         Self { code, ..self }
     }
 
@@ -71,10 +89,16 @@ impl CreateSubmissionRequest {
             problems.note("code", "`code` is missing.");
         }
         if self.receipt_id.is_none() && campaign.needs_receipt() {
-            problems.note_as(ErrorCode::ReceiptRequired, "receipt_id", "`receipt_id` is missing.");
+            problems.note_as(
+                ErrorCode::ReceiptRequired,
+                "receipt_id",
+                "`receipt_id` is missing.",
+            );
         } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
             problems.note("receipt_id", "This campaign takes no receipts.");
-            return problems.check().map_err(|error| error.with_fix(NO_RECEIPTS));
+            return problems
+                .check()
+                .map_err(|error| error.with_fix(NO_RECEIPTS));
         }
         problems.check()
     }
@@ -103,7 +127,13 @@ impl IdentifiedRequest {
         let body_hash = secret.keyed_digest(scope, &request.body_hash);
         let submission_id = random::submission_id();
         let phone = secret.encrypt_phone(scope, submission_id, &request.phone, random::bytes())?;
-        Some(Self { request, consumer, body_hash, submission_id, phone })
+        Some(Self {
+            request,
+            consumer,
+            body_hash,
+            submission_id,
+            phone,
+        })
     }
 }
 
@@ -123,20 +153,38 @@ impl SubmissionBody {
         if !fields.is_true("consent") {
             fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
         }
-        let consent_version = fields.text("consent_version", CONSENT_VERSION_CHARS).map(str::to_owned);
+        let consent_version = fields
+            .text("consent_version", CONSENT_VERSION_CHARS)
+            .map(str::to_owned);
         let region = fields.text("region", REGION_CHARS).map(str::to_owned);
-        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| id.parse().ok());
+        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| {
+            id.parse().ok()
+        });
         let claimed = fields.object("claimed").map(|claimed| {
-            let items = claimed.each("items", MAX_ITEMS, claimed_item).unwrap_or_default();
+            let items = claimed
+                .each("items", MAX_ITEMS, claimed_item)
+                .unwrap_or_default();
             let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
             Claimed { items, branch }
         });
-        Some(Self { phone: phone?, code, receipt_id, region, claimed, consent_version })
+        Some(Self {
+            phone: phone?,
+            code,
+            receipt_id,
+            region,
+            claimed,
+            consent_version,
+        })
     }
 }
 
 fn claimed_item(item: &Fields<'_>) -> Option<ClaimedItem> {
-    let key = item.required("key", |item, name| item.text(name, ITEM_KEY_CHARS)).map(str::to_owned);
+    let key = item
+        .required("key", |item, name| item.text(name, ITEM_KEY_CHARS))
+        .map(str::to_owned);
     let qty = item.required("qty", |item, name| item.integer(name, ITEM_QTY));
-    Some(ClaimedItem { key: key?, qty: qty? })
+    Some(ClaimedItem {
+        key: key?,
+        qty: qty?,
+    })
 }

@@ -95,20 +95,41 @@ impl SubmissionService {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        let (Some(request), Some(version)) = (request, self.secrets.cached_version_for_phones()) else {
+        let (Some(request), Some(version)) = (request, self.secrets.cached_version_for_phones())
+        else {
             return;
         };
         let (request, policy) = match campaign {
             Some(campaign) => (request.for_campaign(campaign), campaign.code),
             None => (request, CodePolicy::None),
         };
-        let CreateSubmissionRequest { key, phone, code, receipt_id, .. } = &request;
+        let CreateSubmissionRequest {
+            key,
+            phone,
+            code,
+            receipt_id,
+            ..
+        } = &request;
         let consumer = version.secret.consumer(scope, phone.clone());
-        let query = code.as_ref().map(|code| CodeQuery { scope, policy, code, consumer: Some(&consumer) });
+        let query = code.as_ref().map(|code| CodeQuery {
+            scope,
+            policy,
+            code,
+            consumer: Some(&consumer),
+        });
         let code_key = query.and_then(|query| self.verifier.key_by_cached_book(query));
         let code = code_key.as_ref();
         let entrant = &consumer.id;
-        self.store.add_to(batch, RecordKeys { scope, key, entrant, code, receipt: *receipt_id });
+        self.store.add_to(
+            batch,
+            RecordKeys {
+                scope,
+                key,
+                entrant,
+                code,
+                receipt: *receipt_id,
+            },
+        );
     }
 
     /// Creates a submission (accepted, pending or rejected), or answers with an earlier one.
@@ -125,7 +146,8 @@ impl SubmissionService {
             let mut request = request;
             loop {
                 let identified = IdentifiedRequest::new(request, &api.scope, &version.secret);
-                let identified = identified.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
+                let identified =
+                    identified.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
                 if let Some(answer) = Creation::new(self, api, &identified).run().await? {
                     return Ok((answer, identified.consumer.phone));
                 }
@@ -155,8 +177,13 @@ impl SubmissionService {
     ) -> Result<Answer, Error> {
         let settling = answer.submission.settling.as_ref();
         if settling.is_some_and(|settling| settling.is_under_way(api.received_at)) {
-            let Answer { submission, log_fields, .. } = &mut answer;
-            *submission = Box::pin(self.ask_partner(api, submission.clone(), phone, log_fields)).await?;
+            let Answer {
+                submission,
+                log_fields,
+                ..
+            } = &mut answer;
+            *submission =
+                Box::pin(self.ask_partner(api, submission.clone(), phone, log_fields)).await?;
         }
         Ok(answer)
     }
@@ -173,14 +200,25 @@ impl SubmissionService {
         let left = api.deadline.saturating_duration_since(Instant::now());
         let limit = PartnerRules::MAX_TIMEOUT.min(left.saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
-        let asked = self.partners.ask(&before, phone, &api.campaign, limit, AskedFrom::Request, clock);
+        let asked = self.partners.ask(
+            &before,
+            phone,
+            &api.campaign,
+            limit,
+            AskedFrom::Request,
+            clock,
+        );
         let answered = asked.await;
         let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
             log_fields.error_chain = telemetry::error_chain(&error);
             PartnerOutcome::NoAnswer(Unanswered::service_failed()).into()
         });
         log_fields.metrics.extend(outcome.metrics());
-        let retry = RetryContext { now: api.now(), speedup: self.speedup, jitter: random::unit_f64() };
+        let retry = RetryContext {
+            now: api.now(),
+            speedup: self.speedup,
+            jitter: random::unit_f64(),
+        };
         let entries = api.campaign.entries_per_submission;
         let Ok(after) = outcome.apply(&before, entries, retry) else {
             self.partners.release(lease, before.submission_id).await;
@@ -199,14 +237,20 @@ impl SubmissionService {
             }
             Err(error) => {
                 // The submission stays as written and is settled after this step's lease expires.
-                log_fields.error_chain.extend(telemetry::error_chain(&error));
+                log_fields
+                    .error_chain
+                    .extend(telemetry::error_chain(&error));
                 Ok(before)
             }
         }
     }
 
     /// Reads a submission that another record names. Both were written in one transaction, so it exists.
-    pub(crate) async fn submission(&self, scope: &Scope, id: SubmissionId) -> Result<Submission, Error> {
+    pub(crate) async fn submission(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+    ) -> Result<Submission, Error> {
         let found = self.store.submissions().get(scope, id).await?;
         found.ok_or_else(|| Error::internal("a record names a submission that is not there"))
     }

@@ -29,13 +29,20 @@ impl Fallback {
     /// Needs no table and no key. Pages are rendered on first use.
     pub fn new(responder: Responder) -> Self {
         let reference = Reference::new(responder.docs_base());
-        Self { responder, reference }
+        Self {
+            responder,
+            reference,
+        }
     }
 
     fn reply(&self, request: &Request) -> Result<Reply, Error> {
         let path = request.path();
         let is_read = READING.contains(&request.method().as_str());
-        let methods = if self.reference.has(path) { READING.to_vec() } else { routes::methods_of(path) };
+        let methods = if self.reference.has(path) {
+            READING.to_vec()
+        } else {
+            routes::methods_of(path)
+        };
         if let Some(file) = self.reference.file(path).filter(|_| is_read) {
             return Ok(read(request, file));
         }
@@ -43,10 +50,13 @@ impl Fallback {
             return Err(Error::method_not_allowed(methods));
         }
         match self.reference.missing_page(path).filter(|_| is_read) {
-            Some(file) => Ok(Reply { status: StatusCode::NOT_FOUND, ..text(file) }),
-            None => {
-                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path.").with_fix(NO_PATH))
-            }
+            Some(file) => Ok(Reply {
+                status: StatusCode::NOT_FOUND,
+                ..text(file)
+            }),
+            None => Err(Error::from(ErrorCode::NotFound)
+                .with_detail("There is no such path.")
+                .with_fix(NO_PATH)),
         }
     }
 }
@@ -54,10 +64,13 @@ impl Fallback {
 /// Replies with the file, or with 304 if the reader's ETag matches.
 fn read(request: &Request, file: File) -> Reply {
     let known = request.header("if-none-match").unwrap_or_default();
-    let is_known = known.split(',').any(|etag| etag.trim().trim_start_matches("W/") == file.etag);
+    let is_known = known
+        .split(',')
+        .any(|etag| etag.trim().trim_start_matches("W/") == file.etag);
     let etag = file.etag.clone();
-    let mut reply =
-        text(file).with_header("etag", etag).with_header("cache-control", CACHE_CONTROL.to_owned());
+    let mut reply = text(file)
+        .with_header("etag", etag)
+        .with_header("cache-control", CACHE_CONTROL.to_owned());
     if is_known {
         reply.status = StatusCode::NOT_MODIFIED;
         reply.body.clear();
@@ -67,8 +80,8 @@ fn read(request: &Request, file: File) -> Reply {
 
 /// The file with headers that keep a page from loading or leaking anything, whatever its text says.
 fn text(file: File) -> Reply {
-    let reply =
-        Reply::text(file.content_type, file.body).with_header("x-content-type-options", "nosniff".to_owned());
+    let reply = Reply::text(file.content_type, file.body)
+        .with_header("x-content-type-options", "nosniff".to_owned());
     match file.policy {
         Some(policy) => reply
             .with_header("content-security-policy", policy.to_owned())
@@ -91,7 +104,13 @@ impl HttpHandler for Fallback {
             let started = self.responder.now();
             let request = Request::new(request);
             let reply = self.reply(&request);
-            self.responder.reply(self.name(), &request.ids, started, &Caller::default(), reply)
+            self.responder.reply(
+                self.name(),
+                &request.ids,
+                started,
+                &Caller::default(),
+                reply,
+            )
         })
     }
 }

@@ -3,5 +3,8 @@ use common::runtime::lambda;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda::Error> {
-    lambda::serve_function(fallback::Fallback::new(lambda::responder(&Env::from_process())?)).await
+    lambda::serve_function(fallback::Fallback::new(lambda::responder(
+        &Env::from_process(),
+    )?))
+    .await
 }

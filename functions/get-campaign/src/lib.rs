@@ -19,6 +19,11 @@ impl Endpoint for GetCampaign {
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
         let livemode = request.scope.environment.is_live();
-        Reply::ok(&CampaignObject::new(&request.campaign, livemode, request.language(), request.received_at))
+        Reply::ok(&CampaignObject::new(
+            &request.campaign,
+            livemode,
+            request.language(),
+            request.received_at,
+        ))
     }
 }

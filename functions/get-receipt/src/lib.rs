@@ -17,12 +17,18 @@ impl Endpoint for GetReceipt {
     const ROUTE: Route = routes::GET_RECEIPT;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { receipts: Receipts::from_env(&context.env, &context.aws.dynamodb())? })
+        Ok(Self {
+            receipts: Receipts::from_env(&context.env, &context.aws.dynamodb())?,
+        })
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
         let id = request.path_id::<ReceiptId>()?;
-        let receipt = self.receipts.get(&request.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        let receipt = self
+            .receipts
+            .get(&request.scope, id)
+            .await?
+            .ok_or(ErrorCode::NotFound)?;
         Ok(Reply::ok(&ReceiptObject::new(&receipt, None))?.with_subject(receipt.receipt_id))
     }
 }

@@ -17,12 +17,18 @@ impl Endpoint for GetSubmission {
     const ROUTE: Route = routes::GET_SUBMISSION;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { submissions: Submissions::from_env(&context.env, &context.aws.dynamodb())? })
+        Ok(Self {
+            submissions: Submissions::from_env(&context.env, &context.aws.dynamodb())?,
+        })
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
         let id = request.path_id::<SubmissionId>()?;
-        let submission = self.submissions.get(&request.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        let submission = self
+            .submissions
+            .get(&request.scope, id)
+            .await?
+            .ok_or(ErrorCode::NotFound)?;
         let object = SubmissionObject::new(
             &submission,
             &request.campaign,

@@ -20,9 +20,15 @@ use common::store::submissions::{SubmissionSummary, Submissions};
 const MAX_SUBMISSIONS: u8 = 50;
 const SPAN: Duration = Duration::from_mins(10);
 /// Limit for one phone: enough for its owner, too low for watching someone else.
-const PER_PHONE: SlidingWindow = SlidingWindow { limit: 5, span: SPAN };
+const PER_PHONE: SlidingWindow = SlidingWindow {
+    limit: 5,
+    span: SPAN,
+};
 /// Limit for one address range: too low for scanning phone numbers.
-const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: SPAN };
+const PER_RANGE: SlidingWindow = SlidingWindow {
+    limit: 30,
+    span: SPAN,
+};
 
 pub struct LookupSubmissions {
     limits: RateLimits,
@@ -49,10 +55,24 @@ impl Endpoint for LookupSubmissions {
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
-        let phone = request.http.json()?.read(|fields| fields.required("phone", Fields::phone))?;
-        let ApiRequest { scope, campaign, received_at: now, .. } = &request;
+        let phone = request
+            .http
+            .json()?
+            .read(|fields| fields.required("phone", Fields::phone))?;
+        let ApiRequest {
+            scope,
+            campaign,
+            received_at: now,
+            ..
+        } = &request;
 
-        let entrant = self.secrets.version_for_phones().await?.secret.consumer(scope, phone).id;
+        let entrant = self
+            .secrets
+            .version_for_phones()
+            .await?
+            .secret
+            .consumer(scope, phone)
+            .id;
         let range = request.http.client_network();
         let rules = [
             RateLimitRule {
@@ -78,7 +98,9 @@ impl Endpoint for LookupSubmissions {
             reference: recent.reference().to_string(),
             date: recent.day,
             display_status: recent.status.display_status(),
-            message: campaign.messages.text(recent.status.message_key(), request.language()),
+            message: campaign
+                .messages
+                .text(recent.status.message_key(), request.language()),
             entries: recent.status.entries(),
         };
         let reply = Reply::ok(&LookupObject {
@@ -91,7 +113,10 @@ impl Endpoint for LookupSubmissions {
 }
 
 fn reached_limit(limits: &[RateLimitStatus]) -> &'static str {
-    if limits.iter().any(|limit| limit.name == "address" && limit.is_reached()) {
+    if limits
+        .iter()
+        .any(|limit| limit.name == "address" && limit.is_reached())
+    {
         "This address range has used up its 30 look-ups of 10 minutes. Without SVC-Client-IP, all calls of your server \
          count together."
     } else {

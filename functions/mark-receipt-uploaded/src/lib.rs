@@ -32,7 +32,9 @@ pub struct StorageEvent {
 /// The object key of a record, decoded: S3 form-encodes it.
 fn key(record: &Value) -> Option<String> {
     let written = record.pointer("/s3/object/key")?.as_str()?;
-    form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
+    form_urlencoded::parse(written.as_bytes())
+        .next()
+        .map(|(key, _)| key.into_owned())
 }
 
 impl EventHandler for MarkReceiptUploaded {
@@ -71,7 +73,9 @@ impl MarkReceiptUploaded {
             subject: subject.as_deref(),
         };
         let marking = async {
-            let Some((scope, id)) = &place else { return Ok("unknown_key".into()) };
+            let Some((scope, id)) = &place else {
+                return Ok("unknown_key".into());
+            };
             let Some(arrived) = self.photos.inspect(scope, *id, job.started).await? else {
                 return Ok("gone".into());
             };
@@ -93,8 +97,12 @@ mod tests {
 
     #[test]
     fn keys_are_decoded_and_odd_records_have_none() {
-        let json = r#"{"Records":[{"s3":{"object":{"key":"a%2Fb+c"}}},{},7,{"s3":{"object":{"key":7}}}]}"#;
+        let json =
+            r#"{"Records":[{"s3":{"object":{"key":"a%2Fb+c"}}},{},7,{"s3":{"object":{"key":7}}}]}"#;
         assert_eq!(keys(json), [Some("a/b c".to_owned()), None, None, None]);
-        assert_eq!(keys(r#"{"Service":"Amazon S3","Event":"s3:TestEvent"}"#), []);
+        assert_eq!(
+            keys(r#"{"Service":"Amazon S3","Event":"s3:TestEvent"}"#),
+            []
+        );
     }
 }

@@ -25,18 +25,26 @@ impl SettlePartners {
     /// there is none: an unfair turn is better than no turn.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Option<SettleMessage> {
         let found = timeout(CHOOSING_TIMEOUT, self.pass_turn(message)).await;
-        found.map_err(|late| StoreError::new("choosing a campaign", late)).flatten().unwrap_or_else(|error| {
-            let error = telemetry::cause(&error);
-            tracing::warn!(error, subject = %message.submission_id, "no campaign was chosen");
-            None
-        })
+        found
+            .map_err(|late| StoreError::new("choosing a campaign", late))
+            .flatten()
+            .unwrap_or_else(|error| {
+                let error = telemetry::cause(&error);
+                tracing::warn!(error, subject = %message.submission_id, "no campaign was chosen");
+                None
+            })
     }
 
     /// Passes the turn before the step, so that workers that start meanwhile choose the campaign after this one.
-    async fn pass_turn(&self, message: &SettleMessage) -> Result<Option<SettleMessage>, StoreError> {
+    async fn pass_turn(
+        &self,
+        message: &SettleMessage,
+    ) -> Result<Option<SettleMessage>, StoreError> {
         let now = self.worker.now();
         let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
-        if self.no_other_campaign_due_at().is_some_and(is_recent) || !self.worker.is_due(message).await {
+        if self.no_other_campaign_due_at().is_some_and(is_recent)
+            || !self.worker.is_due(message).await
+        {
             return Ok(None);
         }
         let last = self.turns.last().await?;
@@ -45,13 +53,18 @@ impl SettlePartners {
         let passed = self.turns.pass(last.as_ref(), next, now).await?;
         // After its own turn, every other campaign goes before it: none is due.
         let is_alone = other.is_none() && last.as_ref() == Some(&message.scope);
-        *self.no_other_campaign_due_at.lock().unwrap_or_else(PoisonError::into_inner) =
-            is_alone.then_some(now);
+        *self
+            .no_other_campaign_due_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = is_alone.then_some(now);
         // Otherwise another worker has the other campaign's turn.
         Ok(other.filter(|_| passed))
     }
 
     fn no_other_campaign_due_at(&self) -> Option<Timestamp> {
-        *self.no_other_campaign_due_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .no_other_campaign_due_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -55,7 +55,9 @@ impl EventHandler for SettlePartners {
 
 impl Settle for SettlePartners {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
-        let Some(other) = self.choose(message).await else { return self.run_step(message).await };
+        let Some(other) = self.choose(message).await else {
+            return self.run_step(message).await;
+        };
         // A failure is already logged, and the other submission stays due. The message goes back to wait for its turn.
         let _ = self.run_step(&other).await;
         self.worker.requeue(message).await;
@@ -66,7 +68,10 @@ impl Settle for SettlePartners {
 impl SettlePartners {
     async fn run_step(&self, message: &SettleMessage) -> Result<(), Error> {
         // Boxed because the future is large.
-        self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
+        self.worker
+            .run_logged(message, Box::pin(self.step(message)))
+            .await
+            .map(drop)
     }
 
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
@@ -75,18 +80,25 @@ impl SettlePartners {
             ClaimResult::Exhausted(submission) => {
                 // A partner request cannot crash the worker, so this counts as a missing answer and is retried.
                 let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
-                return Ok(self.conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None).await?);
+                return Ok(self
+                    .conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None)
+                    .await?);
             }
             ClaimResult::Skipped(why) => return Ok(why.into()),
         };
         match self.ask(&claimed).await {
             // If this write fails, the attempt counts as unfinished and the code as possibly redeemed.
-            Ok((outcome, campaign)) => Ok(self.conclude(&claimed, &outcome, Some(&campaign)).await?),
+            Ok((outcome, campaign)) => {
+                Ok(self.conclude(&claimed, &outcome, Some(&campaign)).await?)
+            }
             Err(error) => {
                 // The partner was not asked. The step still ends here, with a retry scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&claimed, &outcome, None).await?;
-                Err(JobError { error, metrics: logged.metrics })
+                Err(JobError {
+                    error,
+                    metrics: logged.metrics,
+                })
             }
         }
     }
@@ -94,11 +106,20 @@ impl SettlePartners {
     /// Asks the partner. An error means that the partner was not asked.
     async fn ask(&self, claimed: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
         let campaign = self.worker.campaign(claimed).await?;
-        let phone =
-            self.secrets.phone_of(claimed).await?.ok_or_else(|| Error::internal("the phone was erased"))?;
+        let phone = self
+            .secrets
+            .phone_of(claimed)
+            .await?
+            .ok_or_else(|| Error::internal("the phone was erased"))?;
         let clock = || self.worker.now();
-        let asked =
-            self.partners.ask(claimed, &phone, &campaign, PartnerRules::MAX_TIMEOUT, AskedFrom::Queue, clock);
+        let asked = self.partners.ask(
+            claimed,
+            &phone,
+            &campaign,
+            PartnerRules::MAX_TIMEOUT,
+            AskedFrom::Queue,
+            clock,
+        );
         let answered = asked.await?;
         Ok((answered.outcome, campaign))
     }
@@ -114,15 +135,22 @@ impl SettlePartners {
             return Ok("already_settled".into());
         };
         let wrong_code_in = campaign.filter(|_| outcome.is_wrong_code());
-        Ok(match self.worker.finish(before, &after, wrong_code_in).await? {
-            SettleResult::Committed => with_stale_metric(logged(outcome, &after), &after),
-            SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => "settled_by_another".into(),
-        })
+        Ok(
+            match self.worker.finish(before, &after, wrong_code_in).await? {
+                SettleResult::Committed => with_stale_metric(logged(outcome, &after), &after),
+                SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
+                    "settled_by_another".into()
+                }
+            },
+        )
     }
 }
 
 fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
-    let is_escalated = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Operator);
+    let is_escalated = after
+        .settling
+        .as_ref()
+        .is_some_and(|pending| pending.assignee == Assignee::Operator);
     let mut metrics = outcome.metrics();
     metrics.extend(is_escalated.then_some(("EscalatedToOperator", 1)));
     let outcome = match outcome {

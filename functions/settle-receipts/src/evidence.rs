@@ -25,7 +25,11 @@ pub(crate) enum PhotoContent {
 
 impl SettleReceipts {
     /// Reads code and time from a submission's photo.
-    pub(crate) async fn read(&self, photo: &[u8], subject: SubmissionId) -> Result<PhotoContent, Error> {
+    pub(crate) async fn read(
+        &self,
+        photo: &[u8],
+        subject: SubmissionId,
+    ) -> Result<PhotoContent, Error> {
         let nothing = |fault| Ok(PhotoContent::Nothing(fault));
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
@@ -38,8 +42,10 @@ impl SettleReceipts {
             Err(Unreadable::Crashed) => return nothing(PhotoFault::ReaderCrashed),
             Err(Unreadable::Io(cause)) => return Err(Error::internal(cause)),
         };
-        let mut claims: Vec<_> =
-            payloads.iter().filter_map(|payload| ReceiptKey::from_payload(payload)).collect();
+        let mut claims: Vec<_> = payloads
+            .iter()
+            .filter_map(|payload| ReceiptKey::from_payload(payload))
+            .collect();
         // Any word looks like a code without a time, so codes with a time take precedence.
         if claims.iter().any(|claim| claim.time.is_some()) {
             claims.retain(|claim| claim.time.is_some());
@@ -48,7 +54,11 @@ impl SettleReceipts {
             return nothing(PhotoFault::NoReceipt);
         };
         let several = claims.iter().any(|claim| claim.code != first.code);
-        if several { nothing(PhotoFault::SeveralReceipts) } else { Ok(PhotoContent::Receipt(first)) }
+        if several {
+            nothing(PhotoFault::SeveralReceipts)
+        } else {
+            Ok(PhotoContent::Receipt(first))
+        }
     }
 
     /// If an operator has to review this photo, names the submission that sent the same photo before.
@@ -62,16 +72,30 @@ impl SettleReceipts {
         if !matches!(outcome.transition, Transition::Review(_)) {
             return Ok(outcome);
         }
-        let (scope, id, digest) = (&submission.scope, submission.submission_id, photo_digest(photo));
+        let (scope, id, digest) = (
+            &submission.scope,
+            submission.submission_id,
+            photo_digest(photo),
+        );
         let store = self.worker.store();
         let mut rejected = None;
-        while let Some(earlier) = store.receipts().claim_photo(scope, &digest, id, rejected, now).await? {
+        while let Some(earlier) = store
+            .receipts()
+            .claim_photo(scope, &digest, id, rejected, now)
+            .await?
+        {
             let found = store.submissions().get(scope, earlier).await?;
             match found.filter(|found| found.status.state() != State::Rejected) {
                 Some(found) => {
                     let summary = format!("submission {} sent the same photo", found.reference());
-                    let anomaly = Some(Anomaly { summary, excerpt: None });
-                    let findings = Findings { anomaly, ..Findings::default() };
+                    let anomaly = Some(Anomaly {
+                        summary,
+                        excerpt: None,
+                    });
+                    let findings = Findings {
+                        anomaly,
+                        ..Findings::default()
+                    };
                     return Ok(StepOutcome {
                         findings,
                         ..StepOutcome::left_to_operator(PhotoFault::SeenBefore)

@@ -13,7 +13,10 @@ use serde_json::json;
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
     Submission {
         submission_id: SubmissionId::from_random([1; 24]),
-        scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
+        scope: Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Live,
+        },
         entrant_id: EntrantId::default(),
         phone: None,
         code_key: None,

@@ -31,17 +31,25 @@ impl SettleReceipts {
             return Choice::default();
         }
         let found = timeout(CHOOSING_TIMEOUT, self.find_next(message)).await;
-        found.map_err(|late| StoreError::new("choosing a campaign", late)).flatten().unwrap_or_else(|error| {
-            warn(&error, message, "no campaign was chosen");
-            Choice::default()
-        })
+        found
+            .map_err(|late| StoreError::new("choosing a campaign", late))
+            .flatten()
+            .unwrap_or_else(|error| {
+                warn(&error, message, "no campaign was chosen");
+                Choice::default()
+            })
     }
 
     /// Records that the campaign of a message had its turn. If that fails, the campaign may get the next turn too.
     pub(crate) async fn pass_turn(&self, seen: &SeenSlot, message: &SettleMessage) {
-        let passing = self.throttle.pass_turn(seen, &message.scope, self.worker.now());
+        let passing = self
+            .throttle
+            .pass_turn(seen, &message.scope, self.worker.now());
         let passed = timeout(TURN_TIMEOUT, passing).await;
-        if let Err(error) = passed.map_err(|late| StoreError::new("recording a turn", late)).flatten() {
+        if let Err(error) = passed
+            .map_err(|late| StoreError::new("recording a turn", late))
+            .flatten()
+        {
             warn(&error, message, "a turn was not recorded");
         }
     }
@@ -52,7 +60,10 @@ impl SettleReceipts {
         }
         let seen = self.throttle.see().await?;
         let other = self.worker.goes_before(message, seen.scope()).await?;
-        Ok(Choice { other, seen: Some(seen) })
+        Ok(Choice {
+            other,
+            seen: Some(seen),
+        })
     }
 }
 

@@ -61,7 +61,10 @@ impl EventHandler for SettleReceipts {
         let worker = Worker::new(context, "settle-receipts", Dependency::TaxAuthority)?;
         let base = env.required(TAX_AUTHORITY)?;
         let authority = TaxAuthority::new(&base, Limits::default()).map_err(|error| {
-            tracing::error!(error = telemetry::cause(&error), "the tax authority's base URL is refused");
+            tracing::error!(
+                error = telemetry::cause(&error),
+                "the tax authority's base URL is refused"
+            );
             ConfigError::Malformed {
                 variable: TAX_AUTHORITY,
                 expected: "a base URL such as https://verify.tra.go.tz",
@@ -87,7 +90,9 @@ impl EventHandler for SettleReceipts {
 impl Settle for SettleReceipts {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
         let Choice { other, seen } = self.choose(message).await;
-        let Some(other) = other else { return self.take_turn(message, seen).await };
+        let Some(other) = other else {
+            return self.take_turn(message, seen).await;
+        };
         // A failure is already logged, and the other submission stays due. The message goes back to wait for its turn.
         let _ = self.take_turn(&other, seen).await;
         self.worker.requeue(message).await;
@@ -96,7 +101,11 @@ impl Settle for SettleReceipts {
 }
 
 impl SettleReceipts {
-    async fn take_turn(&self, message: &SettleMessage, seen: Option<SeenSlot>) -> Result<(), Error> {
+    async fn take_turn(
+        &self,
+        message: &SettleMessage,
+        seen: Option<SeenSlot>,
+    ) -> Result<(), Error> {
         // Boxed because the future is large.
         let step = Box::pin(self.step(message, seen.clone()));
         let result = self.worker.run_logged(message, step).await.map(drop);
@@ -116,7 +125,10 @@ pub fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
     match env.optional(PHOTO_READER) {
         Some(program) => Ok(PhotoReader::program(program, &[], limits)),
         None => PhotoReader::this_program(limits).map_err(|error| {
-            tracing::error!(error = telemetry::cause(&error), "this program cannot tell where it is itself");
+            tracing::error!(
+                error = telemetry::cause(&error),
+                "this program cannot tell where it is itself"
+            );
             ConfigError::Malformed {
                 variable: PHOTO_READER,
                 expected: "set, because this program cannot tell where it is itself",

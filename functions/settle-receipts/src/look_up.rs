@@ -43,9 +43,14 @@ impl SettleReceipts {
             return Ok(StepOutcome::review("campaign_without_receipts"));
         };
         let answer_until = time.step_ends_at - CONCLUDING_TIME;
-        let permit = self.wait_for_slot(submission, time.seen, answer_until - MIN_LOOK_UP_TIME).await?;
+        let permit = self
+            .wait_for_slot(submission, time.seen, answer_until - MIN_LOOK_UP_TIME)
+            .await?;
         if permit == Permit::TooBusy {
-            return Ok(StepOutcome::wait_until(self.worker.now(), "tax_authority_busy"));
+            return Ok(StepOutcome::wait_until(
+                self.worker.now(),
+                "tax_authority_busy",
+            ));
         }
         let looking_up = self.authority.look_up(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
@@ -54,8 +59,11 @@ impl SettleReceipts {
             let subject = submission.submission_id;
             tracing::warn!(error = telemetry::cause(error), %subject, "the tax authority gave no answer");
         }
-        let outcome = StepOutcome::from_answer(&answer, campaign, rules, submission, self.worker.retry());
-        if outcome.findings.purchase.is_some() && self.purchase_taken(submission, &claim.code).await? {
+        let outcome =
+            StepOutcome::from_answer(&answer, campaign, rules, submission, self.worker.retry());
+        if outcome.findings.purchase.is_some()
+            && self.purchase_taken(submission, &claim.code).await?
+        {
             // Safe to reveal: the caller knew the receipt's time.
             return Ok(StepOutcome::already_used(outcome.findings.receipt));
         }
@@ -72,12 +80,24 @@ impl SettleReceipts {
             Some(seen) => seen,
             None => self.throttle.see().await?,
         };
-        Ok(self.throttle.acquire(&submission.scope, seen, until, || self.worker.now()).await?)
+        Ok(self
+            .throttle
+            .acquire(&submission.scope, seen, until, || self.worker.now())
+            .await?)
     }
 
     /// True if another submission was already accepted with this purchase; then no operator has to review this one.
-    async fn purchase_taken(&self, submission: &Submission, code: &VerificationCode) -> Result<bool, Error> {
-        let owner = self.worker.store().receipts().purchase(&submission.scope, code).await?;
+    async fn purchase_taken(
+        &self,
+        submission: &Submission,
+        code: &VerificationCode,
+    ) -> Result<bool, Error> {
+        let owner = self
+            .worker
+            .store()
+            .receipts()
+            .purchase(&submission.scope, code)
+            .await?;
         Ok(owner.is_some_and(|owner| owner != submission.submission_id))
     }
 }

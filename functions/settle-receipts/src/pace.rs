@@ -66,14 +66,23 @@ impl SeenSlot {
 
     /// The earliest time to take the next slot.
     fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
-        let is_long_ago = |slot: &Slot| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
-        if self.slot.as_ref().is_none_or(is_long_ago) { self.at } else { self.at + min_interval }
+        let is_long_ago =
+            |slot: &Slot| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
+        if self.slot.as_ref().is_none_or(is_long_ago) {
+            self.at
+        } else {
+            self.at + min_interval
+        }
     }
 }
 
 impl Throttle {
     pub(crate) fn new(slots: LookUpSlots, min_interval: Duration) -> Self {
-        Self { slots, min_interval, last_seen: Mutex::default() }
+        Self {
+            slots,
+            min_interval,
+            last_seen: Mutex::default(),
+        }
     }
 
     pub(crate) async fn see(&self) -> Result<SeenSlot, StoreError> {
@@ -88,7 +97,9 @@ impl Throttle {
         scope: &Scope,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let is_last = self.last_seen().is_none_or(|last| last.slot_number() == seen.slot_number());
+        let is_last = self
+            .last_seen()
+            .is_none_or(|last| last.slot_number() == seen.slot_number());
         if is_last && seen.scope() != Some(scope) {
             self.slots.pass_turn(seen.slot.as_ref(), scope, now).await?;
         }
@@ -125,8 +136,10 @@ impl Throttle {
                 Take::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
                     // By then, waiting environments have seen it too and go first.
-                    let seen =
-                        self.remember(SeenSlot { slot: Some(slot), at: Instant::now() + read_interval });
+                    let seen = self.remember(SeenSlot {
+                        slot: Some(slot),
+                        at: Instant::now() + read_interval,
+                    });
                     if was_quick {
                         return Ok(Permit::Granted);
                     }
@@ -139,19 +152,31 @@ impl Throttle {
 
     /// The slot with the time when this environment first saw it: now, unless it has not changed since the last read.
     fn first_seen(&self, slot: Option<Slot>) -> SeenSlot {
-        let mut seen = SeenSlot { slot, at: Instant::now() };
-        if let Some(last) = self.last_seen().filter(|last| last.slot_number() == seen.slot_number()) {
+        let mut seen = SeenSlot {
+            slot,
+            at: Instant::now(),
+        };
+        if let Some(last) = self
+            .last_seen()
+            .filter(|last| last.slot_number() == seen.slot_number())
+        {
             seen.at = last.at;
         }
         self.remember(seen)
     }
 
     fn last_seen(&self) -> Option<SeenSlot> {
-        self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn remember(&self, seen: SeenSlot) -> SeenSlot {
-        *self.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+        *self
+            .last_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
         seen
     }
 }
@@ -167,8 +192,15 @@ mod tests {
     /// The wait after a slot taken this many seconds ago; negative if the other environment's clock is ahead.
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
-        let slot = seconds_ago.map(|ago| Slot { number: 7, taken_at: taken_at(ago), scope: None });
-        let seen = SeenSlot { slot, at: Instant::now() };
+        let slot = seconds_ago.map(|ago| Slot {
+            number: 7,
+            taken_at: taken_at(ago),
+            scope: None,
+        });
+        let seen = SeenSlot {
+            slot,
+            at: Instant::now(),
+        };
         seen.next_at(LOOK_UP_INTERVAL, NOW).duration_since(seen.at)
     }
 

@@ -26,8 +26,9 @@ use crate::step_outcome::StepOutcome;
 
 /// Limit of verifying a receipt. Together with the final write, a step ends within its lease, even if another
 /// environment's clock is ahead.
-const VERIFY_TIMEOUT: Duration =
-    STEP_LEASE.saturating_sub(MAX_CLOCK_DIFFERENCE).saturating_sub(Duration::from_secs(15));
+const VERIFY_TIMEOUT: Duration = STEP_LEASE
+    .saturating_sub(MAX_CLOCK_DIFFERENCE)
+    .saturating_sub(Duration::from_secs(15));
 /// After this, a receipt is looked up even if its phone is throttled: a stranger who sends wrong codes under the same
 /// number must not delay it forever.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
@@ -52,11 +53,13 @@ impl SettleReceipts {
         };
         let step_ends_at = Instant::now() + VERIFY_TIMEOUT;
         let time = LookUpTime { seen, step_ends_at };
-        let verified = tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
-        let concluded = match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
-            Ok(outcome) => self.conclude(&claimed, outcome).await,
-            Err(error) => Err(error),
-        };
+        let verified =
+            tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
+        let concluded =
+            match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
+                Ok(outcome) => self.conclude(&claimed, outcome).await,
+                Err(error) => Err(error),
+            };
         match concluded {
             Ok(logged) => Ok(logged),
             Err(error) => {
@@ -64,22 +67,38 @@ impl SettleReceipts {
                 // while another table refuses writes.
                 let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
                 let logged = self.conclude(&claimed, failed).await?;
-                Err(JobError { error, metrics: logged.metrics })
+                Err(JobError {
+                    error,
+                    metrics: logged.metrics,
+                })
             }
         }
     }
 
-    async fn verify_receipt(&self, submission: &Submission, time: LookUpTime) -> Result<StepOutcome, Error> {
+    async fn verify_receipt(
+        &self,
+        submission: &Submission,
+        time: LookUpTime,
+    ) -> Result<StepOutcome, Error> {
         let campaign = self.worker.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
             // Without a receipt, this is a test code with a delayed acceptance.
-            let accept = Transition::Accept { entries: campaign.entries_per_submission, prize: None };
+            let accept = Transition::Accept {
+                entries: campaign.entries_per_submission,
+                prize: None,
+            };
             return Ok(accept.into());
         };
         let store = self.worker.store();
         let receipt = store.receipts().get(&submission.scope, receipt_id).await?;
-        let receipt = receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
-        let Submission { scope, entrant_id, day, .. } = submission;
+        let receipt =
+            receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
+        let Submission {
+            scope,
+            entrant_id,
+            day,
+            ..
+        } = submission;
         let entrant = store.entrants().get(scope, entrant_id, day).await?;
         if entrant.blocked {
             return Ok(Transition::reject(MessageKey::Blocked).into());
@@ -100,19 +119,24 @@ impl SettleReceipts {
         let now = self.worker.now();
         match evidence {
             // Test receipts with a live key were refused at creation.
-            LookUpSource::Sentinel(_) | LookUpSource::Malformed => {
-                Ok(StepOutcome::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"))
-            }
+            LookUpSource::Sentinel(_) | LookUpSource::Malformed => Ok(StepOutcome::reject(
+                MessageKey::ReceiptNotFound,
+                "receipt_code_impossible",
+            )),
             LookUpSource::Known(claim) => {
                 // Code and time came from the caller, so both may be guesses.
-                let throttled = entrant.throttled_until.filter(|_| entrant.is_throttled(now));
+                let throttled = entrant
+                    .throttled_until
+                    .filter(|_| entrant.is_throttled(now));
                 match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
                     Some(until) => Ok(StepOutcome::wait_until(until, "phone_throttled")),
                     None => self.look_up(submission, &campaign, claim, time).await,
                 }
             }
             LookUpSource::Photo => {
-                let Receipt { scope, receipt_id, .. } = &receipt;
+                let Receipt {
+                    scope, receipt_id, ..
+                } = &receipt;
                 let Some(photo) = self.photos.read(scope, *receipt_id).await? else {
                     return Ok(StepOutcome::left_to_operator(PhotoFault::Missing));
                 };
@@ -120,17 +144,25 @@ impl SettleReceipts {
                     PhotoContent::Receipt(claim @ ReceiptKey { time: Some(_), .. }) => {
                         let outcome = self.look_up(submission, &campaign, claim, time).await?;
                         // The service itself read the code from the photo, so it was not guessed.
-                        return Ok(StepOutcome { receipt_time_mismatch: false, ..outcome });
+                        return Ok(StepOutcome {
+                            receipt_time_mismatch: false,
+                            ..outcome
+                        });
                     }
                     PhotoContent::Receipt(_) => StepOutcome::left_to_operator(PhotoFault::NoTime),
                     PhotoContent::Nothing(fault) => StepOutcome::from_photo_fault(fault),
                 };
-                self.with_earlier_photo(outcome, submission, &photo, now).await
+                self.with_earlier_photo(outcome, submission, &photo, now)
+                    .await
             }
         }
     }
 
-    async fn conclude(&self, before: &Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
+    async fn conclude(
+        &self,
+        before: &Submission,
+        mut outcome: StepOutcome,
+    ) -> Result<JobOutcome, Error> {
         let now = self.worker.now();
         loop {
             let Ok(after) = outcome.apply(before, now) else {
@@ -140,7 +172,11 @@ impl SettleReceipts {
                 true => Some(self.worker.campaign(before).await?),
                 false => None,
             };
-            match self.worker.finish(before, &after, wrong_code_in.as_ref()).await? {
+            match self
+                .worker
+                .finish(before, &after, wrong_code_in.as_ref())
+                .await?
+            {
                 SettleResult::Committed => return Ok(outcome.logged(&after)),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
                 // The next outcome is a rejection, which claims no purchase, so this happens at most once.

@@ -30,14 +30,23 @@ pub(crate) struct StepOutcome {
 
 impl From<Transition> for StepOutcome {
     fn from(transition: Transition) -> Self {
-        Self { transition, findings: Findings::default(), obstacle: None, receipt_time_mismatch: false }
+        Self {
+            transition,
+            findings: Findings::default(),
+            obstacle: None,
+            receipt_time_mismatch: false,
+        }
     }
 }
 
 impl StepOutcome {
     /// A rejection with a more precise reason than its message key.
     pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
-        Transition::Reject { key, reason: Some(reason) }.into()
+        Transition::Reject {
+            key,
+            reason: Some(reason),
+        }
+        .into()
     }
 
     /// Leaves the receipt to an operator.
@@ -61,13 +70,22 @@ impl StepOutcome {
 
     /// Another submission was accepted with the same purchase.
     pub(crate) fn already_used(receipt: Option<ReceiptSummary>) -> Self {
-        let findings = Findings { receipt, ..Findings::default() };
-        Self { findings, ..Transition::reject(MessageKey::ReceiptAlreadyUsed).into() }
+        let findings = Findings {
+            receipt,
+            ..Findings::default()
+        };
+        Self {
+            findings,
+            ..Transition::reject(MessageKey::ReceiptAlreadyUsed).into()
+        }
     }
 
     /// Waits until this time without counting a failure.
     pub(crate) fn wait_until(at: Timestamp, obstacle: &'static str) -> Self {
-        Self { obstacle: Some(obstacle), ..Transition::RetryAt(at).into() }
+        Self {
+            obstacle: Some(obstacle),
+            ..Transition::RetryAt(at).into()
+        }
     }
 
     /// The outcome that a test receipt asks for.
@@ -78,11 +96,14 @@ impl StepOutcome {
         retry: RetryContext,
     ) -> Self {
         let is_first_step = state == State::Pending;
-        let accept = |prize| Transition::Accept { entries: campaign.entries_per_submission, prize };
+        let accept = |prize| Transition::Accept {
+            entries: campaign.entries_per_submission,
+            prize,
+        };
         let transition = match sentinel {
-            ReceiptSentinel::Slow if is_first_step => {
-                Transition::Unanswered { retry_at: retry.after(SENTINEL_DELAY) }
-            }
+            ReceiptSentinel::Slow if is_first_step => Transition::Unanswered {
+                retry_at: retry.after(SENTINEL_DELAY),
+            },
             ReceiptSentinel::Verified | ReceiptSentinel::Slow => accept(None),
             ReceiptSentinel::Wins => accept(Some(SENTINEL_PRIZE.to_owned())),
             ReceiptSentinel::Review => Transition::Review("asked_for_by_test"),
@@ -91,7 +112,13 @@ impl StepOutcome {
         };
         let is_verified = matches!(transition, Transition::Accept { .. });
         let receipt = is_verified.then(|| ReceiptSummary::made_up(campaign.receipt.as_ref()));
-        Self { findings: Findings { receipt, ..Findings::default() }, ..transition.into() }
+        Self {
+            findings: Findings {
+                receipt,
+                ..Findings::default()
+            },
+            ..transition.into()
+        }
     }
 
     pub(crate) fn from_answer(
@@ -108,32 +135,59 @@ impl StepOutcome {
             }
             Answer::WrongTime => {
                 let mismatch = Transition::reject(MessageKey::ReceiptTimeMismatch);
-                return Self { receipt_time_mismatch: true, ..mismatch.into() };
+                return Self {
+                    receipt_time_mismatch: true,
+                    ..mismatch.into()
+                };
             }
             Answer::RefererRefused => {
-                let findings = Findings { anomaly: anomaly(answer), ..Findings::default() };
+                let findings = Findings {
+                    anomaly: anomaly(answer),
+                    ..Findings::default()
+                };
                 let transition = Transition::Escalate { reason: Some(name) };
-                return Self { findings, obstacle: Some(name), ..transition.into() };
+                return Self {
+                    findings,
+                    obstacle: Some(name),
+                    ..transition.into()
+                };
             }
             Answer::NotFoundYet => LookupFailure::Missing,
             Answer::Throttled => LookupFailure::Throttled,
             Answer::Unavailable(_) | Answer::Unexpected(_) => LookupFailure::Failed,
         };
         let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
-        let findings = Findings { anomaly: anomaly(answer), ..outcome.findings };
-        Self { findings, obstacle: Some(name), ..outcome }
+        let findings = Findings {
+            anomaly: anomaly(answer),
+            ..outcome.findings
+        };
+        Self {
+            findings,
+            obstacle: Some(name),
+            ..outcome
+        }
     }
 
     /// A failure of the service itself, retried like a failure of the tax authority.
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
         let outcome = Self::from_lookup_failure(LookupFailure::Failed, submission, None, retry);
-        let findings = Findings { anomaly: Some("a part of the service failed".into()), ..outcome.findings };
-        Self { findings, obstacle: Some("service_failed"), ..outcome }
+        let findings = Findings {
+            anomaly: Some("a part of the service failed".into()),
+            ..outcome.findings
+        };
+        Self {
+            findings,
+            obstacle: Some("service_failed"),
+            ..outcome
+        }
     }
 
     /// The outcome after too many steps were started and never finished.
     pub(crate) fn exhausted(submission: &Submission) -> Self {
-        let earlier = submission.settling.as_ref().and_then(|pending| pending.anomaly.as_ref());
+        let earlier = submission
+            .settling
+            .as_ref()
+            .and_then(|pending| pending.anomaly.as_ref());
         let anomaly = Anomaly {
             summary: format!(
                 "a step was begun again and again, and never finished; {}",
@@ -141,9 +195,18 @@ impl StepOutcome {
             ),
             excerpt: earlier.and_then(|anomaly| anomaly.excerpt.clone()),
         };
-        let findings = Findings { anomaly: Some(anomaly), ..Findings::default() };
-        let transition = Transition::Escalate { reason: Some(ATTEMPTS_EXHAUSTED) };
-        Self { findings, obstacle: Some(ATTEMPTS_EXHAUSTED), ..transition.into() }
+        let findings = Findings {
+            anomaly: Some(anomaly),
+            ..Findings::default()
+        };
+        let transition = Transition::Escalate {
+            reason: Some(ATTEMPTS_EXHAUSTED),
+        };
+        Self {
+            findings,
+            obstacle: Some(ATTEMPTS_EXHAUSTED),
+            ..transition.into()
+        }
     }
 
     /// Counts one more failure and schedules the next look-up; `reason` is used if it gives up.
@@ -153,7 +216,10 @@ impl StepOutcome {
         reason: Option<&'static str>,
         retry: RetryContext,
     ) -> Self {
-        let failures = submission.settling.as_ref().map(PendingSettlement::lookup_failures);
+        let failures = submission
+            .settling
+            .as_ref()
+            .map(PendingSettlement::lookup_failures);
         let (failures, decision) = failures.unwrap_or_default().after(failure, retry);
         match decision {
             RetryDecision::RetryAfter(wait) => Self::retry(retry.after(wait), failures),
@@ -164,7 +230,13 @@ impl StepOutcome {
 
     fn retry(at: Timestamp, failures: LookupFailures) -> Self {
         let progress = Some(Progress::TaxAuthority(failures));
-        Self { findings: Findings { progress, ..Findings::default() }, ..Transition::RetryAt(at).into() }
+        Self {
+            findings: Findings {
+                progress,
+                ..Findings::default()
+            },
+            ..Transition::RetryAt(at).into()
+        }
     }
 
     fn from_record(
@@ -177,19 +249,31 @@ impl StepOutcome {
         let transition = Transition::from(verdict);
         let is_declined = matches!(transition, Transition::Reject { .. });
         let purchase = (!is_declined).then(|| record.code.clone());
-        let findings = Findings { receipt: Some(summary), purchase, ..Findings::default() };
-        Self { findings, ..transition.into() }
+        let findings = Findings {
+            receipt: Some(summary),
+            purchase,
+            ..Findings::default()
+        };
+        Self {
+            findings,
+            ..transition.into()
+        }
     }
 
     /// True if something other than a receipt the authority does not know yet keeps the submission open.
     fn is_blocked_upstream(&self) -> bool {
-        self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
+        self.obstacle
+            .is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
     }
 
     /// The log line of the step that led to `after`.
     pub(crate) fn logged(&self, after: &Submission) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
-        let mut metrics = if is_escalated { vec![("EscalatedToOperator", 1)] } else { Vec::new() };
+        let mut metrics = if is_escalated {
+            vec![("EscalatedToOperator", 1)]
+        } else {
+            Vec::new()
+        };
         metrics.extend(match self.obstacle {
             Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityUnreadable", 1)),
             Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
@@ -204,10 +288,18 @@ impl StepOutcome {
             Transition::Stay(_) => "stays",
         });
         let logged = JobOutcome { outcome, metrics };
-        if self.is_blocked_upstream() { with_stale_metric(logged, after) } else { logged }
+        if self.is_blocked_upstream() {
+            with_stale_metric(logged, after)
+        } else {
+            logged
+        }
     }
 
-    pub(crate) fn apply(&self, before: &Submission, now: Timestamp) -> Result<Submission, AlreadySettled> {
+    pub(crate) fn apply(
+        &self,
+        before: &Submission,
+        now: Timestamp,
+    ) -> Result<Submission, AlreadySettled> {
         before.apply(&self.transition, self.findings.clone(), now)
     }
 }
@@ -216,7 +308,10 @@ impl StepOutcome {
 fn anomaly(answer: &Answer) -> Option<Anomaly> {
     match answer {
         Answer::Unexpected(page) => Some(Anomaly {
-            summary: format!("{} at {} (status {})", page.why, page.final_path, page.status),
+            summary: format!(
+                "{} at {} (status {})",
+                page.why, page.final_path, page.status
+            ),
             excerpt: Some(page.excerpt.clone()),
         }),
         Answer::Unavailable(trouble) => Some(trouble.as_str().into()),

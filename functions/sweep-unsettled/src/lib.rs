@@ -67,8 +67,16 @@ impl EventHandler for SweepUnsettled {
 
     async fn handle(&self, _tick: Tick) -> Result<(), Error> {
         let now = self.context.now();
-        let job = Job { function: "sweep-unsettled", started: now, scope: None, subject: None };
-        self.context.run_logged(job, self.sweep(now)).await.map(drop)
+        let job = Job {
+            function: "sweep-unsettled",
+            started: now,
+            scope: None,
+            subject: None,
+        };
+        self.context
+            .run_logged(job, self.sweep(now))
+            .await
+            .map(drop)
     }
 }
 
@@ -85,22 +93,38 @@ impl SweepUnsettled {
         let mut failures = Vec::new();
         let [tax, partner] = Dependency::ALL.map(|dependency| self.wake_due(dependency, now));
         let (tax, partner) = tokio::join!(tax, partner);
-        let woken: Vec<_> = [tax, partner].into_iter().filter_map(|half| kept(half, &mut failures)).collect();
+        let woken: Vec<_> = [tax, partner]
+            .into_iter()
+            .filter_map(|half| kept(half, &mut failures))
+            .collect();
         let mut metrics = vec![
             ("Due", count(woken.iter().map(|woken| woken.due).sum())),
             ("Hinted", count(woken.iter().map(|woken| woken.sent).sum())),
         ];
         // Left out if a queue was not served: the alarm then finds no data.
         if failures.is_empty() {
-            let oldest = woken.iter().map(|woken| woken.oldest).max().unwrap_or_default();
+            let oldest = woken
+                .iter()
+                .map(|woken| woken.oldest)
+                .max()
+                .unwrap_or_default();
             metrics.push(("OldestDueSeconds", oldest.as_secs()));
         }
-        let waiting = self.submissions.longest_waiting_for_a_person(Environment::Live).await;
+        let waiting = self
+            .submissions
+            .longest_waiting_for_a_person(Environment::Live)
+            .await;
         if let Some(since) = kept(waiting, &mut failures) {
-            metrics.push(("OldestReviewSeconds", since.map_or(0, |since| now.since(since).as_secs())));
+            metrics.push((
+                "OldestReviewSeconds",
+                since.map_or(0, |since| now.since(since).as_secs()),
+            ));
         }
         if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
-            let deleted = [("PhonesDeleted", slice.phones), ("PhotosDeleted", slice.photos)];
+            let deleted = [
+                ("PhonesDeleted", slice.phones),
+                ("PhotosDeleted", slice.photos),
+            ];
             metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
         }
         if let Some(skipped_at) = kept(self.audit.skipped_at().await, &mut failures) {
@@ -108,22 +132,41 @@ impl SweepUnsettled {
             metrics.push(("AuditRowsPassedBy", u64::from(is_recent)));
         }
         let mut failures = failures.into_iter();
-        let Some(first) = failures.next() else { return Ok(JobOutcome { outcome: "swept", metrics }) };
+        let Some(first) = failures.next() else {
+            return Ok(JobOutcome {
+                outcome: "swept",
+                metrics,
+            });
+        };
         for error in failures {
-            tracing::error!(error = telemetry::cause(&error), "another part of the sweep failed");
+            tracing::error!(
+                error = telemetry::cause(&error),
+                "another part of the sweep failed"
+            );
         }
-        Err(JobError { error: first.into(), metrics })
+        Err(JobError {
+            error: first.into(),
+            metrics,
+        })
     }
 
     async fn wake_due(&self, dependency: Dependency, now: Timestamp) -> Result<Woken, StoreError> {
         let (max_messages, max_each) = limits(dependency);
         let mut due = self.submissions.due(dependency, now, max_each).await?;
-        let oldest = due.iter().map(|due| now.since(due.next_step_at)).max().unwrap_or_default();
+        let oldest = due
+            .iter()
+            .map(|due| now.since(due.next_step_at))
+            .max()
+            .unwrap_or_default();
         due.truncate(max_messages);
         let found = due.len();
         due.truncate(max_messages.saturating_sub(self.queues.count_waiting(dependency).await?));
         let sent = self.queues.wake_all(dependency, &due).await?;
-        Ok(Woken { due: found, sent, oldest })
+        Ok(Woken {
+            due: found,
+            sent,
+            oldest,
+        })
     }
 }
 

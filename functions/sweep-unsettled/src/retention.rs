@@ -57,21 +57,32 @@ impl RetentionSweep {
         let before = self.retention.schedule().await?;
         let current = match before.value.current.clone() {
             Some(slug) => Some(slug),
-            None if before.value.next_look.is_some_and(|next| now < next) => return Ok(Slice::default()),
+            None if before.value.next_look.is_some_and(|next| now < next) => {
+                return Ok(Slice::default());
+            }
             None => self.first_due(now).await?,
         };
         let mut slice = Slice::default();
         let after = match current {
-            None => RetentionSchedule { current: None, next_look: Some(now.after(LOOK_INTERVAL)) },
-            Some(slug) if self.delete_of(&slug, now, &mut slice).await? => {
-                RetentionSchedule { current: Some(slug), next_look: None }
-            }
+            None => RetentionSchedule {
+                current: None,
+                next_look: Some(now.after(LOOK_INTERVAL)),
+            },
+            Some(slug) if self.delete_of(&slug, now, &mut slice).await? => RetentionSchedule {
+                current: Some(slug),
+                next_look: None,
+            },
             // Perhaps another campaign is due.
             Some(_) => RetentionSchedule::default(),
         };
         if after != before.value {
             // A sweep at the same time may have done so: the next one continues from there.
-            self.retention.save_schedule(&Revised { value: after, ..before }).await?;
+            self.retention
+                .save_schedule(&Revised {
+                    value: after,
+                    ..before
+                })
+                .await?;
         }
         Ok(slice)
     }
@@ -81,7 +92,13 @@ impl RetentionSweep {
         for campaign in self.campaigns.list().await? {
             let is_over = |data| campaign.keeps_until(data).is_some_and(|until| until <= now);
             if PersonalData::ALL.into_iter().any(is_over)
-                && self.retention.get(&campaign.slug).await?.value.next(&campaign, now).is_some()
+                && self
+                    .retention
+                    .get(&campaign.slug)
+                    .await?
+                    .value
+                    .next(&campaign, now)
+                    .is_some()
             {
                 return Ok(Some(campaign.slug));
             }
@@ -97,10 +114,17 @@ impl RetentionSweep {
         slice: &mut Slice,
     ) -> Result<bool, StoreError> {
         // Read again for each slice: an operator may have moved its end.
-        let Some(campaign) = self.campaigns.get(slug).await? else { return Ok(false) };
+        let Some(campaign) = self.campaigns.get(slug).await? else {
+            return Ok(false);
+        };
         let mut retention = self.retention.get(slug).await?;
-        let Some(mut deletion) = retention.value.next(&campaign, now) else { return Ok(false) };
-        let scope = Scope { campaign: slug.clone(), environment: deletion.environment };
+        let Some(mut deletion) = retention.value.next(&campaign, now) else {
+            return Ok(false);
+        };
+        let scope = Scope {
+            campaign: slug.clone(),
+            environment: deletion.environment,
+        };
         deletion.postponed = self.postponement(&scope, deletion.data, now).await?;
         if deletion.postponed.is_some() {
             self.save(&campaign, &mut retention, deletion).await?;
@@ -113,8 +137,10 @@ impl RetentionSweep {
         for _ in 0..MAX_PAGES {
             match deletion.data {
                 PersonalData::Phones => {
-                    let page =
-                        self.submissions.remove_personal_data(&scope, deletion.segment.clone()).await?;
+                    let page = self
+                        .submissions
+                        .remove_personal_data(&scope, deletion.segment.clone())
+                        .await?;
                     slice.phones += page.done;
                     take(&mut deletion, page, now);
                 }
@@ -125,12 +151,19 @@ impl RetentionSweep {
                     deletion.finished_at = (deleted == 0).then_some(now);
                 }
                 PersonalData::Limits => {
-                    let page = self.entrants.forget_erased(&scope, deletion.segment.clone()).await?;
+                    let page = self
+                        .entrants
+                        .forget_erased(&scope, deletion.segment.clone())
+                        .await?;
                     take(&mut deletion, page, now);
                 }
             }
             let ends = deletion.finished_at.is_some() || deletion.postponed.is_some();
-            if !self.save(&campaign, &mut retention, deletion.clone()).await? || ends {
+            if !self
+                .save(&campaign, &mut retention, deletion.clone())
+                .await?
+                || ends
+            {
                 break;
             }
         }
@@ -149,7 +182,9 @@ impl RetentionSweep {
         }
         let reason = if self.submissions.count_unsettled(scope).await? > 0 {
             PostponeReason::Unsettled
-        } else if data == PersonalData::Phones && !self.draws.unfinished(scope, now).await?.is_empty() {
+        } else if data == PersonalData::Phones
+            && !self.draws.unfinished(scope, now).await?.is_empty()
+        {
             PostponeReason::PrizesClaimed
         } else {
             return Ok(None);

@@ -13,8 +13,8 @@ pub(crate) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 const SIGNATURE_BYTES: usize = 48;
 
 const QUICKNET: [u8; 32] = [
-    0x52, 0xdb, 0x9b, 0xa7, 0x0e, 0x0c, 0xc0, 0xf6, 0xea, 0xf7, 0x80, 0x3d, 0xd0, 0x74, 0x47, 0xa1, 0xf5,
-    0x47, 0x77, 0x35, 0xfd, 0x3f, 0x66, 0x17, 0x92, 0xba, 0x94, 0x60, 0x0c, 0x84, 0xe9, 0x71,
+    0x52, 0xdb, 0x9b, 0xa7, 0x0e, 0x0c, 0xc0, 0xf6, 0xea, 0xf7, 0x80, 0x3d, 0xd0, 0x74, 0x47, 0xa1,
+    0xf5, 0x47, 0x77, 0x35, 0xfd, 0x3f, 0x66, 0x17, 0x92, 0xba, 0x94, 0x60, 0x0c, 0x84, 0xe9, 0x71,
 ];
 
 /// A chain of the scheme `bls-unchained-g1-rfc9380`.
@@ -121,7 +121,12 @@ impl Chain {
     ) -> Result<Self, InvalidChain> {
         let key = hex::decode(public_key).map_err(|_| InvalidChain::PublicKey)?;
         let public_key = PublicKey::key_validate(&key).map_err(|_| InvalidChain::PublicKey)?;
-        Ok(Self { hash, public_key, genesis, period_seconds })
+        Ok(Self {
+            hash,
+            public_key,
+            genesis,
+            period_seconds,
+        })
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -151,26 +156,38 @@ impl Chain {
     pub fn first_round_from(&self, time: DateTime<Utc>) -> Option<NonZeroU64> {
         let since_genesis = time.signed_duration_since(self.genesis);
         let has_begun = since_genesis.subsec_nanos() > 0;
-        let seconds = since_genesis.num_seconds().checked_add(i64::from(has_begun))?;
-        let periods = u64::try_from(seconds).unwrap_or(0).div_ceil(u64::from(self.period_seconds.get()));
+        let seconds = since_genesis
+            .num_seconds()
+            .checked_add(i64::from(has_begun))?;
+        let periods = u64::try_from(seconds)
+            .unwrap_or(0)
+            .div_ceil(u64::from(self.period_seconds.get()));
         NonZeroU64::MIN.checked_add(periods)
     }
 
     /// When a round is given out. `None` on overflow.
     pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
         let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
-        self.genesis.checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)
+        self.genesis
+            .checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)
     }
 
     /// # Errors
     /// When the signature is not of this chain and round.
-    pub fn verify(&self, round: NonZeroU64, signature: &[u8]) -> Result<VerifiedRound, InvalidRound> {
+    pub fn verify(
+        &self,
+        round: NonZeroU64,
+        signature: &[u8],
+    ) -> Result<VerifiedRound, InvalidRound> {
         let bytes = signature.try_into().map_err(|_| InvalidRound::Unreadable)?;
         // Compressed alone: a point has other forms, and each would have another digest.
         let point = Signature::uncompress(signature).map_err(|_| InvalidRound::Forged)?;
         // The key was checked when the chain was made.
         match point.verify(true, &message(round), DOMAIN, &[], &self.public_key, false) {
-            BLST_ERROR::BLST_SUCCESS => Ok(VerifiedRound { number: round, signature: bytes }),
+            BLST_ERROR::BLST_SUCCESS => Ok(VerifiedRound {
+                number: round,
+                signature: bytes,
+            }),
             _ => Err(InvalidRound::Forged),
         }
     }
@@ -179,12 +196,20 @@ impl Chain {
     ///
     /// # Errors
     /// When it is no reply, or not of this chain and round.
-    pub fn verify_reply(&self, round: NonZeroU64, reply: &[u8]) -> Result<VerifiedRound, InvalidRound> {
-        let reply: RelayReply = serde_json::from_slice(reply).map_err(|_| InvalidRound::Unreadable)?;
+    pub fn verify_reply(
+        &self,
+        round: NonZeroU64,
+        reply: &[u8],
+    ) -> Result<VerifiedRound, InvalidRound> {
+        let reply: RelayReply =
+            serde_json::from_slice(reply).map_err(|_| InvalidRound::Unreadable)?;
         if reply.round != round.get() {
             return Err(InvalidRound::OtherRound { found: reply.round });
         }
-        self.verify(round, &hex::decode(reply.signature).map_err(|_| InvalidRound::Unreadable)?)
+        self.verify(
+            round,
+            &hex::decode(reply.signature).map_err(|_| InvalidRound::Unreadable)?,
+        )
     }
 }
 
@@ -235,11 +260,15 @@ mod tests {
     fn rounds_of_the_public_chain_are_verified() {
         let chain = Chain::quicknet();
         for (number, signature, randomness) in ROUNDS {
-            let reply =
-                format!(r#" {{"round":{number},"randomness":"{randomness}","signature":"{signature}"}} "#);
+            let reply = format!(
+                r#" {{"round":{number},"randomness":"{randomness}","signature":"{signature}"}} "#
+            );
             let verified = verified(&chain, number, &reply).expect("the chain's own");
             assert_eq!(verified.number(), round(number));
-            assert_eq!(hex::encode(Sha256::digest(verified.signature())), randomness);
+            assert_eq!(
+                hex::encode(Sha256::digest(verified.signature())),
+                randomness
+            );
         }
     }
 
@@ -248,19 +277,31 @@ mod tests {
         let chain = Chain::quicknet();
         let [_, (_, signature, _), _] = ROUNDS;
         let reply = |number| format!(r#"{{"round":{number},"signature":"{signature}"}}"#);
-        assert_eq!(verified(&chain, 124, &reply(123)), Err(InvalidRound::OtherRound { found: 123 }));
-        assert_eq!(verified(&chain, 124, &reply(124)), Err(InvalidRound::Forged));
+        assert_eq!(
+            verified(&chain, 124, &reply(123)),
+            Err(InvalidRound::OtherRound { found: 123 })
+        );
+        assert_eq!(
+            verified(&chain, 124, &reply(124)),
+            Err(InvalidRound::Forged)
+        );
     }
 
     #[test]
     fn the_signature_of_another_chain_is_refused() {
         let seconds = NonZeroU32::MIN;
-        let chains =
-            [[1; 32], [2; 32]].map(|seed| SimulatedChain::new(&seed, time("2026-01-01T00:00:00Z"), seconds));
+        let chains = [[1; 32], [2; 32]]
+            .map(|seed| SimulatedChain::new(&seed, time("2026-01-01T00:00:00Z"), seconds));
         let signature = chains[0].sign(round(7));
         assert!(chains[0].chain().verify(round(7), &signature).is_ok());
-        assert_eq!(chains[1].chain().verify(round(7), &signature), Err(InvalidRound::Forged));
-        assert_eq!(Chain::quicknet().verify(round(7), &signature), Err(InvalidRound::Forged));
+        assert_eq!(
+            chains[1].chain().verify(round(7), &signature),
+            Err(InvalidRound::Forged)
+        );
+        assert_eq!(
+            Chain::quicknet().verify(round(7), &signature),
+            Err(InvalidRound::Forged)
+        );
     }
 
     #[test]
@@ -269,7 +310,11 @@ mod tests {
         let infinity = format!("c0{}", "00".repeat(47));
         let reply = |signature: &str| format!(r#"{{"round":42,"signature":"{signature}"}}"#);
         for text in [&infinity, &"ff".repeat(48), &"00".repeat(48)] {
-            assert_eq!(verified(&chain, 42, &reply(text)), Err(InvalidRound::Forged), "{text}");
+            assert_eq!(
+                verified(&chain, 42, &reply(text)),
+                Err(InvalidRound::Forged),
+                "{text}"
+            );
         }
         let [(_, signature, _), ..] = ROUNDS;
         for text in [
@@ -281,22 +326,40 @@ mod tests {
             &reply(&format!("{signature}00")),
             &reply(&format!("0x{signature}")),
         ] {
-            assert_eq!(verified(&chain, 42, text), Err(InvalidRound::Unreadable), "{text}");
+            assert_eq!(
+                verified(&chain, 42, text),
+                Err(InvalidRound::Unreadable),
+                "{text}"
+            );
         }
         // The same point, written in another form, would have another digest.
-        let point = Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");
-        assert_eq!(chain.verify(round(42), &point.serialize()), Err(InvalidRound::Unreadable));
+        let point =
+            Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");
+        assert_eq!(
+            chain.verify(round(42), &point.serialize()),
+            Err(InvalidRound::Unreadable)
+        );
     }
 
     #[test]
     fn a_chain_needs_a_key() {
         let chain = Chain::quicknet();
-        let new =
-            |hash: &str, key: &str| Chain::new(hash, key, chain.genesis(), chain.period_seconds()).map(drop);
+        let new = |hash: &str, key: &str| {
+            Chain::new(hash, key, chain.genesis(), chain.period_seconds()).map(drop)
+        };
         assert_eq!(new(&chain.hash(), &chain.public_key()), Ok(()));
         assert_eq!(new("52", &chain.public_key()), Err(InvalidChain::Hash));
-        for key in ["", "zz", &format!("c0{}", "00".repeat(95)), &"11".repeat(96)] {
-            assert_eq!(new(&chain.hash(), key), Err(InvalidChain::PublicKey), "{key}");
+        for key in [
+            "",
+            "zz",
+            &format!("c0{}", "00".repeat(95)),
+            &"11".repeat(96),
+        ] {
+            assert_eq!(
+                new(&chain.hash(), key),
+                Err(InvalidChain::PublicKey),
+                "{key}"
+            );
         }
     }
 
@@ -307,7 +370,9 @@ mod tests {
         let other = SimulatedChain::new(&[1; 32], quicknet.genesis(), quicknet.period_seconds());
         let (genesis, period) = (quicknet.genesis(), quicknet.period_seconds());
         for hash in [hash.clone(), hash.to_uppercase()] {
-            assert!(Chain::new(&hash, &key, genesis, period).is_ok_and(|chain| chain.is_quicknet()));
+            assert!(
+                Chain::new(&hash, &key, genesis, period).is_ok_and(|chain| chain.is_quicknet())
+            );
             for (key, genesis, period) in [
                 (other.chain().public_key(), genesis, period),
                 (key.clone(), genesis + TimeDelta::seconds(1), period),
@@ -331,7 +396,11 @@ mod tests {
             ("2023-08-23T15:09:30Z", 2),
             ("2023-08-23T15:09:30.000000001Z", 3),
         ] {
-            assert_eq!(chain.first_round_from(time(at)), Some(round(number)), "{at}");
+            assert_eq!(
+                chain.first_round_from(time(at)),
+                Some(round(number)),
+                "{at}"
+            );
         }
         assert_eq!(chain.time_of(NonZeroU64::MAX), None);
     }

@@ -12,12 +12,18 @@ use url::Url;
 use crate::chain::{Chain, InvalidRound, VerifiedRound};
 
 /// Relays of drand's own chains, run by different companies.
-pub const PUBLIC_RELAYS: [&str; 3] =
-    ["https://api.drand.sh", "https://api2.drand.sh", "https://drand.cloudflare.com"];
+pub const PUBLIC_RELAYS: [&str; 3] = [
+    "https://api.drand.sh",
+    "https://api2.drand.sh",
+    "https://drand.cloudflare.com",
+];
 
 /// A reply has about 250 bytes.
 const MAX_REPLY_BYTES: usize = 4096;
-const TIMEOUTS: Timeouts = Timeouts { connect: Duration::from_secs(5), read: Duration::from_secs(5) };
+const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    read: Duration::from_secs(5),
+};
 /// Of a whole exchange, for a relay that sends byte by byte.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two tours of all relays. A relay has a round a second or two after its time.
@@ -71,14 +77,22 @@ impl Relays {
         timeouts: Timeouts,
         pause: Duration,
     ) -> Self {
-        Self { client: HttpClient::new(addresses, timeouts), urls, pause }
+        Self {
+            client: HttpClient::new(addresses, timeouts),
+            urls,
+            pause,
+        }
     }
 
     /// Asks all relays, one after the other, until one gives the round.
     ///
     /// # Errors
     /// When none does.
-    pub async fn fetch(&self, chain: &Chain, round: NonZeroU64) -> Result<VerifiedRound, Unavailable> {
+    pub async fn fetch(
+        &self,
+        chain: &Chain,
+        round: NonZeroU64,
+    ) -> Result<VerifiedRound, Unavailable> {
         let mut relays = Vec::new();
         for url in &self.urls {
             match self.ask(url, chain, round).await {
@@ -129,7 +143,8 @@ fn round_url(relay: &Url, chain: &Chain, round: NonZeroU64) -> Url {
     let mut url = relay.clone();
     // A URL without a path, such as `mailto:`, is refused by the client.
     if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty().extend([chain.hash().as_str(), "public", &round.to_string()]);
+        path.pop_if_empty()
+            .extend([chain.hash().as_str(), "public", &round.to_string()]);
     }
     url
 }

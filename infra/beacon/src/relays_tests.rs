@@ -12,7 +12,8 @@ use tokio::net::{TcpListener, TcpSocket};
 use url::Url;
 
 use crate::{
-    Chain, InvalidRound, PUBLIC_RELAYS, RelayFailure, Relays, SimulatedChain, Unavailable, VerifiedRound,
+    Chain, InvalidRound, PUBLIC_RELAYS, RelayFailure, Relays, SimulatedChain, Unavailable,
+    VerifiedRound,
 };
 
 const LONG: Duration = Duration::from_secs(60);
@@ -30,7 +31,11 @@ enum Answer {
 }
 
 fn simulated(seed: u8) -> SimulatedChain {
-    SimulatedChain::new(&[seed; 32], "2026-01-01T00:00:00Z".parse().expect("a time"), NonZeroU32::MIN)
+    SimulatedChain::new(
+        &[seed; 32],
+        "2026-01-01T00:00:00Z".parse().expect("a time"),
+        NonZeroU32::MIN,
+    )
 }
 
 fn ok(body: String) -> Answer {
@@ -40,8 +45,14 @@ fn ok(body: String) -> Answer {
 /// A relay with an answer for each request; the last one counts for all that follow. Returns how often it was asked.
 async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}{path}", listener.local_addr().expect("an address"));
-    let expected = format!("GET {path}/{}/public/{ROUND} HTTP/1.1", simulated(1).chain().hash());
+    let url = format!(
+        "http://{}{path}",
+        listener.local_addr().expect("an address")
+    );
+    let expected = format!(
+        "GET {path}/{}/public/{ROUND} HTTP/1.1",
+        simulated(1).chain().hash()
+    );
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
     tokio::spawn(async move {
@@ -52,11 +63,15 @@ async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
             let length = stream.read(&mut head).await.expect("a request");
             let head = String::from_utf8_lossy(&head[..length]).into_owned();
             assert!(head.starts_with(&expected), "{head}");
-            let at = counter.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1);
+            let at = counter
+                .fetch_add(1, Ordering::Relaxed)
+                .min(answers.len() - 1);
             match &answers[at] {
                 Answer::Says(status, body) => {
-                    let reply =
-                        format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                    let reply = format!(
+                        "HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{body}",
+                        body.len()
+                    );
                     stream.write_all(reply.as_bytes()).await.expect("a reader");
                 }
                 Answer::Silence => open.push(stream),
@@ -75,12 +90,22 @@ fn refusing() -> (Url, TcpSocket) {
 }
 
 fn relays(urls: Vec<Url>, read: Duration) -> Relays {
-    Relays::with_times(urls, Addresses::Any, Timeouts { connect: LONG, read }, Duration::from_millis(1))
+    Relays::with_times(
+        urls,
+        Addresses::Any,
+        Timeouts {
+            connect: LONG,
+            read,
+        },
+        Duration::from_millis(1),
+    )
 }
 
 async fn ask(answer: Answer) -> Result<VerifiedRound, RelayFailure> {
     let (url, _) = relay("", vec![answer]).await;
-    let fetched = relays(vec![url], LONG).fetch(simulated(1).chain(), ROUND).await;
+    let fetched = relays(vec![url], LONG)
+        .fetch(simulated(1).chain(), ROUND)
+        .await;
     fetched.map_err(|Unavailable { relays, .. }| relays.into_iter().next().expect("one relay").1)
 }
 
@@ -88,7 +113,10 @@ async fn ask(answer: Answer) -> Result<VerifiedRound, RelayFailure> {
 async fn an_honest_relay_gives_the_round() {
     let chain = simulated(1);
     let verified = ask(ok(chain.reply(ROUND))).await.expect("the round");
-    assert_eq!((verified.number(), verified.signature()), (ROUND, chain.sign(ROUND)));
+    assert_eq!(
+        (verified.number(), verified.signature()),
+        (ROUND, chain.sign(ROUND))
+    );
 }
 
 #[tokio::test]
@@ -102,7 +130,11 @@ async fn a_relay_that_lies_is_not_believed() {
         ("<html>".into(), InvalidRound::Unreadable),
         ("{}".into(), InvalidRound::Unreadable),
     ] {
-        assert_eq!(ask(ok(lie.clone())).await, Err(RelayFailure::Invalid(expected)), "{lie}");
+        assert_eq!(
+            ask(ok(lie.clone())).await,
+            Err(RelayFailure::Invalid(expected)),
+            "{lie}"
+        );
     }
 }
 
@@ -120,9 +152,18 @@ async fn what_is_no_reply_is_named() {
     for (answer, expected) in [
         (Answer::Says(404, String::new()), RelayFailure::NotYet),
         (Answer::Says(425, String::new()), RelayFailure::NotYet),
-        (Answer::Says(302, String::new()), RelayFailure::Status(StatusCode::FOUND)),
-        (Answer::Says(500, String::new()), RelayFailure::Status(StatusCode::INTERNAL_SERVER_ERROR)),
-        (ok("x".repeat(5000)), RelayFailure::Transport(TransportError::TooLarge)),
+        (
+            Answer::Says(302, String::new()),
+            RelayFailure::Status(StatusCode::FOUND),
+        ),
+        (
+            Answer::Says(500, String::new()),
+            RelayFailure::Status(StatusCode::INTERNAL_SERVER_ERROR),
+        ),
+        (
+            ok("x".repeat(5000)),
+            RelayFailure::Transport(TransportError::TooLarge),
+        ),
     ] {
         assert_eq!(ask(answer.clone()).await, Err(expected), "{answer:?}");
     }
@@ -138,7 +179,10 @@ async fn relays_are_asked_until_one_gives_the_round() {
     let (unasked, asked) = relay("", vec![ok(chain.reply(ROUND))]).await;
     let (refusing, _held) = refusing();
     let urls = vec![refusing, silent, late, liar, honest, unasked];
-    let verified = relays(urls, SHORT).fetch(chain.chain(), ROUND).await.expect("the round");
+    let verified = relays(urls, SHORT)
+        .fetch(chain.chain(), ROUND)
+        .await
+        .expect("the round");
     assert_eq!(verified.number(), ROUND);
     assert_eq!(asked.load(Ordering::Relaxed), 0);
 }
@@ -149,7 +193,10 @@ async fn every_relay_is_named_with_what_it_did() {
     let (liar, _) = relay("", vec![ok(simulated(2).reply(ROUND))]).await;
     let (refusing, _held) = refusing();
     let urls = vec![refusing, silent, liar];
-    let error = relays(urls, SHORT).fetch(simulated(1).chain(), ROUND).await.expect_err("no relay");
+    let error = relays(urls, SHORT)
+        .fetch(simulated(1).chain(), ROUND)
+        .await
+        .expect_err("no relay");
     assert_eq!(
         error.to_string(),
         "no relay gives round 42 of the beacon; 127.0.0.1 takes no connection; 127.0.0.1 takes too long to answer; \
@@ -164,16 +211,36 @@ async fn a_relay_that_is_late_is_asked_again() {
     let not_yet = Answer::Says(404, String::new());
     let (late, asked) = relay("", vec![not_yet.clone(), not_yet, ok(chain.reply(ROUND))]).await;
     let relays = relays(vec![late], LONG);
-    assert!(relays.fetch_within(Duration::ZERO, chain.chain(), ROUND).await.is_err());
+    assert!(
+        relays
+            .fetch_within(Duration::ZERO, chain.chain(), ROUND)
+            .await
+            .is_err()
+    );
     assert_eq!(asked.load(Ordering::Relaxed), 1);
-    let verified = relays.fetch_within(LONG, chain.chain(), ROUND).await.expect("the round");
-    assert_eq!((verified.number(), asked.load(Ordering::Relaxed)), (ROUND, 3));
+    let verified = relays
+        .fetch_within(LONG, chain.chain(), ROUND)
+        .await
+        .expect("the round");
+    assert_eq!(
+        (verified.number(), asked.load(Ordering::Relaxed)),
+        (ROUND, 3)
+    );
 }
 
 #[tokio::test]
 async fn public_relays_are_asked_at_public_addresses_alone() {
     let relays = Relays::new(vec![refusing().0], Addresses::PublicOnly);
-    let error = relays.fetch(&Chain::quicknet(), ROUND).await.expect_err("not public");
-    assert_eq!(error.relays[0].1, RelayFailure::Transport(TransportError::ForbiddenAddress));
-    assert_eq!(format!("{:?}", Relays::public()).matches("drand").count(), PUBLIC_RELAYS.len());
+    let error = relays
+        .fetch(&Chain::quicknet(), ROUND)
+        .await
+        .expect_err("not public");
+    assert_eq!(
+        error.relays[0].1,
+        RelayFailure::Transport(TransportError::ForbiddenAddress)
+    );
+    assert_eq!(
+        format!("{:?}", Relays::public()).matches("drand").count(),
+        PUBLIC_RELAYS.len()
+    );
 }

@@ -16,16 +16,31 @@ pub struct SimulatedChain {
 }
 
 impl SimulatedChain {
-    #[expect(clippy::expect_used, reason = "a seed of 32 bytes gives a key, and a key has a public key")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a seed of 32 bytes gives a key, and a key has a public key"
+    )]
     pub fn new(seed: &[u8; 32], genesis: DateTime<Utc>, period_seconds: NonZeroU32) -> Self {
         let key = SecretKey::key_gen(seed, &[]).expect("32 bytes are enough");
         let public_key = key.sk_to_pk().compress();
         // Of all its constants, so that another genesis or period is another chain.
-        let hash = Sha256::new().chain_update(b"simulated chain\n").chain_update(public_key);
+        let hash = Sha256::new()
+            .chain_update(b"simulated chain\n")
+            .chain_update(public_key);
         let hash = hash.chain_update(genesis.timestamp().to_be_bytes());
-        let hash = hash.chain_update(period_seconds.get().to_be_bytes()).finalize();
-        let chain = Chain::new(&hex::encode(hash), &hex::encode(public_key), genesis, period_seconds);
-        Self { key, chain: chain.expect("a public key") }
+        let hash = hash
+            .chain_update(period_seconds.get().to_be_bytes())
+            .finalize();
+        let chain = Chain::new(
+            &hex::encode(hash),
+            &hex::encode(public_key),
+            genesis,
+            period_seconds,
+        );
+        Self {
+            key,
+            chain: chain.expect("a public key"),
+        }
     }
 
     pub fn chain(&self) -> &Chain {
@@ -40,6 +55,7 @@ impl SimulatedChain {
     pub fn reply(&self, round: NonZeroU64) -> String {
         let signature = self.sign(round);
         let randomness = hex::encode(Sha256::digest(signature));
-        json!({ "round": round, "randomness": randomness, "signature": hex::encode(signature) }).to_string()
+        json!({ "round": round, "randomness": randomness, "signature": hex::encode(signature) })
+            .to_string()
     }
 }

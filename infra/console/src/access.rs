@@ -94,8 +94,14 @@ impl Access {
         }
         match std::mem::replace(&mut *self.link(), Link::Used) {
             Link::Unused(_) => {
-                let Self { cookie_name, cookie: Secret(cookie), .. } = self;
-                Trade::Cookie(format!("{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict"))
+                let Self {
+                    cookie_name,
+                    cookie: Secret(cookie),
+                    ..
+                } = self;
+                Trade::Cookie(format!(
+                    "{cookie_name}={cookie}; Path=/; HttpOnly; SameSite=Strict"
+                ))
             }
             Link::Used => {
                 self.presented_again.notify_one();
@@ -111,7 +117,9 @@ impl Access {
 
     /// Whether a `Cookie` header has this run's cookie.
     pub(crate) fn admits(&self, cookies: &str) -> bool {
-        let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        let mut pairs = cookies
+            .split(';')
+            .filter_map(|pair| pair.trim().split_once('='));
         pairs.any(|(name, value)| name == self.cookie_name && self.cookie.is(value))
     }
 
@@ -120,6 +128,8 @@ impl Access {
     }
 
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
-        now.since(Timestamp::from_millis(self.last_use.load(Ordering::Relaxed))) >= IDLE_LIMIT
+        now.since(Timestamp::from_millis(
+            self.last_use.load(Ordering::Relaxed),
+        )) >= IDLE_LIMIT
     }
 }

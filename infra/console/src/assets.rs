@@ -24,12 +24,20 @@ const FILES: [(&str, &str, &str); 5] = [
     (ICON, "image/svg+xml", include_str!("../assets/icon.svg")),
     (OPEN_SCRIPT, JAVASCRIPT, include_str!("../assets/open.js")),
     (SCRIPT, JAVASCRIPT, include_str!("../assets/console.js")),
-    (REVIEW_SCRIPT, JAVASCRIPT, include_str!("../assets/review.js")),
+    (
+        REVIEW_SCRIPT,
+        JAVASCRIPT,
+        include_str!("../assets/review.js"),
+    ),
 ];
 
 pub(crate) fn routes() -> Router<Console> {
-    let file = |content_type, text| get(async move || ([(CONTENT_TYPE, content_type)], text).into_response());
-    FILES.into_iter().fold(Router::new(), |router, (path, content_type, text)| {
-        router.route(path, file(content_type, text))
-    })
+    let file = |content_type, text| {
+        get(async move || ([(CONTENT_TYPE, content_type)], text).into_response())
+    };
+    FILES
+        .into_iter()
+        .fold(Router::new(), |router, (path, content_type, text)| {
+            router.route(path, file(content_type, text))
+        })
 }

@@ -12,7 +12,11 @@ use maud::{DOCTYPE, html};
 use tempfile::TempDir;
 
 /// The program that opens a file in the user's browser.
-const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+const OPENER: &str = if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
 /// The folder for files of the user's running programs.
 const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 const PAGE: &str = "open.html";
@@ -23,15 +27,27 @@ const PAGE: &str = "open.html";
 /// # Errors
 /// When the page cannot be written, or there is no such program. The printed link remains.
 pub(crate) fn open(env: &Env, link: &str) -> io::Result<TempDir> {
-    let folder = match env.optional(RUNTIME_FOLDER).map(|folder| private_folder_in(Path::new(&folder))) {
+    let folder = match env
+        .optional(RUNTIME_FOLDER)
+        .map(|folder| private_folder_in(Path::new(&folder)))
+    {
         Some(Ok(folder)) => folder,
         Some(Err(_)) | None => private_folder_in(&std::env::temp_dir())?,
     };
     let path = folder.path().join(PAGE);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
     file.write_all(page(link).as_bytes())?;
     let mut opener = Command::new(OPENER);
-    opener.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    opener
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
     Ok(folder)
 }
 

@@ -79,8 +79,15 @@ pub(crate) fn page_message(failure: &Failure) -> String {
 /// The message of a failure as a sentence, with a capital letter and a full stop.
 pub(crate) fn sentence(message: &str) -> String {
     let mut chars = message.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let end = if message.ends_with(['.', '?', '!']) { "" } else { "." };
+    let first = chars
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default();
+    let end = if message.ends_with(['.', '?', '!']) {
+        ""
+    } else {
+        "."
+    };
     format!("{first}{}{end}", chars.as_str())
 }
 
@@ -99,6 +106,9 @@ pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Respons
 pub(crate) async fn no_such_page() -> PageError {
     PageError(
         StatusCode::NOT_FOUND,
-        Failure::new("page_unknown", "the console has no such page; use the navigation"),
+        Failure::new(
+            "page_unknown",
+            "the console has no such page; use the navigation",
+        ),
     )
 }

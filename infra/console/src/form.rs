@@ -24,7 +24,11 @@ pub(crate) struct Form(HashMap<String, String>);
 impl Form {
     pub(crate) fn parse(encoded: &[u8]) -> Self {
         let pairs = form_urlencoded::parse(encoded);
-        Self(pairs.map(|(name, value)| (name.into_owned(), value.trim().to_owned())).collect())
+        Self(
+            pairs
+                .map(|(name, value)| (name.into_owned(), value.trim().to_owned()))
+                .collect(),
+        )
     }
 
     /// A field; empty if it is missing.
@@ -48,7 +52,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(Form::parse(parts.uri.query().unwrap_or_default().as_bytes())))
+        Ok(Self(Form::parse(
+            parts.uri.query().unwrap_or_default().as_bytes(),
+        )))
     }
 }
 
@@ -79,7 +85,9 @@ async fn read(body: Body) -> Result<Bytes, Response> {
     to_bytes(body, MAX_BYTES).await.map_err(|_| {
         let message = "What was sent is too long. Shorten the text.";
         let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", message);
-        refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        refused
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         refused
     })
 }

@@ -54,17 +54,28 @@ pub(crate) struct Page<'a> {
 
 impl<'a> Page<'a> {
     pub(crate) fn new(title: &'a str, section: Section) -> Self {
-        Self { title, section, scope: None, script: None }
+        Self {
+            title,
+            section,
+            scope: None,
+            script: None,
+        }
     }
 
     /// Shows the navigation of this campaign and environment.
     pub(crate) fn in_scope(self, scope: &'a Scope) -> Self {
-        Self { scope: Some(scope), ..self }
+        Self {
+            scope: Some(scope),
+            ..self
+        }
     }
 
     /// Runs this script in addition to what every page runs.
     pub(crate) fn with_script(self, script: &'static str) -> Self {
-        Self { script: Some(script), ..self }
+        Self {
+            script: Some(script),
+            ..self
+        }
     }
 
     pub(crate) fn render(self, content: Markup) -> Html<String> {

@@ -26,13 +26,22 @@ pub(crate) fn number(number: i64) -> String {
 
 /// One place for each day or hour, with a bar for its entries. Submissions are in the table beneath.
 pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) -> Markup {
-    let most = series.iter().map(|(_, sum)| sum.entries).max().unwrap_or(0).max(1);
+    let most = series
+        .iter()
+        .map(|(_, sum)| sum.entries)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let count = i64::try_from(series.len()).unwrap_or(1).max(1);
     let height = HEIGHT - TOP - BOTTOM;
     let (base, step) = (HEIGHT - BOTTOM, (WIDTH - LEFT) * 100 / count);
     let every = series.len().div_ceil(LABELS).max(1);
     let places = (0_i64..).zip(series).map(|(index, (name, sum))| {
-        let tall = if sum.entries > 0 { (sum.entries * height / most).max(1) } else { 0 };
+        let tall = if sum.entries > 0 {
+            (sum.entries * height / most).max(1)
+        } else {
+            0
+        };
         (LEFT + index * step / 100, tall, name, sum.entries)
     });
     let places: Vec<_> = places.collect();
@@ -67,10 +76,18 @@ fn short(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-fn numbers<'a>(title: &str, heading: &[&str], amounts: impl Iterator<Item = &'a (String, Amount)>) -> Markup {
+fn numbers<'a>(
+    title: &str,
+    heading: &[&str],
+    amounts: impl Iterator<Item = &'a (String, Amount)>,
+) -> Markup {
     let rows = amounts.map(|(name, sum)| {
         let name = if name.is_empty() { NONE } else { name };
-        vec![html! { (name) }, html! { (number(sum.records)) }, html! { (number(sum.entries)) }]
+        vec![
+            html! { (name) },
+            html! { (number(sum.records)) },
+            html! { (number(sum.entries)) },
+        ]
     });
     html! {
         details { summary { "Numbers" span.unseen { " of: " (title) } } (table(title, heading, &rows.collect::<Vec<_>>())) }
@@ -88,7 +105,12 @@ pub(crate) struct Share {
 
 /// A table whose bars show the numbers that stand beside them.
 pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
-    let row = |Share { name, value, of, words }: Share| {
+    let row = |Share {
+                   name,
+                   value,
+                   of,
+                   words,
+               }: Share| {
         let part = value.max(0) * 100 / of.max(1);
         let part = if value > 0 { part.clamp(1, 100) } else { 0 };
         let bar = html! {
@@ -108,8 +130,17 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
 pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
     let most = sums.values().map(|sum| sum.records).max().unwrap_or(0);
     let row = |(dimension, sum): (&String, &Amount)| {
-        let shown = if dimension.is_empty() { NONE.to_owned() } else { name(dimension) };
-        Share { name: html! { (shown) }, value: sum.records, of: most, words: number(sum.records) }
+        let shown = if dimension.is_empty() {
+            NONE.to_owned()
+        } else {
+            name(dimension)
+        };
+        Share {
+            name: html! { (shown) },
+            value: sum.records,
+            of: most,
+            words: number(sum.records),
+        }
     };
     sums.iter().map(row).collect()
 }
@@ -130,14 +161,27 @@ mod tests {
         let plot = over_time("Entries by day", "Day", &series).into_string();
         assert_eq!(plot.matches("<rect class=\"bar\"").count(), 2, "{plot}");
         let place = |index: i64| format!("x=\"{}\"", LEFT + index * (WIDTH - LEFT) / 4);
-        for (index, bar) in [(0, "<title>2026-03-01: 1</title>"), (3, "<title>2026-03-04: 4</title>")] {
-            let start = plot.find(&format!("<rect class=\"bar\" {}", place(index))).expect("its place");
+        for (index, bar) in [
+            (0, "<title>2026-03-01: 1</title>"),
+            (3, "<title>2026-03-04: 4</title>"),
+        ] {
+            let start = plot
+                .find(&format!("<rect class=\"bar\" {}", place(index)))
+                .expect("its place");
             assert!(
-                plot[start..].split_once("</rect>").is_some_and(|(rect, _)| rect.contains(bar)),
+                plot[start..]
+                    .split_once("</rect>")
+                    .is_some_and(|(rect, _)| rect.contains(bar)),
                 "{plot}"
             );
         }
-        assert!(plot.contains("<td>2026-03-03</td><td>3</td><td>0</td>"), "{plot}");
-        assert!(!plot.contains("<td>2026-03-02</td>"), "the table names those with any: {plot}");
+        assert!(
+            plot.contains("<td>2026-03-03</td><td>3</td><td>0</td>"),
+            "{plot}"
+        );
+        assert!(
+            !plot.contains("<td>2026-03-02</td>"),
+            "the table names those with any: {plot}"
+        );
     }
 }

@@ -23,7 +23,13 @@ use crate::{assets, form};
 pub(crate) const OPEN: &str = "/open";
 const SESSION: &str = "/session";
 /// Paths that are served without the cookie.
-const OPEN_TO_ALL: [&str; 5] = [OPEN, SESSION, assets::OPEN_SCRIPT, assets::STYLE, assets::ICON];
+const OPEN_TO_ALL: [&str; 5] = [
+    OPEN,
+    SESSION,
+    assets::OPEN_SCRIPT,
+    assets::STYLE,
+    assets::ICON,
+];
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -37,31 +43,48 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (CACHE_CONTROL, "no-store"),
     (REFERRER_POLICY, "no-referrer"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
 ];
 
 /// The routes that need no cookie.
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route(OPEN, get(open)).route(SESSION, post(trade))
+    Router::new()
+        .route(OPEN, get(open))
+        .route(SESSION, post(trade))
 }
 
 /// Answers a request that passes the checks, and adds the security headers to every reply.
-pub(crate) async fn check(State(console): State<Console>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = match admitted(&console, &request) {
         Ok(()) => next.run(request).await,
         Err((status, title, message)) => refusal(status, title, message),
     };
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
 type Refused = (StatusCode, &'static str, &'static str);
 
-const OTHER_HOST: Refused =
-    (StatusCode::FORBIDDEN, "Another address", "Open the console by the link that ops console printed.");
+const OTHER_HOST: Refused = (
+    StatusCode::FORBIDDEN,
+    "Another address",
+    "Open the console by the link that ops console printed.",
+);
 const OTHER_SITE: Refused = (
     StatusCode::FORBIDDEN,
     "Another site",
@@ -112,7 +135,10 @@ fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
 
 /// Prevents DNS rebinding: another site's name that resolves to 127.0.0.1 is not this host.
 fn is_own_host(authority: &str, request: &Request) -> bool {
-    let in_line = request.uri().authority().is_none_or(|named| named.as_str() == authority);
+    let in_line = request
+        .uri()
+        .authority()
+        .is_none_or(|named| named.as_str() == authority);
     in_line && header(request, &HOST) == Some(authority)
 }
 

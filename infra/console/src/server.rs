@@ -49,11 +49,17 @@ impl Server {
             );
             Failure::new("port_taken", message)
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await.map_err(taken)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port))
+            .await
+            .map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let (access, token) = Access::new(address.port(), settings.clock.now());
         let console = Console::new(settings, address.to_string(), access).await?;
-        Ok(Self { listener, console, link: format!("http://{address}{}#{token}", safety::OPEN) })
+        Ok(Self {
+            listener,
+            console,
+            link: format!("http://{address}{}#{token}", safety::OPEN),
+        })
     }
 
     /// The link that opens the console, once.
@@ -70,7 +76,9 @@ impl Server {
 
     /// Serves until `stopped` is ready, the console was not used for [`crate::IDLE_LIMIT`], or its link was used twice.
     pub async fn run(self, stopped: impl Future<Output = ()>) -> Ended {
-        let Self { listener, console, .. } = self;
+        let Self {
+            listener, console, ..
+        } = self;
         let (stop, mut stopping) = watch::channel(false);
         let graceful = async move {
             // An error means that the sender was dropped.
@@ -107,6 +115,9 @@ fn router(console: Console) -> Router {
         .merge(assets::routes())
         .fallback(failure::no_such_page)
         .method_not_allowed_fallback(failure::no_such_page)
-        .layer(middleware::from_fn_with_state(console.clone(), safety::check))
+        .layer(middleware::from_fn_with_state(
+            console.clone(),
+            safety::check,
+        ))
         .with_state(console)
 }

@@ -39,7 +39,14 @@ impl Console {
         let aws = connection::aws(env).await?;
         let tables = Tables::for_command(env, &aws)?;
         let (env, clock) = (env.clone(), clock.clone());
-        Ok(Self(Arc::new(Shared { env, clock, tables, access, authority, screens: Screens::default() })))
+        Ok(Self(Arc::new(Shared {
+            env,
+            clock,
+            tables,
+            access,
+            authority,
+            screens: Screens::default(),
+        })))
     }
 
     /// The tables for one request, which is like one command: a write is refused until the request has written a row of the

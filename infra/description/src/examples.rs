@@ -29,24 +29,39 @@ pub(crate) struct Example {
 
 impl Example {
     pub(crate) fn new(name: &'static str, summary: &'static str, value: Value) -> Self {
-        Self { name, summary, value, reply: None }
+        Self {
+            name,
+            summary,
+            value,
+            reply: None,
+        }
     }
 
     pub(crate) fn replied_with(self, reply: &'static str) -> Self {
-        Self { reply: Some(reply), ..self }
+        Self {
+            reply: Some(reply),
+            ..self
+        }
     }
 }
 
 /// A JSON body with examples. `x-order` records their order, which JSON objects do not keep.
 pub(crate) fn media(schema: Value, examples: Vec<Example>) -> Value {
     let order: Vec<&str> = examples.iter().map(|example| example.name).collect();
-    let entries = examples.into_iter().map(|Example { name, summary, value, reply }| {
-        let mut example = json!({ "summary": summary, "value": value });
-        if let Some(reply) = reply {
-            set(&mut example, "x-reply", json!(reply));
-        }
-        (name.to_owned(), example)
-    });
+    let entries = examples.into_iter().map(
+        |Example {
+             name,
+             summary,
+             value,
+             reply,
+         }| {
+            let mut example = json!({ "summary": summary, "value": value });
+            if let Some(reply) = reply {
+                set(&mut example, "x-reply", json!(reply));
+            }
+            (name.to_owned(), example)
+        },
+    );
     json!({ "schema": schema, "x-order": order, "examples": entries.collect::<Map<_, _>>() })
 }
 
@@ -56,8 +71,9 @@ fn copy(key: MessageKey) -> &'static str {
 
 /// A campaign with codes, or one with receipts.
 pub(crate) fn campaign(with_receipts: bool) -> Value {
-    let messages: Map<String, Value> =
-        TextKey::all().map(|key| (key.as_str().to_owned(), json!(key.text(Language::En)))).collect();
+    let messages: Map<String, Value> = TextKey::all()
+        .map(|key| (key.as_str().to_owned(), json!(key.text(Language::En))))
+        .collect();
     let types = PhotoType::ALL.map(PhotoType::media_type);
     let receipt = json!({
         "max_bytes": MAX_BYTES,
@@ -115,7 +131,9 @@ pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
         "updated_at": MADE_AT,
     });
     if let Value::Object(changes) = changes {
-        changes.into_iter().for_each(|(name, value)| set(&mut submission, &name, value));
+        changes
+            .into_iter()
+            .for_each(|(name, value)| set(&mut submission, &name, value));
     }
     submission
 }
@@ -152,14 +170,26 @@ pub(crate) fn precheck(result: &str, key: Option<MessageKey>) -> Value {
 }
 
 pub(crate) fn lookup(seen: bool) -> Value {
-    let entry = |id: &str, reference: &str, date: &str, display: &str, key: MessageKey, entries: u32| {
+    let entry = |id: &str,
+                 reference: &str,
+                 date: &str,
+                 display: &str,
+                 key: MessageKey,
+                 entries: u32| {
         json!({
             "id": id, "ref": reference, "date": date, "display_status": display, "message": copy(key),
             "entries": entries,
         })
     };
     let entries = [
-        entry(SUBMISSION_ID, "K7M2-Q9XD", "2026-03-14", "entered", MessageKey::Entered, 1),
+        entry(
+            SUBMISSION_ID,
+            "K7M2-Q9XD",
+            "2026-03-14",
+            "entered",
+            MessageKey::Entered,
+            1,
+        ),
         entry(
             "0f5e9d3a-71c2-4b68-8a1d-5c3e7f90b246",
             "W4TN-8HCP",

@@ -51,8 +51,16 @@ pub(crate) fn all(replies: Replies) -> Map<String, Value> {
              request's record as it is now. Absent otherwise.",
             json!({ "type": "string", "const": "true" }),
         ),
-        ("Allow", "Methods that the path accepts.", with_example("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),
-        ("WWW-Authenticate", "Authentication scheme.", json!({ "type": "string", "const": "Bearer" })),
+        (
+            "Allow",
+            "Methods that the path accepts.",
+            with_example("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$")),
+        ),
+        (
+            "WWW-Authenticate",
+            "Authentication scheme.",
+            json!({ "type": "string", "const": "Bearer" }),
+        ),
     ];
     let mut all = Map::new();
     for (name, description, mut schema) in headers {
@@ -64,7 +72,11 @@ pub(crate) fn all(replies: Replies) -> Map<String, Value> {
             all.insert(format!("{name}{WHEN_COUNTED}"), header.clone());
         }
         let mut header = header;
-        set(&mut header, "required", json!(name != "Idempotent-Replayed"));
+        set(
+            &mut header,
+            "required",
+            json!(name != "Idempotent-Replayed"),
+        );
         all.insert(name.to_owned(), header);
     }
     all
@@ -77,10 +89,16 @@ const WHEN_COUNTED: &str = "-When-Counted";
 
 /// A header of a reply, by name.
 pub(crate) fn header(name: &str) -> (String, Value) {
-    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    (
+        name.to_owned(),
+        json!({ "$ref": format!("#/components/headers/{name}") }),
+    )
 }
 
 /// A header that the reply has only if the request was counted.
 pub(crate) fn when_counted(name: &str) -> (String, Value) {
-    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}{WHEN_COUNTED}") }))
+    (
+        name.to_owned(),
+        json!({ "$ref": format!("#/components/headers/{name}{WHEN_COUNTED}") }),
+    )
 }

@@ -43,7 +43,12 @@ fn description(message_key: Option<&Value>) -> String {
         `X-Request-Id` of the service.\n"
         .to_owned();
     let keys = tables::message_keys(message_key.unwrap_or(&Value::Null));
-    for table in [keys, tables::test_codes(), tables::test_receipts(), tables::limits()] {
+    for table in [
+        keys,
+        tables::test_codes(),
+        tables::test_receipts(),
+        tables::limits(),
+    ] {
         text.push_str(&in_markdown(&table));
     }
     text
@@ -54,5 +59,11 @@ fn in_markdown(table: &Table) -> String {
     let head: Vec<String> = table.head.iter().map(|head| (*head).to_owned()).collect();
     let rule = vec!["---".to_owned(); head.len()];
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
-    format!("\n## {}\n\n{}\n\n{}{}{rows}", table.title, table.text, row(&head), row(&rule))
+    format!(
+        "\n## {}\n\n{}\n\n{}{}{rows}",
+        table.title,
+        table.text,
+        row(&head),
+        row(&rule)
+    )
 }

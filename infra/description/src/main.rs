@@ -17,7 +17,9 @@ fn main() -> io::Result<()> {
         }
         [base_url, folder] => {
             let reference = Reference::new(&format!("{base_url}/docs"));
-            let file = reference.file("/openapi.json").ok_or(io::ErrorKind::NotFound)?;
+            let file = reference
+                .file("/openapi.json")
+                .ok_or(io::ErrorKind::NotFound)?;
             std::fs::write(Path::new(folder).join("openapi.json"), file.body)
         }
         _ => Err(io::Error::other("usage: description [BASE_URL FOLDER]")),

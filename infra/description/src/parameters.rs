@@ -66,9 +66,22 @@ pub(crate) fn all() -> Map<String, Value> {
         ),
         (
             "IdempotencyKey",
-            required(parameter("header", "Idempotency-Key", KEY_OF_SUBMISSION, idempotency_key())),
+            required(parameter(
+                "header",
+                "Idempotency-Key",
+                KEY_OF_SUBMISSION,
+                idempotency_key(),
+            )),
         ),
-        ("OptionalIdempotencyKey", parameter("header", "Idempotency-Key", KEY_OF_RECEIPT, idempotency_key())),
+        (
+            "OptionalIdempotencyKey",
+            parameter(
+                "header",
+                "Idempotency-Key",
+                KEY_OF_RECEIPT,
+                idempotency_key(),
+            ),
+        ),
         (
             "SubmissionId",
             required(parameter(
@@ -88,7 +101,10 @@ pub(crate) fn all() -> Map<String, Value> {
             )),
         ),
     ];
-    parameters.into_iter().map(|(name, parameter)| (name.to_owned(), parameter)).collect()
+    parameters
+        .into_iter()
+        .map(|(name, parameter)| (name.to_owned(), parameter))
+        .collect()
 }
 
 const KEY_OF_SUBMISSION: &str = "One key for each attempt, such as a UUID; send the same key on every retry of that \
@@ -103,7 +119,10 @@ fn anything() -> Value {
 }
 
 fn idempotency_key() -> Value {
-    with_example("0b6f3c1e-8d0a-4c56-9f3e-2a7d51c4e980", text(16, 128, "^[ -~]+$"))
+    with_example(
+        "0b6f3c1e-8d0a-4c56-9f3e-2a7d51c4e980",
+        text(16, 128, "^[ -~]+$"),
+    )
 }
 
 fn parameter(place: &str, name: &str, description: &str, schema: Value) -> Value {

@@ -19,7 +19,10 @@ const MAX_VALUE_CHARS: usize = 64;
 
 /// Opens the schemas of replies. Those which requests use too stay closed there; replies get a copy of their own.
 pub(crate) fn open_schemas(replies: &mut Map<String, Value>, requests: &Map<String, Value>) {
-    let shared: Vec<_> = requests.keys().filter_map(|name| replies.remove_entry(name)).collect();
+    let shared: Vec<_> = requests
+        .keys()
+        .filter_map(|name| replies.remove_entry(name))
+        .collect();
     for schema in replies.values_mut() {
         for (name, shared) in &shared {
             copy(schema, &format!("#/components/schemas/{name}"), shared);

@@ -48,7 +48,9 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
 
 fn replies() -> Map<String, Value> {
     let settings = settings(SchemaSettings::for_serialize);
-    let mut generator = settings.with_transform(RecursiveTransform(printable)).into_generator();
+    let mut generator = settings
+        .with_transform(RecursiveTransform(printable))
+        .into_generator();
     generator.subschema_for::<CampaignObject<'_>>();
     generator.subschema_for::<PrecheckObject<'_>>();
     generator.subschema_for::<SubmissionObject<'_>>();
@@ -140,12 +142,18 @@ fn printable(schema: &mut Schema) {
 }
 
 fn is_free_text(schema: &Schema) -> bool {
-    has_type(schema, "string") && ["const", "enum", "format"].iter().all(|word| schema.get(*word).is_none())
+    has_type(schema, "string")
+        && ["const", "enum", "format"]
+            .iter()
+            .all(|word| schema.get(*word).is_none())
 }
 
 fn has_type(schema: &Schema, name: &str) -> bool {
     let types = schema.get("type").unwrap_or(&Value::Null);
-    types == name || types.as_array().is_some_and(|types| types.iter().any(|kind| kind == name))
+    types == name
+        || types
+            .as_array()
+            .is_some_and(|types| types.iter().any(|kind| kind == name))
 }
 
 fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
@@ -154,16 +162,28 @@ fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
 
 /// Turns the variants of an enum into a list of values, with their meanings beside it.
 fn values(schema: &mut Schema) {
-    let choices = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let choices = schema
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let meanings: Vec<(Value, Value)> = choices
-        .filter_map(|choice| Some((choice.get("const")?.clone(), choice.get("description")?.clone())))
+        .filter_map(|choice| {
+            Some((
+                choice.get("const")?.clone(),
+                choice.get("description")?.clone(),
+            ))
+        })
         .collect();
     if meanings.is_empty() {
         return;
     }
     schema.remove("oneOf");
     schema.insert("type".to_owned(), json!("string"));
-    schema.insert("enum".to_owned(), meanings.iter().map(|(value, _)| value.clone()).collect());
+    schema.insert(
+        "enum".to_owned(),
+        meanings.iter().map(|(value, _)| value.clone()).collect(),
+    );
     let by_name = |(value, meaning): (Value, Value)| Some((value.as_str()?.to_owned(), meaning));
     schema.insert(
         "x-enumDescriptions".to_owned(),
@@ -173,11 +193,17 @@ fn values(schema: &mut Schema) {
 
 /// Flattens nested choices, and drops what their types imply anyway.
 fn choices(schema: &mut Schema) {
-    let Some(Value::Array(outer)) = schema.get_mut("anyOf") else { return };
-    let Some(Value::Array(inner)) = outer.first_mut().and_then(|first| first.get_mut("anyOf")) else {
+    let Some(Value::Array(outer)) = schema.get_mut("anyOf") else {
+        return;
+    };
+    let Some(Value::Array(inner)) = outer.first_mut().and_then(|first| first.get_mut("anyOf"))
+    else {
         return;
     };
     let mut inner = std::mem::take(inner);
-    inner.iter_mut().filter_map(Value::as_object_mut).for_each(|choice| drop(choice.remove("description")));
+    inner
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .for_each(|choice| drop(choice.remove("description")));
     outer.splice(..1, inner);
 }

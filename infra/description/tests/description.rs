@@ -1,6 +1,10 @@
 //! The description alone: complete, bounded, and consistent with its own examples.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,15 +53,25 @@ fn objects<'a>(value: &'a Value, place: String, found: &mut Vec<(String, &'a Val
 
 fn is_a(schema: &Value, kind: &str) -> bool {
     let stated = &schema["type"];
-    stated == kind || stated.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+    stated == kind
+        || stated
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(|one| one == kind))
 }
 
 #[test]
 fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
     let description = reference::openapi("https://entries.example.org");
-    assert_eq!(description["info"]["contact"]["url"], "https://entries.example.org/docs");
+    assert_eq!(
+        description["info"]["contact"]["url"],
+        "https://entries.example.org/docs"
+    );
     let text = description.to_string();
-    assert!(text.matches("\"https://entries.example.org/docs/errors#").count() > 100);
+    assert!(
+        text.matches("\"https://entries.example.org/docs/errors#")
+            .count()
+            > 100
+    );
     let reference = reference::Reference::new("https://entries.example.org/docs");
     let pages = ["/docs", "/docs/endpoints/submissions", "/docs/errors"]
         .map(|path| reference.file(path).expect("a page").body);
@@ -68,10 +82,14 @@ fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
 
 #[test]
 fn every_route_is_described_and_nothing_else() {
-    let described: BTreeSet<_> =
-        endpoints(&description()).into_iter().map(|(method, path, _)| (method, path)).collect();
-    let served: BTreeSet<_> =
-        ROUTES.iter().map(|route| (route.method.to_owned(), route.path.to_owned())).collect();
+    let described: BTreeSet<_> = endpoints(&description())
+        .into_iter()
+        .map(|(method, path, _)| (method, path))
+        .collect();
+    let served: BTreeSet<_> = ROUTES
+        .iter()
+        .map(|route| (route.method.to_owned(), route.path.to_owned()))
+        .collect();
     assert_eq!(described, served);
 }
 
@@ -145,7 +163,10 @@ fn validator(schema: &Value, components: &Value) -> Validator {
 }
 
 fn faults(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
+    validator
+        .iter_errors(value)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect()
 }
 
 #[test]
@@ -169,9 +190,14 @@ fn examples_of_submissions_are_of_campaigns_that_have_such() {
     let description = description();
     let examples = |path: &str, method: &str| {
         let reply = &description["paths"][path][method]["responses"]["200"];
-        let examples =
-            reply["content"]["application/json"]["examples"].as_object().expect("examples").clone();
-        examples.into_iter().map(|(name, example)| (name, example["value"].clone())).collect::<Vec<_>>()
+        let examples = reply["content"]["application/json"]["examples"]
+            .as_object()
+            .expect("examples")
+            .clone();
+        examples
+            .into_iter()
+            .map(|(name, example)| (name, example["value"].clone()))
+            .collect::<Vec<_>>()
     };
     let campaigns = examples("/api/v1/campaign", "get");
     let mut records = 0;
@@ -191,13 +217,25 @@ fn examples_of_submissions_are_of_campaigns_that_have_such() {
             continue;
         }
         records += 1;
-        assert_eq!(submission["livemode"], true, "{name}: the tax authority is asked about no test");
+        assert_eq!(
+            submission["livemode"], true,
+            "{name}: the tax authority is asked about no test"
+        );
         let products = rules["products"].as_array().expect("products");
-        let product = products.iter().map(|product| product["name"].as_str().expect("text"));
-        let bought = record["items_summary"].as_str().and_then(|text| text.split_once(" x "));
-        assert!(bought.is_some_and(|(_, name)| product.clone().any(|known| known == name)), "{name}");
+        let product = products
+            .iter()
+            .map(|product| product["name"].as_str().expect("text"));
+        let bought = record["items_summary"]
+            .as_str()
+            .and_then(|text| text.split_once(" x "));
+        assert!(
+            bought.is_some_and(|(_, name)| product.clone().any(|known| known == name)),
+            "{name}"
+        );
         let branches = rules["branches"].as_array().expect("branches");
-        let takes_part = branches.iter().any(|branch| branch["key"] == record["branch"]);
+        let takes_part = branches
+            .iter()
+            .any(|branch| branch["key"] == record["branch"]);
         assert_eq!(takes_part, key != "receipt_wrong_store", "{name}");
         assert!(takes_part || record["branch"].is_null(), "{name}");
     }
@@ -214,40 +252,76 @@ fn every_error_code_stands_under_its_status_with_an_example_of_its_own() {
                 assert_eq!(stated, "200", "{method} {path}");
                 continue;
             };
-            let examples = reply["content"]["application/json"]["examples"].as_object().expect("examples");
+            let examples = reply["content"]["application/json"]["examples"]
+                .as_object()
+                .expect("examples");
             for code in codes {
                 let code = code.as_str().expect("text");
-                let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code).expect("a code");
-                assert_eq!(status(*known).as_u16().to_string(), *stated, "{method} {path} {code}");
-                assert!(examples.contains_key(code), "{method} {path} has no example of {code}");
+                let known = ErrorCode::ALL
+                    .iter()
+                    .find(|known| known.as_str() == code)
+                    .expect("a code");
+                assert_eq!(
+                    status(*known).as_u16().to_string(),
+                    *stated,
+                    "{method} {path} {code}"
+                );
+                assert!(
+                    examples.contains_key(code),
+                    "{method} {path} has no example of {code}"
+                );
                 seen.insert(code.to_owned());
             }
             for example in examples.values() {
                 let code = &example["value"]["error"]["code"];
-                assert!(codes.contains(code), "{method} {path} shows {code} under {stated}");
+                assert!(
+                    codes.contains(code),
+                    "{method} {path} shows {code} under {stated}"
+                );
             }
         }
     }
-    let all: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.as_str().to_owned()).collect();
+    let all: BTreeSet<_> = ErrorCode::ALL
+        .iter()
+        .map(|code| code.as_str().to_owned())
+        .collect();
     let never: Vec<_> = all.difference(&seen).collect();
-    assert_eq!(never, ["campaign_not_assigned", "session_expired"], "reserved, and no others");
+    assert_eq!(
+        never,
+        ["campaign_not_assigned", "session_expired"],
+        "reserved, and no others"
+    );
 }
 
 #[test]
 fn replies_have_all_their_fields_always() {
     let description = description();
-    let schemas = description["components"]["schemas"].as_object().expect("schemas");
+    let schemas = description["components"]["schemas"]
+        .as_object()
+        .expect("schemas");
     for (name, schema) in schemas {
-        let Some(fields) = schema["properties"].as_object() else { continue };
-        let ordered: BTreeSet<_> =
-            schema["x-order"].as_array().expect("an order").iter().map(Value::to_string).collect();
+        let Some(fields) = schema["properties"].as_object() else {
+            continue;
+        };
+        let ordered: BTreeSet<_> = schema["x-order"]
+            .as_array()
+            .expect("an order")
+            .iter()
+            .map(Value::to_string)
+            .collect();
         assert_eq!(ordered.len(), fields.len(), "{name}");
         if name.ends_with("Request") || name.starts_with("Claimed") {
             continue;
         }
         let required = schema["required"].as_array().expect("required fields");
-        for field in fields.keys().filter(|field| !required.contains(&json!(field))) {
-            assert!(name == "Error" && matches!(field.as_str(), "field" | "errors"), "{name}.{field}");
+        for field in fields
+            .keys()
+            .filter(|field| !required.contains(&json!(field)))
+        {
+            assert!(
+                name == "Error" && matches!(field.as_str(), "field" | "errors"),
+                "{name}.{field}"
+            );
         }
     }
 }
@@ -258,26 +332,48 @@ fn links_lead_to_operations_and_take_what_the_reply_has() {
     let mut linked = BTreeSet::new();
     let endpoints = endpoints(&description);
     for (_, _, endpoint) in &endpoints {
-        let Some(links) = endpoint["responses"]["200"]["links"].as_object() else { continue };
+        let Some(links) = endpoint["responses"]["200"]["links"].as_object() else {
+            continue;
+        };
         for link in links.values() {
             let target = link["operationId"].as_str().expect("an endpoint");
-            let found = endpoints.iter().find(|(_, _, other)| other["operationId"] == target);
+            let found = endpoints
+                .iter()
+                .find(|(_, _, other)| other["operationId"] == target);
             let (_, _, endpoint) = found.unwrap_or_else(|| panic!("no {target}"));
             for parameter in endpoint["parameters"].as_array().expect("parameters") {
-                let pointer = parameter["$ref"].as_str().expect("a link").trim_start_matches('#');
+                let pointer = parameter["$ref"]
+                    .as_str()
+                    .expect("a link")
+                    .trim_start_matches('#');
                 let parameter = description.pointer(pointer).expect("a parameter");
                 let name = parameter["name"].as_str().expect("a name");
                 let given = link["parameters"][name].is_string();
-                assert!(given || parameter["required"] != true, "{target} needs {name}");
+                assert!(
+                    given || parameter["required"] != true,
+                    "{target} needs {name}"
+                );
             }
-            for value in link["requestBody"].as_object().into_iter().flat_map(serde_json::Map::values) {
+            for value in link["requestBody"]
+                .as_object()
+                .into_iter()
+                .flat_map(serde_json::Map::values)
+            {
                 // Inside a value, an expression needs braces.
-                assert!(!value.as_str().is_some_and(|text| text.starts_with('$')), "{value}");
+                assert!(
+                    !value.as_str().is_some_and(|text| text.starts_with('$')),
+                    "{value}"
+                );
             }
             linked.insert(target.to_owned());
         }
     }
-    let expected = ["createSubmission", "getReceipt", "getSubmission", "refreshUploadUrl"];
+    let expected = [
+        "createSubmission",
+        "getReceipt",
+        "getSubmission",
+        "refreshUploadUrl",
+    ];
     assert_eq!(linked.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -295,20 +391,49 @@ fn in_order(text: &str, parts: &[&str]) {
 fn the_written_description_has_the_order_that_people_read_in() {
     let description = description();
     let text = reference::ordered::description_text(&description);
-    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), description, "nothing is lost");
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).expect("JSON"),
+        description,
+        "nothing is lost"
+    );
     assert!(text.starts_with("{\n  \"openapi\": \"3.1.0\","));
     in_order(
         &text,
-        &["\"info\"", "\"paths\"", "\"/api/v1/campaign\"", "\"/api/v1/codes/check\"", "\"/api/v1/receipts\""],
+        &[
+            "\"info\"",
+            "\"paths\"",
+            "\"/api/v1/campaign\"",
+            "\"/api/v1/codes/check\"",
+            "\"/api/v1/receipts\"",
+        ],
     );
-    let entering = text.split_once("\"createSubmission\"").expect("an endpoint").1;
-    in_order(entering, &["\"phone\": \"0716 345 678\"", "\"code\": \"TEST-0-VALID\"", "\"consent\": true"]);
+    let entering = text
+        .split_once("\"createSubmission\"")
+        .expect("an endpoint")
+        .1;
     in_order(
         entering,
-        &["\"responses\"", "\"entered\": {", "\"id\"", "\"ref\"", "\"updated_at\"", "\"already_used\": {"],
+        &[
+            "\"phone\": \"0716 345 678\"",
+            "\"code\": \"TEST-0-VALID\"",
+            "\"consent\": true",
+        ],
     );
     in_order(
-        text.split_once("\"SubmissionRequest\": {").expect("a schema").1,
+        entering,
+        &[
+            "\"responses\"",
+            "\"entered\": {",
+            "\"id\"",
+            "\"ref\"",
+            "\"updated_at\"",
+            "\"already_used\": {",
+        ],
+    );
+    in_order(
+        text.split_once("\"SubmissionRequest\": {")
+            .expect("a schema")
+            .1,
         &["\"phone\"", "\"code\"", "\"consent\""],
     );
 }
@@ -319,9 +444,13 @@ fn a_request_names_the_reply_that_it_gets() {
         let request = &endpoint["requestBody"]["content"]["application/json"]["examples"];
         let replies = &endpoint["responses"]["200"]["content"]["application/json"]["examples"];
         for (name, example) in request.as_object().into_iter().flatten() {
-            let reply =
-                example["x-reply"].as_str().unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
-            assert!(replies[reply].is_object(), "{method} {path}: {name} is answered by {reply}");
+            let reply = example["x-reply"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
+            assert!(
+                replies[reply].is_object(),
+                "{method} {path}: {name} is answered by {reply}"
+            );
         }
     }
 }
@@ -338,7 +467,10 @@ fn every_operation_and_every_list_of_examples_leads_with_success() {
             assert_eq!(reply["message_key"], "entered", "{method} {path}");
         }
         if reply["submissions"].is_array() {
-            assert_eq!(reply["submissions"][0]["display_status"], "entered", "{method} {path}");
+            assert_eq!(
+                reply["submissions"][0]["display_status"], "entered",
+                "{method} {path}"
+            );
         }
         assert_ne!(reply["precheck"], "already_used", "{method} {path}");
     }
@@ -359,8 +491,9 @@ fn every_value_of_an_enum_has_a_meaning() {
     ] {
         let schema = &description["components"]["schemas"][name];
         for value in schema["x-known-values"].as_array().expect("values") {
-            let meaning =
-                schema["x-enumDescriptions"][value.as_str().expect("text")].as_str().unwrap_or_default();
+            let meaning = schema["x-enumDescriptions"][value.as_str().expect("text")]
+                .as_str()
+                .unwrap_or_default();
             assert!(meaning.len() > 5, "{name}: {value}");
         }
     }
@@ -380,12 +513,19 @@ fn the_file_of_the_description_is_up_to_date() {
 /// The schemas and headers of replies.
 fn answered(description: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
-    for (name, schema) in description["components"]["schemas"].as_object().expect("schemas") {
+    for (name, schema) in description["components"]["schemas"]
+        .as_object()
+        .expect("schemas")
+    {
         if !name.ends_with("Request") && !name.starts_with("Claimed") && name != "PhotoType" {
             objects(schema, format!("/components/schemas/{name}"), &mut found);
         }
     }
-    objects(&description["components"]["headers"], "/components/headers".to_owned(), &mut found);
+    objects(
+        &description["components"]["headers"],
+        "/components/headers".to_owned(),
+        &mut found,
+    );
     found
 }
 
@@ -398,11 +538,17 @@ fn replies_bind_no_generated_client() {
             assert!(schema[word].is_null(), "{place} has {word}");
         }
         known += usize::from(schema["x-known-values"].is_array());
-        assert_ne!(schema["$ref"], "#/components/schemas/PhotoType", "{place} is closed in requests");
+        assert_ne!(
+            schema["$ref"], "#/components/schemas/PhotoType",
+            "{place} is closed in requests"
+        );
     }
     assert!(known > 10, "{known}");
     let closed = description::describe(Replies::Closed);
-    let bound = answered(&closed).iter().filter(|(_, schema)| schema["pattern"].is_string()).count();
+    let bound = answered(&closed)
+        .iter()
+        .filter(|(_, schema)| schema["pattern"].is_string())
+        .count();
     assert!(bound > 30, "tests check {bound} patterns");
 }
 
@@ -413,10 +559,18 @@ fn patterns_are_read_alike_in_every_language() {
     objects(&description, String::new(), &mut found);
     let mut looked_at = 0;
     for (place, schema) in found {
-        let Some(pattern) = schema["pattern"].as_str() else { continue };
+        let Some(pattern) = schema["pattern"].as_str() else {
+            continue;
+        };
         looked_at += 1;
-        assert!(schema["format"].is_null(), "{place} has a format beside its pattern");
-        assert!(pattern.is_ascii() && !pattern.contains("\\u"), "{place}: {pattern}");
+        assert!(
+            schema["format"].is_null(),
+            "{place} has a format beside its pattern"
+        );
+        assert!(
+            pattern.is_ascii() && !pattern.contains("\\u"),
+            "{place}: {pattern}"
+        );
     }
     assert!(looked_at > 8, "{looked_at}");
 }

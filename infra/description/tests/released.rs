@@ -8,11 +8,27 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 /// Texts for people, which may change freely.
-const FREE: [&str; 7] = ["description", "example", "examples", "info", "links", "servers", "summary"];
+const FREE: [&str; 7] = [
+    "description",
+    "example",
+    "examples",
+    "info",
+    "links",
+    "servers",
+    "summary",
+];
 /// Lists that may grow, but must not lose a value.
 const GROWING: [&str; 5] = ["enum", "tags", "x-error-codes", "x-known-values", "x-order"];
 /// Members whose own keys are names of the API, not keywords.
-const NAMED: [&str; 7] = ["content", "headers", "parameters", "paths", "properties", "responses", "schemas"];
+const NAMED: [&str; 7] = [
+    "content",
+    "headers",
+    "parameters",
+    "paths",
+    "properties",
+    "responses",
+    "schemas",
+];
 /// The types of a value: a request must not lose any, and a reply must not gain any.
 const KINDS: [&str; 3] = ["anyOf", "oneOf", "type"];
 /// Schema keywords that refuse values. A request must not gain any.
@@ -61,11 +77,21 @@ struct Comparison<'a> {
 /// The broken promises between two descriptions.
 fn breaks(before: &Value, now: &Value) -> Vec<String> {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
-    for operation in before["paths"].as_object().into_iter().flat_map(Map::values).flat_map(members_of) {
+    for operation in before["paths"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::values)
+        .flat_map(members_of)
+    {
         reached(before, &operation["requestBody"], &mut sent);
         reached(before, &operation["responses"], &mut answered);
     }
-    let mut comparison = Comparison { now, sent, answered, found: Vec::new() };
+    let mut comparison = Comparison {
+        now,
+        sent,
+        answered,
+        found: Vec::new(),
+    };
     comparison.compare(before, now, "", Use::default());
     comparison.found
 }
@@ -85,9 +111,13 @@ fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
             {
                 reached(whole, schema, names);
             }
-            members.values().for_each(|member| reached(whole, member, names));
+            members
+                .values()
+                .for_each(|member| reached(whole, member, names));
         }
-        Value::Array(members) => members.iter().for_each(|member| reached(whole, member, names)),
+        Value::Array(members) => members
+            .iter()
+            .for_each(|member| reached(whole, member, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -103,7 +133,10 @@ fn listed(value: Option<&Value>) -> Vec<Value> {
 
 /// Values by name, if they have one: the rest of a tag is text for people.
 fn names(values: Vec<Value>) -> Vec<Value> {
-    values.into_iter().map(|value| value.get("name").cloned().unwrap_or(value)).collect()
+    values
+        .into_iter()
+        .map(|value| value.get("name").cloned().unwrap_or(value))
+        .collect()
 }
 
 impl Comparison<'_> {
@@ -124,7 +157,9 @@ impl Comparison<'_> {
             }
             (Value::Array(before), Value::Array(now)) => self.lost(before, now, place),
             (before, now) if before == now => {}
-            (before, now) => self.found.push(format!("{place} was {before} and is {now}")),
+            (before, now) => self
+                .found
+                .push(format!("{place} was {before} and is {now}")),
         }
     }
 
@@ -137,17 +172,25 @@ impl Comparison<'_> {
 
     fn lost(&mut self, before: &[Value], now: &[Value], place: &str) {
         let gone = before.iter().filter(|value| !now.contains(value));
-        self.found.extend(gone.map(|value| format!("{place} lost or changed {value}")));
+        self.found
+            .extend(gone.map(|value| format!("{place} lost or changed {value}")));
     }
 
     fn gained(&mut self, before: &[Value], now: &[Value], place: &str) {
         let new = now.iter().filter(|value| !before.contains(value));
-        self.found.extend(new.map(|value| format!("{place} gained {value}")));
+        self.found
+            .extend(new.map(|value| format!("{place} gained {value}")));
     }
 
     fn used(&self, place: &str, of: Use) -> Use {
-        if let Some(name) = place.strip_prefix("/components/schemas/").filter(|name| !name.contains('/')) {
-            return Use { sent: self.sent.contains(name), answered: self.answered.contains(name) };
+        if let Some(name) = place
+            .strip_prefix("/components/schemas/")
+            .filter(|name| !name.contains('/'))
+        {
+            return Use {
+                sent: self.sent.contains(name),
+                answered: self.answered.contains(name),
+            };
         }
         let is_parameter = place.starts_with("/components/parameters");
         let is_header = place.starts_with("/components/headers");
@@ -158,7 +201,13 @@ impl Comparison<'_> {
     }
 
     /// Compares objects whose members are keywords.
-    fn words(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
+    fn words(
+        &mut self,
+        before: &Map<String, Value>,
+        now: &Map<String, Value>,
+        place: &str,
+        of: Use,
+    ) {
         self.demanded(before, now, place, of);
         for (name, value) in before {
             let inner = format!("{place}/{name}");
@@ -203,7 +252,13 @@ impl Comparison<'_> {
     }
 
     /// Notes new requirements of a request, and new values of a reply.
-    fn demanded(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
+    fn demanded(
+        &mut self,
+        before: &Map<String, Value>,
+        now: &Map<String, Value>,
+        place: &str,
+        of: Use,
+    ) {
         let new = |name: &str| now.contains_key(name) && !before.contains_key(name);
         if of.sent {
             self.gained(
@@ -212,7 +267,8 @@ impl Comparison<'_> {
                 &format!("{place}/required"),
             );
             let words = REFUSING.iter().filter(|word| new(word));
-            self.found.extend(words.map(|word| format!("{place} has a new {word}")));
+            self.found
+                .extend(words.map(|word| format!("{place} has a new {word}")));
         }
         if of.sent
             && now.get("required") == Some(&json!(true))
@@ -228,15 +284,26 @@ impl Comparison<'_> {
         }
         if of.answered {
             let words = KINDS.iter().filter(|word| **word != "type" && new(word));
-            self.found.extend(words.map(|word| format!("{place} has a new {word}")));
+            self.found
+                .extend(words.map(|word| format!("{place} has a new {word}")));
         }
-        if new("requestBody") && now.get("requestBody").is_some_and(|body| body["required"] == true) {
+        if new("requestBody")
+            && now
+                .get("requestBody")
+                .is_some_and(|body| body["required"] == true)
+        {
             self.found.push(format!("{place} needs a body now"));
         }
         let known = listed(before.get("parameters"));
-        for link in now.get("parameters").and_then(Value::as_array).into_iter().flatten() {
-            let parameter =
-                link["$ref"].as_str().and_then(|link| self.now.pointer(link.trim_start_matches('#')));
+        for link in now
+            .get("parameters")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let parameter = link["$ref"]
+                .as_str()
+                .and_then(|link| self.now.pointer(link.trim_start_matches('#')));
             if !known.contains(link) && parameter.unwrap_or(link)["required"] == true {
                 self.found.push(format!("{place} needs {link} now"));
             }
@@ -266,29 +333,69 @@ fn what_breaks_callers_is_found() {
             value.as_object_mut().expect("an object").remove(name);
         }
     };
-    let with = |name: &'static str, value: Value| move |object: &mut Value| object[name] = value.clone();
-    let and = |value: Value| move |list: &mut Value| list.as_array_mut().expect("a list").push(value.clone());
+    let with =
+        |name: &'static str, value: Value| move |object: &mut Value| object[name] = value.clone();
+    let and = |value: Value| {
+        move |list: &mut Value| list.as_array_mut().expect("a list").push(value.clone())
+    };
     let schema = |name: &str| format!("/components/schemas/{name}");
     let field = |of: &str, name: &str| format!("/components/schemas/{of}/properties/{name}");
     let campaign = "/paths/~1api~1v1~1campaign/get";
 
     // Removed parts.
     assert_eq!(changed("/paths", &without("/api/v1/receipts")), 1);
-    assert_eq!(changed(&format!("{campaign}/responses"), &without("429")), 1);
-    assert_eq!(changed(&format!("{}/properties", schema("Submission")), &without("entries")), 1);
     assert_eq!(
-        changed(&format!("{}/x-known-values", schema("MessageKey")), &|list| *list = json!(["entered"])),
+        changed(&format!("{campaign}/responses"), &without("429")),
+        1
+    );
+    assert_eq!(
+        changed(
+            &format!("{}/properties", schema("Submission")),
+            &without("entries")
+        ),
+        1
+    );
+    assert_eq!(
+        changed(
+            &format!("{}/x-known-values", schema("MessageKey")),
+            &|list| *list = json!(["entered"])
+        ),
         25
     );
-    assert_eq!(changed(&format!("{}/required", schema("Campaign")), &|list| *list = json!([])), 12);
-    assert_eq!(changed("/components/headers/Retry-After", &without("required")), 1);
+    assert_eq!(
+        changed(&format!("{}/required", schema("Campaign")), &|list| *list =
+            json!([])),
+        12
+    );
+    assert_eq!(
+        changed("/components/headers/Retry-After", &without("required")),
+        1
+    );
 
     // New requirements in a request.
-    assert_eq!(changed(&format!("{}/required", schema("CodeCheckRequest")), &and(json!("phone"))), 1);
-    assert_eq!(changed(&schema("Claimed"), &with("required", json!(["branch"]))), 1);
-    assert_eq!(changed("/components/parameters/OptionalIdempotencyKey", &with("required", json!(true))), 1);
+    assert_eq!(
+        changed(
+            &format!("{}/required", schema("CodeCheckRequest")),
+            &and(json!("phone"))
+        ),
+        1
+    );
+    assert_eq!(
+        changed(&schema("Claimed"), &with("required", json!(["branch"]))),
+        1
+    );
+    assert_eq!(
+        changed(
+            "/components/parameters/OptionalIdempotencyKey",
+            &with("required", json!(true))
+        ),
+        1
+    );
     let required = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
-    assert_eq!(changed(&format!("{campaign}/parameters"), &and(required)), 1);
+    assert_eq!(
+        changed(&format!("{campaign}/parameters"), &and(required)),
+        1
+    );
     let body = json!({ "required": true, "content": { "application/json": { "schema": {} } } });
     assert_eq!(changed(campaign, &with("requestBody", body)), 1);
 
@@ -297,26 +404,73 @@ fn what_breaks_callers_is_found() {
         ("LookupRequest", "phone", "maxLength", json!(15)),
         ("LookupRequest", "phone", "minLength", json!(10)),
         ("SubmissionRequest", "consent", "enum", json!([true])),
-        ("SubmissionRequest", "receipt_id", "pattern", json!("^[0-9a-f-]+$")),
+        (
+            "SubmissionRequest",
+            "receipt_id",
+            "pattern",
+            json!("^[0-9a-f-]+$"),
+        ),
         ("SubmissionRequest", "region", "type", json!("string")),
         ("ClaimedItem", "qty", "multipleOf", json!(2)),
         ("Claimed", "items", "minItems", json!(1)),
     ] {
-        assert_eq!(changed(&field(of, name), &with(word, value)), 1, "{of}.{name}: {word}");
+        assert_eq!(
+            changed(&field(of, name), &with(word, value)),
+            1,
+            "{of}.{name}: {word}"
+        );
     }
-    assert_eq!(changed(&schema("PhotoType"), &with("pattern", json!("^image/[a-z]+$"))), 1);
-    assert_eq!(changed(&schema("ClaimedItem"), &with("additionalProperties", json!(false))), 1);
-    assert_eq!(changed("/components/parameters/Locale/schema", &with("enum", json!(["en", "sw"]))), 1);
-    assert_eq!(changed(&format!("{}/oneOf", schema("ReceiptRequest")), &|list| *list = json!([])), 2);
-
-    // New values in a reply.
-    assert_eq!(changed(&field("Submission", "ref"), &with("type", json!(["string", "null"]))), 1);
-    assert_eq!(changed(&field("Submission", "ref"), &with("nullable", json!(true))), 1);
     assert_eq!(
-        changed(&format!("{}/anyOf", field("Upstream", "code")), &and(json!({ "type": "boolean" }))),
+        changed(
+            &schema("PhotoType"),
+            &with("pattern", json!("^image/[a-z]+$"))
+        ),
         1
     );
-    assert_eq!(changed(&field("Submission", "ref"), &with("maxLength", json!(10))), 1);
+    assert_eq!(
+        changed(
+            &schema("ClaimedItem"),
+            &with("additionalProperties", json!(false))
+        ),
+        1
+    );
+    assert_eq!(
+        changed(
+            "/components/parameters/Locale/schema",
+            &with("enum", json!(["en", "sw"]))
+        ),
+        1
+    );
+    assert_eq!(
+        changed(&format!("{}/oneOf", schema("ReceiptRequest")), &|list| {
+            *list = json!([])
+        }),
+        2
+    );
+
+    // New values in a reply.
+    assert_eq!(
+        changed(
+            &field("Submission", "ref"),
+            &with("type", json!(["string", "null"]))
+        ),
+        1
+    );
+    assert_eq!(
+        changed(&field("Submission", "ref"), &with("nullable", json!(true))),
+        1
+    );
+    assert_eq!(
+        changed(
+            &format!("{}/anyOf", field("Upstream", "code")),
+            &and(json!({ "type": "boolean" }))
+        ),
+        1
+    );
+    assert_eq!(
+        changed(&field("Submission", "ref"), &with("maxLength", json!(10))),
+        1
+    );
 }
 
 #[test]
@@ -324,7 +478,10 @@ fn what_only_adds_is_let_through() {
     let released = reference::openapi("");
     let mut now = released.clone();
     let schemas = &mut now["components"]["schemas"];
-    schemas["MessageKey"]["x-known-values"].as_array_mut().expect("a list").push(json!("another"));
+    schemas["MessageKey"]["x-known-values"]
+        .as_array_mut()
+        .expect("a list")
+        .push(json!("another"));
     schemas["Campaign"]["properties"]["another"] = json!({ "type": "boolean" });
     schemas["LookupRequest"]["properties"]["another"] = json!({ "type": "string", "maxLength": 5 });
     let phone = &mut schemas["LookupRequest"]["properties"]["phone"];
@@ -334,7 +491,10 @@ fn what_only_adds_is_let_through() {
     let parameters = &mut now["components"]["parameters"];
     parameters["IdempotencyKey"]["required"] = json!(false);
     let optional = json!({ "name": "another", "in": "query", "schema": { "type": "string" } });
-    now["paths"]["/api/v1/campaign"]["get"]["parameters"].as_array_mut().expect("a list").push(optional);
+    now["paths"]["/api/v1/campaign"]["get"]["parameters"]
+        .as_array_mut()
+        .expect("a list")
+        .push(optional);
     now["info"]["description"] = json!("other words");
     assert_eq!(breaks(&released, &now), Vec::<String>::new());
 }

@@ -30,13 +30,18 @@ impl Stopwatch {
 fn peak_memory() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.map_or_else(|| "unknown without /proc".into(), |peak| peak.trim().to_owned())
+    peak.map_or_else(
+        || "unknown without /proc".into(),
+        |peak| peak.trim().to_owned(),
+    )
 }
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    let entrants = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(ENTRANTS);
+    let entrants = env::args()
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(ENTRANTS);
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name);
     let mut watch = Stopwatch::start();
@@ -47,7 +52,11 @@ fn main() -> Result<(), Failure> {
     let salt = || {
         number += 1;
         let digest = Digest::from_parts(&[&number.to_le_bytes()]);
-        digest.as_bytes().first_chunk().copied().ok_or_else(|| io::Error::other("a digest is longer"))
+        digest
+            .as_bytes()
+            .first_chunk()
+            .copied()
+            .ok_or_else(|| io::Error::other("a digest is longer"))
     };
     let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
     let total = rows.total().get();
@@ -69,7 +78,12 @@ fn main() -> Result<(), Failure> {
     let result = committed.run(frozen.header.round, [0; 48])?;
     watch.lap("order");
     for tier in result.tiers {
-        println!("{}: {} places, the first is {:?}", tier.name, tier.order.len(), tier.order.first());
+        println!(
+            "{}: {} places, the first is {:?}",
+            tier.name,
+            tier.order.len(),
+            tier.order.first()
+        );
     }
     Ok(())
 }
@@ -101,7 +115,10 @@ fn plan(total: u64) -> Result<Plan, Failure> {
         days: [("2026-01-12".to_owned(), total)].into(),
         left_out: LeftOut::default(),
         overlapping: Vec::new(),
-        prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
+        prizes: vec![Prize {
+            name: "airtime".into(),
+            number: NonZeroU64::MIN.saturating_add(999),
+        }],
         one_prize_per_row: true,
         chain: Digest::from_parts(&[]),
         round: NonZeroU64::MIN,

@@ -1,10 +1,18 @@
 //! Writes the files of a sample draw, its certificates and its sheet into a folder: what `.ci/try-page/certificate.mjs` tries.
 //! usage: sample_draw FOLDER
 
-#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "the sample is always the same")]
+#[expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "the sample is always the same"
+)]
 #[path = "../tests/draw/forgeries.rs"]
 mod forgeries;
-#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "the sample is always the same")]
+#[expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "the sample is always the same"
+)]
 #[path = "../tests/draw/sample.rs"]
 mod sample;
 
@@ -20,17 +28,37 @@ fn main() -> io::Result<()> {
     let sample = Sample::new();
     sample.write(&folder)?;
     fs::write(folder.join("certificate.html"), sample.certificate(true))?;
-    fs::write(folder.join("certificate-without-entries.html"), sample.certificate(false))?;
+    fs::write(
+        folder.join("certificate-without-entries.html"),
+        sample.certificate(false),
+    )?;
     fs::write(folder.join("sheet.html"), sample.sheet())?;
     let forged = Sample::forged();
     forged.write(&folder.join("forged"))?;
-    fs::write(folder.join("certificate-forged.html"), forged.certificate(true))?;
+    fs::write(
+        folder.join("certificate-forged.html"),
+        forged.certificate(true),
+    )?;
     // A page has no other line ends than its own.
     let pages: Vec<_> = forgeries::all()
         .filter(|forgery| !forgery.applied_to(&sample).entries.contains('\r'))
-        .map(|forgery| json!([forgery.what, forgery.applied_to(&sample).certificate(true), forgery.expected]))
+        .map(|forgery| {
+            json!([
+                forgery.what,
+                forgery.applied_to(&sample).certificate(true),
+                forgery.expected
+            ])
+        })
         .collect();
-    fs::write(folder.join("forgeries.json"), serde_json::to_string(&pages)?)?;
-    let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();
-    fs::write(folder.join("openings.json"), serde_json::to_string(&openings)?)
+    fs::write(
+        folder.join("forgeries.json"),
+        serde_json::to_string(&pages)?,
+    )?;
+    let openings: Vec<_> = (0..sample::ENTRANTS)
+        .map(|row| sample.opening(row).to_string())
+        .collect();
+    fs::write(
+        folder.join("openings.json"),
+        serde_json::to_string(&openings)?,
+    )
 }

@@ -12,8 +12,10 @@ pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
 const PAGE: &str = include_str!("../certificate/page.html");
 const STYLE: &str = include_str!("../certificate/page.css");
-const SCRIPT: &str =
-    concat!(include_str!("../certificate/verify.js"), include_str!("../certificate/page.js"));
+const SCRIPT: &str = concat!(
+    include_str!("../certificate/verify.js"),
+    include_str!("../certificate/page.js")
+);
 
 /// The published files, and what the page says around them. The page holds the files as they are, and verifies them.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -48,8 +50,14 @@ impl Certificate<'_> {
     ///
     /// # Errors
     /// When something cannot be read or written.
-    pub fn write_html(&self, mut entries: Option<&mut dyn BufRead>, out: &mut impl Write) -> io::Result<()> {
-        fill(PAGE, out, |name, out| self.write_part(name, &mut entries, out))
+    pub fn write_html(
+        &self,
+        mut entries: Option<&mut dyn BufRead>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        fill(PAGE, out, |name, out| {
+            self.write_part(name, &mut entries, out)
+        })
     }
 
     fn write_part(
@@ -76,6 +84,8 @@ impl Certificate<'_> {
 
     /// JSON that does not end the script element that it is in.
     fn page_data(&self) -> io::Result<String> {
-        Ok(serde_json::to_string(self).map_err(io::Error::other)?.replace('<', "\\u003c"))
+        Ok(serde_json::to_string(self)
+            .map_err(io::Error::other)?
+            .replace('<', "\\u003c"))
     }
 }

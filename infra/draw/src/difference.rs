@@ -25,14 +25,20 @@ pub enum Difference {
         "entries.csv, line {line} starts at {found}, but the lines above it end before {expected}: a line is missing, \
          added, changed or out of place"
     )]
-    Start { line: u64, found: u64, expected: u64 },
+    Start {
+        line: u64,
+        found: u64,
+        expected: u64,
+    },
     #[error("entries.csv, line {line} has a hash that is not above the one of the line before")]
     LineOrder { line: u64 },
     #[error("entries.csv has {found} lines, but header.json says {expected} rows")]
     Rows { found: u64, expected: u64 },
     #[error("entries.csv has {found} entries, but header.json says {expected}")]
     Total { found: u64, expected: u64 },
-    #[error("openings.csv, line {line} is not a row, its references and its salt, in the order of rows")]
+    #[error(
+        "openings.csv, line {line} is not a row, its references and its salt, in the order of rows"
+    )]
     UnreadableOpening { line: u64 },
     #[error("entries.csv, line {} has another hash than the opening of row {row}", row.saturating_add(1))]
     Opening { row: u64 },
@@ -40,7 +46,11 @@ pub enum Difference {
         "commitment.txt says {published}, but header.json and entries.csv lead to {computed} (root {root}): one of the \
          three files was changed"
     )]
-    Commitment { published: Digest, computed: Digest, root: Digest },
+    Commitment {
+        published: Digest,
+        computed: Digest,
+        root: Digest,
+    },
     #[error("result.json is not the result of a draw: {0}")]
     UnreadableResult(#[source] serde_json::Error),
     #[error("result.json is of round {found}, but header.json names round {expected}")]
@@ -50,21 +60,34 @@ pub enum Difference {
     #[error("result.json does not have the prizes of header.json: {tier}")]
     Prizes { tier: String },
     #[error("result.json has {found} places for {tier}, but at least {expected} have to be there")]
-    TooFewPlaces { tier: String, found: u64, expected: u64 },
+    TooFewPlaces {
+        tier: String,
+        found: u64,
+        expected: u64,
+    },
     #[error("result.json has {found} places for {tier}, but there are {rows} rows")]
     TooManyPlaces { tier: String, found: u64, rows: u64 },
     #[error(
         "result.json, place {place} of {tier} is row {} by ticket {}, but the computation gives row {} by ticket {}",
         found.row, found.ticket, computed.row, computed.ticket
     )]
-    Place { tier: String, place: u64, found: Place, computed: Place },
+    Place {
+        tier: String,
+        place: u64,
+        found: Place,
+        computed: Place,
+    },
     #[error("round {round} of the chain has no time before the year 3000")]
     RoundWithoutTime { round: u64 },
     #[error(
         "round {round} was given at {}, but the period ends at {}: the randomness was known while entries could be added",
         given_at.to_rfc3339(), to.to_rfc3339()
     )]
-    EarlyRound { round: u64, given_at: DateTime<FixedOffset>, to: DateTime<FixedOffset> },
+    EarlyRound {
+        round: u64,
+        given_at: DateTime<FixedOffset>,
+        to: DateTime<FixedOffset>,
+    },
     #[error("log.json is not the log of a draw: {0}")]
     UnreadableLog(#[source] serde_json::Error),
     #[error(
@@ -83,14 +106,25 @@ pub enum Difference {
     UnknownPrize { tier: String },
     #[error("log.json leaves out place {place} of {tier}, or has more places than there are rows")]
     LogGap { tier: String, place: u64 },
-    #[error("log.json has row {found} as place {place} of {tier}, but the order has row {expected}")]
-    LogRow { tier: String, place: u64, found: u64, expected: u64 },
+    #[error(
+        "log.json has row {found} as place {place} of {tier}, but the order has row {expected}"
+    )]
+    LogRow {
+        tier: String,
+        place: u64,
+        found: u64,
+        expected: u64,
+    },
     #[error("log.json: the steps of {place} {why}")]
     LogSteps { place: String, why: &'static str },
     #[error("log.json: no opening proves the reference of {0}")]
     LogReference(String),
     #[error("log.json has {winners} winners of {tier}, but there are {prizes} prizes")]
-    TooManyWinners { tier: String, winners: u64, prizes: u64 },
+    TooManyWinners {
+        tier: String,
+        winners: u64,
+        prizes: u64,
+    },
     #[error(
         "log.json: {0} has a prize, but the same row has another one, and header.json gives one to each entrant"
     )]

@@ -51,7 +51,11 @@ impl FromStr for Digest {
         hex::decode_to_slice(text, &mut bytes).map_err(|_| NotADigest)?;
         // The library takes capitals too; one digest has one text.
         let digest = Self(bytes);
-        if digest.to_string() == text { Ok(digest) } else { Err(NotADigest) }
+        if digest.to_string() == text {
+            Ok(digest)
+        } else {
+            Err(NotADigest)
+        }
     }
 }
 
@@ -91,7 +95,12 @@ mod tests {
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest.to_string(), text);
         assert_eq!(text.parse(), Ok(digest));
-        for other in [text.to_uppercase(), format!("{text}0"), text.replace('b', "g"), String::new()] {
+        for other in [
+            text.to_uppercase(),
+            format!("{text}0"),
+            text.replace('b', "g"),
+            String::new(),
+        ] {
             assert_eq!(other.parse::<Digest>(), Err(NotADigest), "{other}");
         }
         assert!(digest.in_groups().starts_with("ba78 16bf 8f01 "));

@@ -50,14 +50,28 @@ impl Committed {
     /// # Errors
     /// The first difference between the files.
     pub fn read(evidence: Evidence<'_>) -> Result<Self, Difference> {
-        let Evidence { entries, header: bytes, commitment: published, openings } = evidence;
+        let Evidence {
+            entries,
+            header: bytes,
+            commitment: published,
+            openings,
+        } = evidence;
         let header: Header = strict::from_slice(bytes).map_err(Difference::UnreadableHeader)?;
         header.check().map_err(Difference::InvalidHeader)?;
         let published = published.strip_suffix('\n').unwrap_or(published);
-        let published = published.parse().map_err(|_| Difference::UnreadableCommitment)?;
+        let published = published
+            .parse()
+            .map_err(|_| Difference::UnreadableCommitment)?;
         let mut openings = openings.map(Openings::read).transpose()?;
-        let (mut lines, mut tree) =
-            (Lines { file: entries, line: 0, end: 0, hash: None }, MerkleTree::default());
+        let (mut lines, mut tree) = (
+            Lines {
+                file: entries,
+                line: 0,
+                end: 0,
+                hash: None,
+            },
+            MerkleTree::default(),
+        );
         let (mut starts, mut hashes) = (Vec::new(), Vec::new());
         while let Some((row, line)) = lines.next()? {
             if let Some(openings) = &mut openings {
@@ -74,11 +88,25 @@ impl Committed {
         let root = tree.root();
         let computed = commitment(bytes, root);
         if computed != published {
-            return Err(Difference::Commitment { published, computed, root });
+            return Err(Difference::Commitment {
+                published,
+                computed,
+                root,
+            });
         }
         let header_json = String::from_utf8_lossy(bytes).into_owned();
-        let ranges = TicketRanges { starts, total: header.total };
-        Ok(Self { header, header_json, root, commitment: computed, ranges, hashes })
+        let ranges = TicketRanges {
+            starts,
+            total: header.total,
+        };
+        Ok(Self {
+            header,
+            header_json,
+            root,
+            commitment: computed,
+            ranges,
+            hashes,
+        })
     }
 
     pub fn header(&self) -> &Header {
@@ -104,14 +132,24 @@ impl Committed {
     /// When the round is not the one of the header.
     pub fn run(&self, round: NonZeroU64, signature: [u8; 48]) -> Result<DrawResult, Difference> {
         if round != self.header.round {
-            return Err(Difference::Round { found: round.get(), expected: self.header.round.get() });
+            return Err(Difference::Round {
+                found: round.get(),
+                expected: self.header.round.get(),
+            });
         }
         let randomness = randomness(&signature);
-        let tiers =
-            self.header.prizes.iter().zip(self.header.published_places()).map(|(prize, length)| TierResult {
+        let tiers = self
+            .header
+            .prizes
+            .iter()
+            .zip(self.header.published_places())
+            .map(|(prize, length)| TierResult {
                 name: prize.name.clone(),
                 prizes: prize.number,
-                order: self.order(randomness, &prize.name).take(to_usize(length)).collect(),
+                order: self
+                    .order(randomness, &prize.name)
+                    .take(to_usize(length))
+                    .collect(),
             });
         Ok(DrawResult {
             round,
@@ -126,10 +164,19 @@ impl Committed {
     pub fn with_more_places(&self, result: &DrawResult, more: u64) -> DrawResult {
         let longer = |tier: &TierResult| {
             let length = to_u64(tier.order.len()).saturating_add(more);
-            let order = self.order(result.randomness, &tier.name).take(to_usize(length)).collect();
-            TierResult { order, ..tier.clone() }
+            let order = self
+                .order(result.randomness, &tier.name)
+                .take(to_usize(length))
+                .collect();
+            TierResult {
+                order,
+                ..tier.clone()
+            }
         };
-        DrawResult { tiers: result.tiers.iter().map(longer).collect(), ..result.clone() }
+        DrawResult {
+            tiers: result.tiers.iter().map(longer).collect(),
+            ..result.clone()
+        }
     }
 
     /// Reads `result.json`, and runs the draw to compare. The caller verifies the result's signature: the `beacon`
@@ -138,13 +185,20 @@ impl Committed {
     /// # Errors
     /// The first difference.
     pub fn read_result(&self, result: &[u8]) -> Result<DrawResult, Difference> {
-        let result: DrawResult = strict::from_slice(result).map_err(Difference::UnreadableResult)?;
+        let result: DrawResult =
+            strict::from_slice(result).map_err(Difference::UnreadableResult)?;
         if result.round != self.header.round {
-            return Err(Difference::Round { found: result.round.get(), expected: self.header.round.get() });
+            return Err(Difference::Round {
+                found: result.round.get(),
+                expected: self.header.round.get(),
+            });
         }
         let computed = randomness(result.signature.as_bytes());
         if result.randomness != computed {
-            return Err(Difference::Randomness { found: result.randomness, computed });
+            return Err(Difference::Randomness {
+                found: result.randomness,
+                computed,
+            });
         }
         self.check_prizes(&result)?;
         for tier in &result.tiers {
@@ -157,12 +211,20 @@ impl Committed {
     ///
     /// # Errors
     /// When the round was known while entries could still be added.
-    pub fn check_round_time(&self, given_at: Option<DateTime<Utc>>) -> Result<DateTime<Utc>, Difference> {
+    pub fn check_round_time(
+        &self,
+        given_at: Option<DateTime<Utc>>,
+    ) -> Result<DateTime<Utc>, Difference> {
         let (round, to) = (self.header.round.get(), self.header.period.to);
-        let given_at =
-            given_at.filter(|at| at.year() < 3000).ok_or(Difference::RoundWithoutTime { round })?;
+        let given_at = given_at
+            .filter(|at| at.year() < 3000)
+            .ok_or(Difference::RoundWithoutTime { round })?;
         if given_at <= to {
-            return Err(Difference::EarlyRound { round, given_at: given_at.with_timezone(to.offset()), to });
+            return Err(Difference::EarlyRound {
+                round,
+                given_at: given_at.with_timezone(to.offset()),
+                to,
+            });
         }
         Ok(given_at)
     }
@@ -180,12 +242,21 @@ impl Committed {
         let log: Log = strict::from_slice(log).map_err(Difference::UnreadableLog)?;
         log.check_times(&self.header, given_at)?;
         if let Some(other) = log.places.iter().find(|place| !self.has_prize(&place.tier)) {
-            return Err(Difference::UnknownPrize { tier: other.tier.clone() });
+            return Err(Difference::UnknownPrize {
+                tier: other.tier.clone(),
+            });
         }
         for prize in &self.header.prizes {
-            let places: Vec<_> = log.places.iter().filter(|place| place.tier == prize.name).collect();
+            let places: Vec<_> = log
+                .places
+                .iter()
+                .filter(|place| place.tier == prize.name)
+                .collect();
             // A log of many skips reaches further than result.json.
-            let order = self.order(result.randomness, &prize.name).map(Some).chain(std::iter::repeat(None));
+            let order = self
+                .order(result.randomness, &prize.name)
+                .map(Some)
+                .chain(std::iter::repeat(None));
             for ((number, logged), drawn) in (1..).zip(places).zip(order) {
                 self.check_logged(number, logged, drawn)?;
             }
@@ -204,13 +275,27 @@ impl Committed {
         logged: &LoggedPlace,
         drawn: Option<Place>,
     ) -> Result<(), Difference> {
-        let LoggedPlace { tier, place, row, opening, .. } = logged;
+        let LoggedPlace {
+            tier,
+            place,
+            row,
+            opening,
+            ..
+        } = logged;
         let Some(drawn) = drawn.filter(|_| place.get() == number) else {
-            return Err(Difference::LogGap { tier: tier.clone(), place: number });
+            return Err(Difference::LogGap {
+                tier: tier.clone(),
+                place: number,
+            });
         };
         if drawn.row != *row {
             let (found, expected) = (*row, drawn.row);
-            return Err(Difference::LogRow { tier: tier.clone(), place: number, found, expected });
+            return Err(Difference::LogRow {
+                tier: tier.clone(),
+                place: number,
+                found,
+                expected,
+            });
         }
         logged.check_steps()?;
         logged.check_reference()?;
@@ -226,29 +311,60 @@ impl Committed {
         let count = prizes.len().max(tiers.len());
         for at in 0..count {
             match (prizes.get(at), tiers.get(at)) {
-                (Some(prize), Some(tier)) if prize.name == tier.name && prize.number == tier.prizes => (),
-                (Some(prize), _) => return Err(Difference::Prizes { tier: prize.name.clone() }),
-                (None, Some(tier)) => return Err(Difference::Prizes { tier: tier.name.clone() }),
+                (Some(prize), Some(tier))
+                    if prize.name == tier.name && prize.number == tier.prizes =>
+                {
+                    ()
+                }
+                (Some(prize), _) => {
+                    return Err(Difference::Prizes {
+                        tier: prize.name.clone(),
+                    });
+                }
+                (None, Some(tier)) => {
+                    return Err(Difference::Prizes {
+                        tier: tier.name.clone(),
+                    });
+                }
                 (None, None) => (),
             }
         }
         Ok(())
     }
 
-    fn check_order(&self, randomness: Digest, tier: &TierResult, expected: u64) -> Result<(), Difference> {
+    fn check_order(
+        &self,
+        randomness: Digest,
+        tier: &TierResult,
+        expected: u64,
+    ) -> Result<(), Difference> {
         let (name, found) = (|| tier.name.clone(), to_u64(tier.order.len()));
         let rows = self.header.rows.get();
         if found > rows {
-            return Err(Difference::TooManyPlaces { tier: name(), found, rows });
+            return Err(Difference::TooManyPlaces {
+                tier: name(),
+                found,
+                rows,
+            });
         }
-        for (place, (found, computed)) in (1..).zip(tier.order.iter().zip(self.order(randomness, &tier.name)))
+        for (place, (found, computed)) in
+            (1..).zip(tier.order.iter().zip(self.order(randomness, &tier.name)))
         {
             if *found != computed {
-                return Err(Difference::Place { tier: name(), place, found: *found, computed });
+                return Err(Difference::Place {
+                    tier: name(),
+                    place,
+                    found: *found,
+                    computed,
+                });
             }
         }
         if found < expected {
-            return Err(Difference::TooFewPlaces { tier: name(), found, expected });
+            return Err(Difference::TooFewPlaces {
+                tier: name(),
+                found,
+                expected,
+            });
         }
         Ok(())
     }
@@ -277,13 +393,25 @@ impl Lines<'_> {
         }
         self.line += 1;
         let line = self.line;
-        let text = bytes.strip_suffix(b"\n").and_then(|text| str::from_utf8(text).ok());
+        let text = bytes
+            .strip_suffix(b"\n")
+            .and_then(|text| str::from_utf8(text).ok());
         let text = text.ok_or(Difference::UnreadableLine { line })?;
-        let row: Row = text.parse().map_err(|_| Difference::UnreadableLine { line })?;
+        let row: Row = text
+            .parse()
+            .map_err(|_| Difference::UnreadableLine { line })?;
         if row.start != self.end {
-            return Err(Difference::Start { line, found: row.start, expected: self.end });
+            return Err(Difference::Start {
+                line,
+                found: row.start,
+                expected: self.end,
+            });
         }
-        if self.hash.replace(row.hash).is_some_and(|before| before >= row.hash) {
+        if self
+            .hash
+            .replace(row.hash)
+            .is_some_and(|before| before >= row.hash)
+        {
             return Err(Difference::LineOrder { line });
         }
         self.end = row.end().ok_or(Difference::UnreadableLine { line })?;
@@ -293,10 +421,16 @@ impl Lines<'_> {
     fn check_counts(&self, header: &Header) -> Result<(), Difference> {
         let (rows, total) = (header.rows.get(), header.total.get());
         if self.line != rows {
-            return Err(Difference::Rows { found: self.line, expected: rows });
+            return Err(Difference::Rows {
+                found: self.line,
+                expected: rows,
+            });
         }
         if self.end != total {
-            return Err(Difference::Total { found: self.end, expected: total });
+            return Err(Difference::Total {
+                found: self.end,
+                expected: total,
+            });
         }
         Ok(())
     }
@@ -312,7 +446,11 @@ struct Openings<'a> {
 
 impl<'a> Openings<'a> {
     fn read(file: &'a mut dyn BufRead) -> Result<Self, Difference> {
-        let mut openings = Self { file, line: 0, next: None };
+        let mut openings = Self {
+            file,
+            line: 0,
+            next: None,
+        };
         if openings.next_line()?.as_deref() != Some(OPENINGS_HEADER) {
             return Err(Difference::UnreadableOpening { line: 1 });
         }
@@ -355,7 +493,11 @@ impl<'a> Openings<'a> {
 
     /// Every opening was of a row.
     fn check_end(&self) -> Result<(), Difference> {
-        if self.next.is_some() { Err(Difference::UnreadableOpening { line: self.line }) } else { Ok(()) }
+        if self.next.is_some() {
+            Err(Difference::UnreadableOpening { line: self.line })
+        } else {
+            Ok(())
+        }
     }
 }
 

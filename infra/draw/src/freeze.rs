@@ -39,16 +39,26 @@ pub struct Entries<S> {
 impl<S: Storage> Entries<S> {
     /// Nobody else should be able to read the storage: it gets references and what names entrants.
     pub fn new(storage: S) -> Self {
-        Self { by_entrant: Sorter::new(storage) }
+        Self {
+            by_entrant: Sorter::new(storage),
+        }
     }
 
     /// Adds an accepted submission. Equal bytes mean the same entrant: a phone, or better a digest of it.
     ///
     /// # Errors
     /// When the storage fails.
-    pub fn add(&mut self, entrant: &[u8], reference: &str, count: NonZeroU64) -> Result<(), FreezeError> {
+    pub fn add(
+        &mut self,
+        entrant: &[u8],
+        reference: &str,
+        count: NonZeroU64,
+    ) -> Result<(), FreezeError> {
         let value = [&count.get().to_be_bytes(), reference.as_bytes()].concat();
-        Ok(self.by_entrant.push(Record { key: entrant.to_vec(), value })?)
+        Ok(self.by_entrant.push(Record {
+            key: entrant.to_vec(),
+            value,
+        })?)
     }
 
     /// Makes a row of each entrant, with a salt of its own, in the order of their hashes.
@@ -60,7 +70,12 @@ impl<S: Storage> Entries<S> {
         storage: T,
         mut salt: impl FnMut() -> io::Result<Salt>,
     ) -> Result<Rows<T>, FreezeError> {
-        let mut rows = RowSorter { by_hash: Sorter::new(storage), rows: 0, total: 0, largest: Vec::new() };
+        let mut rows = RowSorter {
+            by_hash: Sorter::new(storage),
+            rows: 0,
+            total: 0,
+            largest: Vec::new(),
+        };
         let mut current: Option<Entrant> = None;
         for record in self.by_entrant.into_sorted()? {
             let Record { key, value } = record?;
@@ -71,7 +86,11 @@ impl<S: Storage> Entries<S> {
                     if let Some(entrant) = current.take() {
                         rows.push(entrant, salt()?)?;
                     }
-                    current = Some(Entrant { key, count, references: vec![reference] });
+                    current = Some(Entrant {
+                        key,
+                        count,
+                        references: vec![reference],
+                    });
                 }
             }
         }
@@ -91,7 +110,10 @@ struct Entrant {
 
 impl Entrant {
     fn add(&mut self, count: u64, reference: String) -> Result<(), FreezeError> {
-        self.count = self.count.checked_add(count).ok_or(InvalidHeader::TooManyEntries)?;
+        self.count = self
+            .count
+            .checked_add(count)
+            .ok_or(InvalidHeader::TooManyEntries)?;
         self.references.push(reference);
         Ok(())
     }
@@ -131,18 +153,37 @@ impl<T: Storage> RowSorter<T> {
     fn push(&mut self, entrant: Entrant, salt: Salt) -> Result<(), FreezeError> {
         let opening = Opening::new(entrant.references, salt)?;
         self.rows += 1;
-        let total = self.total.checked_add(entrant.count).filter(|total| *total <= MAX_INTEGER);
+        let total = self
+            .total
+            .checked_add(entrant.count)
+            .filter(|total| *total <= MAX_INTEGER);
         self.total = total.ok_or(InvalidHeader::TooManyEntries)?;
         self.note_size(entrant.count, opening.references());
-        let value = [&entrant.count.to_be_bytes(), opening.csv_fields().as_bytes()].concat();
-        Ok(self.by_hash.push(Record { key: opening.row_hash().as_bytes().to_vec(), value })?)
+        let value = [
+            &entrant.count.to_be_bytes(),
+            opening.csv_fields().as_bytes(),
+        ]
+        .concat();
+        Ok(self.by_hash.push(Record {
+            key: opening.row_hash().as_bytes().to_vec(),
+            value,
+        })?)
     }
 
     fn note_size(&mut self, entries: u64, references: &[String]) {
-        let (Some(entries), Some(reference)) = (NonZeroU64::new(entries), references.first()) else { return };
+        let (Some(entries), Some(reference)) = (NonZeroU64::new(entries), references.first())
+        else {
+            return;
+        };
         let place = self.largest.partition_point(|row| row.entries >= entries);
         if place < MAX_LARGEST {
-            self.largest.insert(place, LargestRow { entries, reference: reference.clone() });
+            self.largest.insert(
+                place,
+                LargestRow {
+                    entries,
+                    reference: reference.clone(),
+                },
+            );
             self.largest.truncate(MAX_LARGEST);
         }
     }
@@ -150,7 +191,12 @@ impl<T: Storage> RowSorter<T> {
     fn finish(self) -> Result<Rows<T>, FreezeError> {
         let number = |number| NonZeroU64::new(number).ok_or(FreezeError::NoEntries);
         let (rows, total) = (number(self.rows)?, number(self.total)?);
-        Ok(Rows { by_hash: self.by_hash.into_sorted()?, rows, total, largest: self.largest })
+        Ok(Rows {
+            by_hash: self.by_hash.into_sorted()?,
+            rows,
+            total,
+            largest: self.largest,
+        })
     }
 }
 
@@ -218,7 +264,12 @@ impl<T: Storage> Rows<T> {
         openings.flush()?;
         let root = tree.root();
         let commitment = commitment(header_json.as_bytes(), root);
-        Ok(Frozen { header, header_json, root, commitment })
+        Ok(Frozen {
+            header,
+            header_json,
+            root,
+            commitment,
+        })
     }
 }
 

@@ -113,14 +113,20 @@ pub enum InvalidHeader {
     Name,
     #[error("two prizes have the same name, so they would have the same winners; name them apart")]
     RepeatedPrize,
-    #[error("entries, prizes or the round's number are above 2^53 - 1, which not every reader can count")]
+    #[error(
+        "entries, prizes or the round's number are above 2^53 - 1, which not every reader can count"
+    )]
     TooManyEntries,
     #[error("the entries of the days do not add up to the total, or a day is not a date")]
     Days,
 }
 
 impl Header {
-    pub(crate) fn new(plan: Plan, rows: NonZeroU64, total: NonZeroU64) -> Result<Self, InvalidHeader> {
+    pub(crate) fn new(
+        plan: Plan,
+        rows: NonZeroU64,
+        total: NonZeroU64,
+    ) -> Result<Self, InvalidHeader> {
         let Plan {
             campaign,
             draw,
@@ -165,24 +171,47 @@ impl Header {
         }
         let names = || self.prizes.iter().map(|prize| prize.name.as_str());
         let others = self.overlapping.iter().map(|other| other.draw.as_str());
-        if ![self.campaign.as_str(), &self.draw].into_iter().chain(names()).chain(others).all(is_name) {
+        if ![self.campaign.as_str(), &self.draw]
+            .into_iter()
+            .chain(names())
+            .chain(others)
+            .all(is_name)
+        {
             return Err(InvalidHeader::Name);
         }
         if names().collect::<HashSet<_>>().len() < self.prizes.len() {
             return Err(InvalidHeader::RepeatedPrize);
         }
-        let prizes = self.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
-        if self.total.get() > MAX_INTEGER || prizes > MAX_INTEGER || self.round.get() > MAX_INTEGER {
+        let prizes = self
+            .prizes
+            .iter()
+            .fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
+        if self.total.get() > MAX_INTEGER || prizes > MAX_INTEGER || self.round.get() > MAX_INTEGER
+        {
             return Err(InvalidHeader::TooManyEntries);
         }
-        let LeftOut { blocked, without_phone } = &self.left_out;
-        if !blocked.keys().chain(without_phone.keys()).all(|day| is_day(day)) {
+        let LeftOut {
+            blocked,
+            without_phone,
+        } = &self.left_out;
+        if !blocked
+            .keys()
+            .chain(without_phone.keys())
+            .all(|day| is_day(day))
+        {
             return Err(InvalidHeader::Days);
         }
-        if blocked.values().chain(without_phone.values()).any(|entries| *entries > MAX_INTEGER) {
+        if blocked
+            .values()
+            .chain(without_phone.values())
+            .any(|entries| *entries > MAX_INTEGER)
+        {
             return Err(InvalidHeader::TooManyEntries);
         }
-        let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
+        let sum = self
+            .days
+            .values()
+            .try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
         if sum != Some(self.total.get()) || !self.days.keys().all(|day| is_day(day)) {
             return Err(InvalidHeader::Days);
         }
@@ -191,7 +220,10 @@ impl Header {
 
     /// The prizes as text, such as `1 x Kettle, 5 x Tea`.
     pub fn prizes_in_words(&self) -> String {
-        let prizes = self.prizes.iter().map(|prize| format!("{} x {}", prize.number, prize.name));
+        let prizes = self
+            .prizes
+            .iter()
+            .map(|prize| format!("{} x {}", prize.number, prize.name));
         prizes.collect::<Vec<_>>().join(", ")
     }
 
@@ -214,7 +246,8 @@ impl Header {
 pub const ALTERNATES: u64 = 20;
 
 fn is_day(day: &str) -> bool {
-    day.parse::<NaiveDate>().is_ok_and(|date| is_year(date.year()) && date.to_string() == day)
+    day.parse::<NaiveDate>()
+        .is_ok_and(|date| is_year(date.year()) && date.to_string() == day)
 }
 
 /// True for a time that every verifier reads in the same way.

@@ -91,7 +91,9 @@ pub use difference::Difference;
 pub use digest::{Digest, NotADigest};
 pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
-pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Plan, Prize};
+pub use header::{
+    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Plan, Prize,
+};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;

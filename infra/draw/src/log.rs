@@ -97,25 +97,52 @@ pub enum Event {
 }
 
 fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {
-    opening.as_ref().map(Opening::to_string).serialize(serializer)
+    opening
+        .as_ref()
+        .map(Opening::to_string)
+        .serialize(serializer)
 }
 
 fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opening>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
+    text.map(|text| text.parse().map_err(serde::de::Error::custom))
+        .transpose()
 }
 
 impl Log {
     /// The list was frozen and public after the period and before the round, whose time follows from the chain's constants.
-    pub(crate) fn check_times(&self, header: &Header, given_at: DateTime<Utc>) -> Result<(), Difference> {
-        for (name, at) in [("frozen_at", self.frozen_at), ("published_at", self.published_at)] {
+    pub(crate) fn check_times(
+        &self,
+        header: &Header,
+        given_at: DateTime<Utc>,
+    ) -> Result<(), Difference> {
+        for (name, at) in [
+            ("frozen_at", self.frozen_at),
+            ("published_at", self.published_at),
+        ] {
             if at <= header.period.to || at >= given_at {
-                let [to, given_at] = [header.period.to, given_at.with_timezone(header.period.to.offset())];
-                return Err(Difference::LogTime { name, at, to, given_at });
+                let [to, given_at] = [
+                    header.period.to,
+                    given_at.with_timezone(header.period.to.offset()),
+                ];
+                return Err(Difference::LogTime {
+                    name,
+                    at,
+                    to,
+                    given_at,
+                });
             }
         }
-        let all_steps = self.places.iter().flat_map(|place| &place.steps).map(|step| step.at);
-        if ![self.frozen_at, self.published_at, self.drawn_at].into_iter().chain(all_steps).all(is_time) {
+        let all_steps = self
+            .places
+            .iter()
+            .flat_map(|place| &place.steps)
+            .map(|step| step.at);
+        if ![self.frozen_at, self.published_at, self.drawn_at]
+            .into_iter()
+            .chain(all_steps)
+            .all(is_time)
+        {
             return Err(Difference::LogTimeForm);
         }
         Ok(())
@@ -124,22 +151,38 @@ impl Log {
     /// Prizes go to as many places as there are, and, where the header says so, one to each entrant.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
         for prize in &header.prizes {
-            let own = self.places.iter().filter(|place| place.tier == prize.name && place.is_open());
+            let own = self
+                .places
+                .iter()
+                .filter(|place| place.tier == prize.name && place.is_open());
             let winners = u64::try_from(own.count()).unwrap_or(u64::MAX);
             if winners > prize.number.get() {
                 let (tier, prizes) = (prize.name.clone(), prize.number.get());
-                return Err(Difference::TooManyWinners { tier, winners, prizes });
+                return Err(Difference::TooManyWinners {
+                    tier,
+                    winners,
+                    prizes,
+                });
             }
         }
         for (at, one) in self.places.iter().enumerate() {
             let others = || {
-                let others = self.places.iter().enumerate().filter(move |(other, _)| *other != at);
-                others.map(|(_, other)| other).filter(|other| other.row == one.row)
+                let others = self
+                    .places
+                    .iter()
+                    .enumerate()
+                    .filter(move |(other, _)| *other != at);
+                others
+                    .map(|(_, other)| other)
+                    .filter(|other| other.row == one.row)
             };
             if header.one_prize_per_row && one.is_open() && others().any(LoggedPlace::is_open) {
                 return Err(Difference::TwoPrizes(one.name()));
             }
-            let Some(skip) = one.skip().filter(|skip| skip.reason.as_deref() == Some(HAS_PRIZE)) else {
+            let Some(skip) = one
+                .skip()
+                .filter(|skip| skip.reason.as_deref() == Some(HAS_PRIZE))
+            else {
                 continue;
             };
             if !header.one_prize_per_row || !others().any(|other| other.held_at(skip.at)) {
@@ -169,15 +212,28 @@ impl LoggedPlace {
     /// True if the place had its prize then. What follows from the rules was skipped when it was drawn.
     fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
         let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
-        is_drawn && self.skip().is_none_or(|skip| skip.at >= at && !skip.is_by_rule())
+        is_drawn
+            && self
+                .skip()
+                .is_none_or(|skip| skip.at >= at && !skip.is_by_rule())
     }
 
     /// Steps follow each other as calls do, and a skip has its reason.
     pub(crate) fn check_steps(&self) -> Result<(), Difference> {
-        let fails = |why: &'static str| Err(Difference::LogSteps { place: self.name(), why });
+        let fails = |why: &'static str| {
+            Err(Difference::LogSteps {
+                place: self.name(),
+                why,
+            })
+        };
         let names: Vec<_> = self.steps.iter().map(|step| step.is).collect();
-        let [Event::Drawn, after @ ..] = names.as_slice() else { return fails("do not begin with drawn") };
-        let unanswered = after.iter().take_while(|event| **event == Event::NoAnswer).count();
+        let [Event::Drawn, after @ ..] = names.as_slice() else {
+            return fails("do not begin with drawn");
+        };
+        let unanswered = after
+            .iter()
+            .take_while(|event| **event == Event::NoAnswer)
+            .count();
         let is_in_order = match after.get(unanswered..).unwrap_or_default() {
             [] | [Event::Skipped] => unanswered <= MAX_CALLS,
             [Event::Reached]
@@ -190,8 +246,14 @@ impl LoggedPlace {
         if !is_in_order {
             return fails("do not follow each other");
         }
-        let calls = self.steps.iter().filter(|step| matches!(step.is, Event::NoAnswer | Event::Reached));
-        if !calls.map(|step| step.at).is_sorted_by(|one, next| *next - *one >= MIN_PAUSE) {
+        let calls = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step.is, Event::NoAnswer | Event::Reached));
+        if !calls
+            .map(|step| step.at)
+            .is_sorted_by(|one, next| *next - *one >= MIN_PAUSE)
+        {
             return fails("have calls that are not a minute apart");
         }
         for step in &self.steps {
@@ -199,10 +261,14 @@ impl LoggedPlace {
                 return fails("have a reason or an inspector without a skip");
             }
         }
-        let Some(skip) = self.skip() else { return Ok(()) };
+        let Some(skip) = self.skip() else {
+            return Ok(());
+        };
         let reason = skip.reason.as_deref().unwrap_or_default();
         match reason {
-            reason if !SKIP_REASONS.contains(&reason) => fails("have a skip without a known reason"),
+            reason if !SKIP_REASONS.contains(&reason) => {
+                fails("have a skip without a known reason")
+            }
             NO_ANSWER if names.len() != MAX_CALLS + 2 || unanswered != MAX_CALLS => {
                 fails("have the reason no_answer without three calls")
             }
@@ -223,12 +289,18 @@ impl LoggedPlace {
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        if is_proven { Ok(()) } else { Err(Difference::LogReference(self.name())) }
+        if is_proven {
+            Ok(())
+        } else {
+            Err(Difference::LogReference(self.name()))
+        }
     }
 }
 
 impl Step {
     fn is_by_rule(&self) -> bool {
-        self.reason.as_deref().is_some_and(|reason| RULES.contains(&reason))
+        self.reason
+            .as_deref()
+            .is_some_and(|reason| RULES.contains(&reason))
     }
 }

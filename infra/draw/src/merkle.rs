@@ -20,9 +20,15 @@ struct Subtree {
 
 impl MerkleTree {
     pub(crate) fn push(&mut self, line: &str) {
-        let mut last = Subtree { root: Digest::from_parts(&[LEAF, line.as_bytes()]), height: 0 };
+        let mut last = Subtree {
+            root: Digest::from_parts(&[LEAF, line.as_bytes()]),
+            height: 0,
+        };
         while let Some(left) = self.subtrees.pop_if(|left| left.height == last.height) {
-            last = Subtree { root: node(left.root, last.root), height: last.height.saturating_add(1) };
+            last = Subtree {
+                root: node(left.root, last.root),
+                height: last.height.saturating_add(1),
+            };
         }
         self.subtrees.push(last);
     }
@@ -30,7 +36,9 @@ impl MerkleTree {
     /// The root of all lines; without a line, the digest of nothing.
     pub(crate) fn root(&self) -> Digest {
         let roots = self.subtrees.iter().rev().map(|subtree| subtree.root);
-        roots.reduce(|right, left| node(left, right)).unwrap_or_else(|| Digest::from_parts(&[]))
+        roots
+            .reduce(|right, left| node(left, right))
+            .unwrap_or_else(|| Digest::from_parts(&[]))
     }
 }
 

@@ -47,7 +47,10 @@ impl Opening {
             return Err(InvalidOpening::InvalidReference);
         }
         references.sort_unstable();
-        if references.windows(2).any(|pair| matches!(pair, [one, next] if one == next)) {
+        if references
+            .windows(2)
+            .any(|pair| matches!(pair, [one, next] if one == next))
+        {
             return Err(InvalidOpening::RepeatedReference);
         }
         Ok(Self { references, salt })
@@ -71,7 +74,10 @@ impl Opening {
     pub fn from_csv_line(line: &str) -> Option<(u64, Self)> {
         let [row, references, salt] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
         let references = references.split(' ').map(str::to_owned).collect();
-        Some((row.parse().ok()?, Self::new(references, parse_salt(salt)?).ok()?))
+        Some((
+            row.parse().ok()?,
+            Self::new(references, parse_salt(salt)?).ok()?,
+        ))
     }
 }
 
@@ -89,7 +95,12 @@ fn parse_salt(text: &str) -> Option<Salt> {
 /// The text that is hashed.
 impl fmt::Display for Opening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{FIRST_LINE}\n{}\n{}", self.references.join(","), hex::encode(self.salt))
+        write!(
+            f,
+            "{FIRST_LINE}\n{}\n{}",
+            self.references.join(","),
+            hex::encode(self.salt)
+        )
     }
 }
 
@@ -99,7 +110,9 @@ impl FromStr for Opening {
 
     fn from_str(text: &str) -> Result<Self, InvalidOpening> {
         let lines: Vec<_> = text.trim().lines().map(str::trim).collect();
-        let [FIRST_LINE, references, salt] = lines.as_slice() else { return Err(InvalidOpening::Unreadable) };
+        let [FIRST_LINE, references, salt] = lines.as_slice() else {
+            return Err(InvalidOpening::Unreadable);
+        };
         let salt = parse_salt(salt).ok_or(InvalidOpening::Unreadable)?;
         Self::new(references.split(',').map(str::to_owned).collect(), salt)
     }
@@ -116,22 +129,35 @@ mod tests {
     use super::*;
 
     fn opening(references: &[&str]) -> Result<Opening, InvalidOpening> {
-        Opening::new(references.iter().map(|&reference| reference.into()).collect(), [7; 16])
+        Opening::new(
+            references
+                .iter()
+                .map(|&reference| reference.into())
+                .collect(),
+            [7; 16],
+        )
     }
 
     #[test]
     fn the_order_of_references_does_not_matter() {
-        let hashes =
-            [&["B-1", "A-1"], &["A-1", "B-1"]].map(|order| opening(order).expect("valid").row_hash());
+        let hashes = [&["B-1", "A-1"], &["A-1", "B-1"]]
+            .map(|order| opening(order).expect("valid").row_hash());
         assert_eq!(hashes[0], hashes[1]);
     }
 
     #[test]
     fn references_cannot_be_read_in_two_ways() {
         assert_eq!(opening(&[]), Err(InvalidOpening::NoReference));
-        assert_eq!(opening(&["A", "B", "A"]), Err(InvalidOpening::RepeatedReference));
+        assert_eq!(
+            opening(&["A", "B", "A"]),
+            Err(InvalidOpening::RepeatedReference)
+        );
         for reference in ["", "A,B", "A\nB", "A B", "É", &"A".repeat(65)] {
-            assert_eq!(opening(&["A", reference]), Err(InvalidOpening::InvalidReference), "{reference:?}");
+            assert_eq!(
+                opening(&["A", reference]),
+                Err(InvalidOpening::InvalidReference),
+                "{reference:?}"
+            );
         }
     }
 
@@ -139,12 +165,28 @@ mod tests {
     fn an_opening_is_read_back_however_it_was_pasted() {
         let opening = opening(&["K7M2-Q9XD", "ABCD-EFGH"]).expect("valid");
         let text = opening.to_string();
-        for pasted in [text.clone(), format!("  {text}\n\n"), text.replace('\n', " \r\n")] {
+        for pasted in [
+            text.clone(),
+            format!("  {text}\n\n"),
+            text.replace('\n', " \r\n"),
+        ] {
             assert_eq!(pasted.parse(), Ok(opening.clone()), "{pasted:?}");
         }
-        assert_eq!(Opening::from_csv_line(&format!("3,{}", opening.csv_fields())), Some((3, opening)));
-        for other in ["", "svc-draw-entry-v1\nA", "svc-draw-entry-v2\nA\n07", &text.replace('0', "x")] {
-            assert_eq!(other.parse::<Opening>(), Err(InvalidOpening::Unreadable), "{other:?}");
+        assert_eq!(
+            Opening::from_csv_line(&format!("3,{}", opening.csv_fields())),
+            Some((3, opening))
+        );
+        for other in [
+            "",
+            "svc-draw-entry-v1\nA",
+            "svc-draw-entry-v2\nA\n07",
+            &text.replace('0', "x"),
+        ] {
+            assert_eq!(
+                other.parse::<Opening>(),
+                Err(InvalidOpening::Unreadable),
+                "{other:?}"
+            );
         }
     }
 

@@ -31,7 +31,13 @@ impl Tickets {
         let excess = (u64::MAX % total + 1) % total;
         let mut block = [0; TICKETS_PER_BLOCK].into_iter();
         block.by_ref().for_each(drop);
-        Self { hmac: Hmac::new(&key.into()), next_block: 0, block, total, max_value: u64::MAX - excess }
+        Self {
+            hmac: Hmac::new(&key.into()),
+            next_block: 0,
+            block,
+            total,
+            max_value: u64::MAX - excess,
+        }
     }
 
     fn read_block(&mut self) {
@@ -72,7 +78,9 @@ pub(crate) struct TicketRanges {
 
 impl TicketRanges {
     fn row_of(&self, ticket: u64) -> Option<usize> {
-        self.starts.partition_point(|start| *start <= ticket).checked_sub(1)
+        self.starts
+            .partition_point(|start| *start <= ticket)
+            .checked_sub(1)
     }
 }
 
@@ -97,7 +105,12 @@ impl<'a> Order<'a> {
     pub(crate) fn new(ranges: &'a TicketRanges, seed: Digest) -> Self {
         let rows = ranges.starts.len();
         let tickets = Tickets::new(seed, ranges.total);
-        Self { ranges, tickets, has_place: vec![false; rows], left: rows }
+        Self {
+            ranges,
+            tickets,
+            has_place: vec![false; rows],
+            left: rows,
+        }
     }
 }
 
@@ -110,7 +123,10 @@ impl Iterator for Order<'_> {
             let ticket = self.tickets.next()?;
             let row = self.ranges.row_of(ticket)?;
             if !std::mem::replace(self.has_place.get_mut(row)?, true) {
-                return Some(Place { row: u64::try_from(row).ok()?, ticket });
+                return Some(Place {
+                    row: u64::try_from(row).ok()?,
+                    ticket,
+                });
             }
         }
     }
@@ -125,9 +141,14 @@ mod tests {
     use super::*;
 
     fn ranges(counts: &[u64]) -> TicketRanges {
-        let starts = counts.iter().scan(0, |start, count| Some(std::mem::replace(start, *start + count)));
+        let starts = counts.iter().scan(0, |start, count| {
+            Some(std::mem::replace(start, *start + count))
+        });
         let total = NonZeroU64::new(counts.iter().sum()).expect("entries");
-        TicketRanges { starts: starts.collect(), total }
+        TicketRanges {
+            starts: starts.collect(),
+            total,
+        }
     }
 
     fn seed(number: u64) -> Digest {
@@ -168,7 +189,11 @@ mod tests {
         let total = NonZeroU64::new((1 << 63) + 1).expect("not zero");
         let mut tickets = Tickets::new(seed(1), total);
         tickets.by_ref().take(100).for_each(drop);
-        assert!((40..70).contains(&tickets.next_block), "{} blocks", tickets.next_block);
+        assert!(
+            (40..70).contains(&tickets.next_block),
+            "{} blocks",
+            tickets.next_block
+        );
     }
 
     /// By chi-squared: the first place over many seeds, against the weights.
@@ -197,18 +222,25 @@ mod tests {
         let ranges = ranges(&[6, 1, 3]);
         let (mut after_first, mut second_is_last) = (0.0, 0.0);
         for number in 0..20_000 {
-            let order: Vec<_> = Order::new(&ranges, seed(number)).map(|place| place.row).collect();
+            let order: Vec<_> = Order::new(&ranges, seed(number))
+                .map(|place| place.row)
+                .collect();
             if order[0] == 0 {
                 after_first += 1.0;
                 second_is_last += f64::from(u8::from(order[1] == 2));
             }
         }
-        assert!((second_is_last / after_first - 0.75_f64).abs() < 0.015, "{second_is_last} of {after_first}");
+        assert!(
+            (second_is_last / after_first - 0.75_f64).abs() < 0.015,
+            "{second_is_last} of {after_first}"
+        );
     }
 
     #[test]
     fn a_row_with_many_entries_does_not_keep_others_out() {
-        let order: Vec<_> = Order::new(&ranges(&[20_000, 1, 1]), seed(5)).map(|place| place.row).collect();
+        let order: Vec<_> = Order::new(&ranges(&[20_000, 1, 1]), seed(5))
+            .map(|place| place.row)
+            .collect();
         assert_eq!(order[0], 0);
         assert_eq!(order.len(), 3);
     }

@@ -28,10 +28,16 @@ pub(crate) fn fill<W: Write>(
 
 /// How a page's policy names the one script or style that it allows.
 pub(crate) fn content_security_digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Digest::from_parts(&[text.as_bytes()]).as_bytes()))
+    format!(
+        "sha256-{}",
+        STANDARD.encode(Digest::from_parts(&[text.as_bytes()]).as_bytes())
+    )
 }
 
 /// Text that is never markup.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

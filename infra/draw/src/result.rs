@@ -36,7 +36,9 @@ impl TryFrom<String> for RoundSignature {
     fn try_from(text: String) -> Result<Self, NotASignature> {
         let mut bytes = [0; 48];
         hex::decode_to_slice(&text, &mut bytes).map_err(|_| NotASignature)?;
-        Some(Self(bytes)).filter(|signature| String::from(*signature) == text).ok_or(NotASignature)
+        Some(Self(bytes))
+            .filter(|signature| String::from(*signature) == text)
+            .ok_or(NotASignature)
     }
 }
 

@@ -39,14 +39,20 @@ impl FromStr for Row {
 
     fn from_str(line: &str) -> Result<Self, NotARow> {
         let fields: Vec<_> = line.split(',').collect();
-        let [hash, start, count] = fields.as_slice() else { return Err(NotARow) };
+        let [hash, start, count] = fields.as_slice() else {
+            return Err(NotARow);
+        };
         let row = Self {
             hash: hash.parse().map_err(|_| NotARow)?,
             start: start.parse().map_err(|_| NotARow)?,
             count: count.parse().map_err(|_| NotARow)?,
         };
         // `+1` and `01` are numbers too, but other lines.
-        if row.to_string() == line { Ok(row) } else { Err(NotARow) }
+        if row.to_string() == line {
+            Ok(row)
+        } else {
+            Err(NotARow)
+        }
     }
 }
 
@@ -56,7 +62,11 @@ mod tests {
 
     #[test]
     fn a_row_has_one_line() {
-        let row = Row { hash: Digest::from_parts(&[]), start: 4, count: NonZeroU64::MIN };
+        let row = Row {
+            hash: Digest::from_parts(&[]),
+            start: 4,
+            count: NonZeroU64::MIN,
+        };
         let line = row.to_string();
         assert_eq!(line.parse(), Ok(row));
         let hash = row.hash;

@@ -53,7 +53,11 @@ impl Sheet<'_> {
             let text = match name {
                 "style" => STYLE.to_owned(),
                 "style-digest" => content_security_digest(STYLE),
-                "figures" => self.figures.as_ref().map(Figures::as_html).unwrap_or_default(),
+                "figures" => self
+                    .figures
+                    .as_ref()
+                    .map(Figures::as_html)
+                    .unwrap_or_default(),
                 name => escaped(&self.text(name)?),
             };
             out.write_all(text.as_bytes())
@@ -61,7 +65,13 @@ impl Sheet<'_> {
     }
 
     fn text(&self, name: &str) -> io::Result<String> {
-        let Self { header, header_json, root, commitment, .. } = self;
+        let Self {
+            header,
+            header_json,
+            root,
+            commitment,
+            ..
+        } = self;
         Ok(match name {
             "campaign" => self.campaign.to_owned(),
             "brand" => self.brand.to_owned(),
@@ -113,7 +123,10 @@ fn by_day(days: &BTreeMap<String, u64>) -> String {
     if days.is_empty() {
         return "none".to_owned();
     }
-    days.iter().map(|(day, entries)| format!("{day}: {entries}")).collect::<Vec<_>>().join("; ")
+    days.iter()
+        .map(|(day, entries)| format!("{day}: {entries}"))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn in_words(time: DateTime<FixedOffset>) -> String {

@@ -40,13 +40,23 @@ impl<S: Storage> Sorter<S> {
     }
 
     fn with_run_bytes(storage: S, run_bytes: usize) -> Self {
-        Self { storage, run_bytes, records: Vec::new(), bytes: 0, run_ends: Vec::new() }
+        Self {
+            storage,
+            run_bytes,
+            records: Vec::new(),
+            bytes: 0,
+            run_ends: Vec::new(),
+        }
     }
 
     pub(crate) fn push(&mut self, record: Record) -> io::Result<()> {
         self.bytes += record.key.len() + record.value.len() + RECORD_OVERHEAD_BYTES;
         self.records.push(record);
-        if self.bytes < self.run_bytes { Ok(()) } else { self.write_run() }
+        if self.bytes < self.run_bytes {
+            Ok(())
+        } else {
+            self.write_run()
+        }
     }
 
     fn write_run(&mut self) -> io::Result<()> {
@@ -70,8 +80,15 @@ impl<S: Storage> Sorter<S> {
     pub(crate) fn into_sorted(mut self) -> io::Result<Sorted<S>> {
         self.write_run()?;
         let mut start = 0;
-        let runs = self.run_ends.into_iter().map(|end| Run::new(std::mem::replace(&mut start, end), end));
-        let mut sorted = Sorted { storage: self.storage, runs: runs.collect(), next: BinaryHeap::new() };
+        let runs = self
+            .run_ends
+            .into_iter()
+            .map(|end| Run::new(std::mem::replace(&mut start, end), end));
+        let mut sorted = Sorted {
+            storage: self.storage,
+            runs: runs.collect(),
+            next: BinaryHeap::new(),
+        };
         for run in 0..sorted.runs.len() {
             sorted.read_from(run)?;
         }
@@ -89,7 +106,10 @@ pub(crate) struct Sorted<S> {
 
 impl<S: Storage> Sorted<S> {
     fn read_from(&mut self, number: usize) -> io::Result<()> {
-        let record = self.runs.get_mut(number).map(|run| run.next(&mut self.storage));
+        let record = self
+            .runs
+            .get_mut(number)
+            .map(|run| run.next(&mut self.storage));
         if let Some(record) = record.transpose()?.flatten() {
             self.next.push(Reverse((record, number)));
         }
@@ -117,14 +137,22 @@ struct Run {
 
 impl Run {
     fn new(position: u64, end: u64) -> Self {
-        Self { block: Vec::new(), used: 0, position, end }
+        Self {
+            block: Vec::new(),
+            used: 0,
+            position,
+            end,
+        }
     }
 
     fn next(&mut self, storage: &mut impl Storage) -> io::Result<Option<Record>> {
         if self.used == self.block.len() && self.position == self.end {
             return Ok(None);
         }
-        Ok(Some(Record { key: self.field(storage)?, value: self.field(storage)? }))
+        Ok(Some(Record {
+            key: self.field(storage)?,
+            value: self.field(storage)?,
+        }))
     }
 
     fn field(&mut self, storage: &mut impl Storage) -> io::Result<Vec<u8>> {
@@ -181,17 +209,30 @@ mod tests {
         let mut sorter = Sorter::new(Cursor::new(Vec::new()));
         let value = vec![7; 200_000];
         for key in [2, 1] {
-            sorter.push(Record { key: vec![key], value: value.clone() }).expect("memory");
+            sorter
+                .push(Record {
+                    key: vec![key],
+                    value: value.clone(),
+                })
+                .expect("memory");
         }
-        let keys: Vec<_> =
-            sorter.into_sorted().expect("memory").map(|record| record.expect("memory").key).collect();
+        let keys: Vec<_> = sorter
+            .into_sorted()
+            .expect("memory")
+            .map(|record| record.expect("memory").key)
+            .collect();
         assert_eq!(keys, [[1], [2]]);
     }
 
     #[test]
     fn a_storage_that_ends_early_is_an_error() {
         let mut sorter = Sorter::new(Cursor::new(Vec::new()));
-        sorter.push(Record { key: vec![1; 100], value: Vec::new() }).expect("memory");
+        sorter
+            .push(Record {
+                key: vec![1; 100],
+                value: Vec::new(),
+            })
+            .expect("memory");
         sorter.write_run().expect("memory");
         sorter.storage.get_mut().truncate(50);
         assert!(sorter.into_sorted().is_err());

@@ -20,21 +20,27 @@ pub(crate) fn from_slice<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Resul
     if written == found {
         return Ok(read);
     }
-    Err(Error::custom(format!("{} is written in another form", first_difference(&found, &written))))
+    Err(Error::custom(format!(
+        "{} is written in another form",
+        first_difference(&found, &written)
+    )))
 }
 
 /// The keys that lead to it.
 fn first_difference(found: &Value, written: &Value) -> String {
     let key = match (found, written) {
-        (Value::Object(found), Value::Object(written)) => {
-            written.iter().find(|(key, value)| found.get(*key) != Some(value)).map(|(key, value)| {
+        (Value::Object(found), Value::Object(written)) => written
+            .iter()
+            .find(|(key, value)| found.get(*key) != Some(value))
+            .map(|(key, value)| {
                 let inner = found.get(key).map(|found| first_difference(found, value));
                 format!("{key} {}", inner.unwrap_or_default())
-            })
-        }
+            }),
         (Value::Array(found), Value::Array(written)) => {
             let mut pairs = found.iter().zip(written);
-            pairs.find(|(one, other)| one != other).map(|(found, written)| first_difference(found, written))
+            pairs
+                .find(|(one, other)| one != other)
+                .map(|(found, written)| first_difference(found, written))
         }
         _ => None,
     };
@@ -71,7 +77,11 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Strict, E> {
-        if value > MAX_INTEGER { Err(not_an_integer(value)) } else { Ok(Strict(value.into())) }
+        if value > MAX_INTEGER {
+            Err(not_an_integer(value))
+        } else {
+            Ok(Strict(value.into()))
+        }
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Strict, E> {
@@ -119,7 +129,8 @@ mod tests {
 
     #[test]
     fn json_has_one_reading() {
-        let read = |text: &str| from_slice::<Pair>(text.as_bytes()).map_err(|error| error.to_string());
+        let read =
+            |text: &str| from_slice::<Pair>(text.as_bytes()).map_err(|error| error.to_string());
         assert_eq!(read(r#" {"b":null,"a":1} "#), Ok(Pair { a: 1, b: None }));
         for (text, expected) in [
             (r#"{"a":1}"#, "b is written in another form"),
@@ -128,7 +139,10 @@ mod tests {
             (r#"{"a":1,"b":null,"c":1}"#, "unknown field `c`"),
             (r#"{"a":1.0,"b":null}"#, "1.0 is not an integer"),
             (r#"{"a":-5,"b":null}"#, "-5 is not an integer"),
-            (r#"{"a":9007199254740992,"b":null}"#, "9007199254740992 is not an integer"),
+            (
+                r#"{"a":9007199254740992,"b":null}"#,
+                "9007199254740992 is not an integer",
+            ),
             (r#"{"a":true,"b":null}"#, "invalid type: boolean `true`"),
             ("\u{feff}{}", "expected value"),
         ] {

@@ -11,15 +11,19 @@ use crate::header::{LeftOut, Period, Plan, Prize};
 use crate::order::{Order, TicketRanges};
 use crate::row::Row;
 
-const ENTRANTS: [(&str, u64); 5] =
-    [("K7M2-Q9XD", 1), ("ABCD-EFGH", 2), ("2345-6789", 5), ("ZZZZ-YYYY", 2), ("MNPQ-RSTU", 10)];
+const ENTRANTS: [(&str, u64); 5] = [
+    ("K7M2-Q9XD", 1),
+    ("ABCD-EFGH", 2),
+    ("2345-6789", 5),
+    ("ZZZZ-YYYY", 2),
+    ("MNPQ-RSTU", 10),
+];
 const HEADER: &[u8] = br#"{"campaign":"chai-bora-2026","draw":"week-03","round":27946612}"#;
 const ROOT: &str = "ea1ccdaabf2a3bdeee1a59b2f8a77afae843b5e61346ec0c71671ca537e7e27c";
 const COMMITMENT: &str = "fff1c1abc3eed17399dc460b6a4bc61bd42e2f758fdac11481a8570eb7358f1b";
 const SEED: &str = "67e78df3312f8456536139e4d9d15b502f4ecd245cd6e05a4a6ba1e49a4456a9";
 /// Of round 657413 of quicknet.
-const SIGNATURE: &str =
-    "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
+const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 const RANDOMNESS: &str = "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587";
 
 type Memory = Cursor<Vec<u8>>;
@@ -27,7 +31,11 @@ type Memory = Cursor<Vec<u8>>;
 fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows<Memory>, FreezeError> {
     let mut sorted = Entries::new(Memory::default());
     for (entrant, reference, count) in entries {
-        sorted.add(entrant.as_bytes(), reference, NonZeroU64::new(*count).expect("entries"))?;
+        sorted.add(
+            entrant.as_bytes(),
+            reference,
+            NonZeroU64::new(*count).expect("entries"),
+        )?;
     }
     let mut salts = (0..).map(|number| Digest::from_parts(&[format!("salt{number}").as_bytes()]));
     let salt = || {
@@ -42,11 +50,17 @@ fn plan(total: u64) -> Plan {
     Plan {
         campaign: "chai-bora-2026".into(),
         draw: "week-03".into(),
-        period: Period { from: time("2026-01-12T00:00:00+03:00"), to: time("2026-01-19T00:00:00+03:00") },
+        period: Period {
+            from: time("2026-01-12T00:00:00+03:00"),
+            to: time("2026-01-19T00:00:00+03:00"),
+        },
         days: [("2026-01-12".to_owned(), total)].into(),
         left_out: LeftOut::default(),
         overlapping: Vec::new(),
-        prizes: vec![Prize { name: "grand-prize".into(), number: NonZeroU64::MIN }],
+        prizes: vec![Prize {
+            name: "grand-prize".into(),
+            number: NonZeroU64::MIN,
+        }],
         one_prize_per_row: true,
         chain: Digest::from_parts(&[]),
         round: NonZeroU64::MIN,
@@ -66,17 +80,35 @@ fn the_vector_comes_out() {
         .map(|(entrant, (reference, count))| (entrant, reference, count))
         .collect();
     let (mut lines, mut openings) = (Vec::new(), Vec::new());
-    let frozen = rows(&entries).expect("rows").freeze(plan(20), &mut lines, &mut openings).expect("frozen");
+    let frozen = rows(&entries)
+        .expect("rows")
+        .freeze(plan(20), &mut lines, &mut openings)
+        .expect("frozen");
     let lines = String::from_utf8(lines).expect("text");
-    let rows: Vec<Row> = lines.lines().map(|line| line.parse().expect(line)).collect();
-    let beginnings =
-        ["04800129232a65bc", "094740995f08647a", "1a741bfd1f33d0e0", "b7ac2cd0b53e4a07", "d6b8194faaccc074"];
+    let rows: Vec<Row> = lines
+        .lines()
+        .map(|line| line.parse().expect(line))
+        .collect();
+    let beginnings = [
+        "04800129232a65bc",
+        "094740995f08647a",
+        "1a741bfd1f33d0e0",
+        "b7ac2cd0b53e4a07",
+        "d6b8194faaccc074",
+    ];
     let ranges = [(0, 2), (2, 2), (4, 10), (14, 5), (19, 1)];
     for ((row, beginning), range) in rows.iter().zip(beginnings).zip(ranges) {
         assert!(row.hash.to_string().starts_with(beginning), "{row}");
         assert_eq!((row.start, row.count.get()), range);
     }
-    assert_eq!((rows.len(), frozen.header.rows.get(), frozen.header.total.get()), (5, 5, 20));
+    assert_eq!(
+        (
+            rows.len(),
+            frozen.header.rows.get(),
+            frozen.header.total.get()
+        ),
+        (5, 5, 20)
+    );
     assert_eq!(frozen.root, digest(ROOT));
 
     let commitment = commitment(HEADER, frozen.root);
@@ -86,8 +118,13 @@ fn the_vector_comes_out() {
     let seed = seed(commitment, randomness, "grand-prize");
     assert_eq!(seed, digest(SEED));
     let starts = rows.iter().map(|row| row.start).collect();
-    let ranges = TicketRanges { starts, total: frozen.header.total };
-    let order: Vec<_> = Order::new(&ranges, seed).map(|place| (place.row, place.ticket)).collect();
+    let ranges = TicketRanges {
+        starts,
+        total: frozen.header.total,
+    };
+    let order: Vec<_> = Order::new(&ranges, seed)
+        .map(|place| (place.row, place.ticket))
+        .collect();
     assert_eq!(order, [(0, 0), (3, 18), (2, 6), (1, 3), (4, 19)]);
 }
 
@@ -97,39 +134,100 @@ fn entries_of_one_entrant_make_one_row() {
     let rows = rows(&entries).expect("rows");
     assert_eq!((rows.rows().get(), rows.total().get()), (2, 8));
     let mut openings = Vec::new();
-    rows.freeze(plan(8), &mut Vec::new(), &mut openings).expect("frozen");
+    rows.freeze(plan(8), &mut Vec::new(), &mut openings)
+        .expect("frozen");
     let openings = String::from_utf8(openings).expect("text");
-    assert!(openings.starts_with("row,refs,salt\n0,") && openings.contains(",B-1 B-2,"), "{openings}");
+    assert!(
+        openings.starts_with("row,refs,salt\n0,") && openings.contains(",B-1 B-2,"),
+        "{openings}"
+    );
 }
 
 #[test]
 fn what_cannot_be_frozen_is_refused() {
     assert!(matches!(rows(&[]), Err(FreezeError::NoEntries)));
-    assert!(matches!(rows(&[("a", "A-1", 1), ("a", "A-1", 1)]), Err(FreezeError::Opening(_))));
-    assert!(matches!(rows(&[("a", "A,1", 1)]), Err(FreezeError::Opening(_))));
-    assert!(matches!(rows(&[("a", "A-1", u64::MAX), ("a", "A-2", 1)]), Err(FreezeError::Header(_))));
-    assert!(matches!(rows(&[("a", "A-1", 1 << 52), ("b", "A-2", 1 << 52)]), Err(FreezeError::Header(_))));
+    assert!(matches!(
+        rows(&[("a", "A-1", 1), ("a", "A-1", 1)]),
+        Err(FreezeError::Opening(_))
+    ));
+    assert!(matches!(
+        rows(&[("a", "A,1", 1)]),
+        Err(FreezeError::Opening(_))
+    ));
+    assert!(matches!(
+        rows(&[("a", "A-1", u64::MAX), ("a", "A-2", 1)]),
+        Err(FreezeError::Header(_))
+    ));
+    assert!(matches!(
+        rows(&[("a", "A-1", 1 << 52), ("b", "A-2", 1 << 52)]),
+        Err(FreezeError::Header(_))
+    ));
 
-    let prize = |name: &str| Prize { name: name.into(), number: NonZeroU64::MIN };
+    let prize = |name: &str| Prize {
+        name: name.into(),
+        number: NonZeroU64::MIN,
+    };
     let plan = || plan(1);
     let (period, day) = (plan().period, || "2026-01-12".to_owned());
     for plan in [
-        Plan { prizes: Vec::new(), ..plan() },
-        Plan { prizes: vec![prize("a"), prize("a")], ..plan() },
-        Plan { prizes: vec![prize("")], ..plan() },
-        Plan { prizes: vec![prize("a\nb")], ..plan() },
-        Plan { draw: "x".repeat(65), ..plan() },
-        Plan { period: Period { from: period.to, to: period.from }, ..plan() },
-        Plan { days: BTreeMap::new(), ..plan() },
-        Plan { prizes: vec![Prize { name: "a".into(), number: NonZeroU64::MAX }], ..plan() },
-        Plan { days: [(day(), 2)].into(), ..plan() },
-        Plan { days: [(day(), u64::MAX), ("2026-01-13".to_owned(), 2)].into(), ..plan() },
-        Plan { days: [("2026-1-12".to_owned(), 1)].into(), ..plan() },
+        Plan {
+            prizes: Vec::new(),
+            ..plan()
+        },
+        Plan {
+            prizes: vec![prize("a"), prize("a")],
+            ..plan()
+        },
+        Plan {
+            prizes: vec![prize("")],
+            ..plan()
+        },
+        Plan {
+            prizes: vec![prize("a\nb")],
+            ..plan()
+        },
+        Plan {
+            draw: "x".repeat(65),
+            ..plan()
+        },
+        Plan {
+            period: Period {
+                from: period.to,
+                to: period.from,
+            },
+            ..plan()
+        },
+        Plan {
+            days: BTreeMap::new(),
+            ..plan()
+        },
+        Plan {
+            prizes: vec![Prize {
+                name: "a".into(),
+                number: NonZeroU64::MAX,
+            }],
+            ..plan()
+        },
+        Plan {
+            days: [(day(), 2)].into(),
+            ..plan()
+        },
+        Plan {
+            days: [(day(), u64::MAX), ("2026-01-13".to_owned(), 2)].into(),
+            ..plan()
+        },
+        Plan {
+            days: [("2026-1-12".to_owned(), 1)].into(),
+            ..plan()
+        },
     ] {
         let rows = rows(&[("a", "A-1", 1)]).expect("rows");
         let (mut entries, mut openings) = (Vec::new(), Vec::new());
         let refused = rows.freeze(plan, &mut entries, &mut openings);
-        assert!(matches!(refused, Err(FreezeError::Header(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(FreezeError::Header(_))),
+            "{refused:?}"
+        );
         assert!(entries.is_empty() && openings.is_empty());
     }
 }

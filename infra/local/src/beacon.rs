@@ -42,14 +42,21 @@ impl Beacon {
     /// When it cannot listen.
     pub async fn serve(clock: Clock) -> io::Result<Self> {
         let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
-        let rounds = Rounds { chain: SimulatedChain::new(SEED, genesis, NonZeroU32::MIN), clock };
+        let rounds = Rounds {
+            chain: SimulatedChain::new(SEED, genesis, NonZeroU32::MIN),
+            clock,
+        };
         let loopback = Loopback::bind(0).await?;
         let (base_url, info) = (loopback.endpoint.clone(), rounds.info());
         let router = Router::new()
             .route("/{chain}/info", get(info_of))
             .route("/{chain}/public/{round}", get(round_of))
             .with_state(Arc::new(rounds));
-        Ok(Self { base_url, info, served: loopback.serve(router) })
+        Ok(Self {
+            base_url,
+            info,
+            served: loopback.serve(router),
+        })
     }
 
     /// Waits for requests in flight, then stops.
@@ -72,8 +79,15 @@ impl Rounds {
     }
 }
 
-async fn info_of(State(rounds): State<Arc<Rounds>>, Path(chain): Path<String>) -> Result<String, StatusCode> {
-    if chain == rounds.chain.chain().hash() { Ok(rounds.info()) } else { Err(StatusCode::NOT_FOUND) }
+async fn info_of(
+    State(rounds): State<Arc<Rounds>>,
+    Path(chain): Path<String>,
+) -> Result<String, StatusCode> {
+    if chain == rounds.chain.chain().hash() {
+        Ok(rounds.info())
+    } else {
+        Err(StatusCode::NOT_FOUND)
+    }
 }
 
 async fn round_of(
@@ -81,7 +95,10 @@ async fn round_of(
     Path((chain, round)): Path<(String, NonZeroU64)>,
 ) -> Result<String, StatusCode> {
     let known = rounds.chain.chain();
-    let at = known.time_of(round).filter(|_| chain == known.hash()).ok_or(StatusCode::NOT_FOUND)?;
+    let at = known
+        .time_of(round)
+        .filter(|_| chain == known.hash())
+        .ok_or(StatusCode::NOT_FOUND)?;
     if at > DateTime::from(rounds.clock.now()) {
         return Err(StatusCode::TOO_EARLY);
     }

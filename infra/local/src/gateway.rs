@@ -37,7 +37,10 @@ pub struct Gateway {
 
 impl Gateway {
     pub fn new(default_route: impl HttpHandler + 'static) -> Self {
-        Self { routes: Vec::new(), default_route: Box::new(default_route) }
+        Self {
+            routes: Vec::new(),
+            default_route: Box::new(default_route),
+        }
     }
 
     /// Adds a function. Add routes with fixed paths before those with `{id}`.
@@ -48,14 +51,21 @@ impl Gateway {
     /// The gateway as a router. Opening its address in a browser redirects to the reference pages.
     pub fn router(self: Arc<Self>) -> Router {
         let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
-        Router::new().route("/", to_reference).fallback(serve).with_state(self)
+        Router::new()
+            .route("/", to_reference)
+            .fallback(serve)
+            .with_state(self)
     }
 
     /// Passes an event to the function of its route, as JSON, like Lambda.
     pub async fn dispatch(&self, mut event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let (route_key, id, function) = self.route(&event.request_context.http.method, path);
-        let target = if route_key == DEFAULT_ROUTE { target(&event) } else { route_key.clone() };
+        let target = if route_key == DEFAULT_ROUTE {
+            target(&event)
+        } else {
+            route_key.clone()
+        };
         event.route_key = Some(route_key);
         event.path_parameters = id.map(|id| ("id".to_owned(), id)).into_iter().collect();
         // An `Event` always serializes; a function answers anything else as an unreadable event.
@@ -66,8 +76,14 @@ impl Gateway {
     fn route(&self, method: &Method, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
         for (route, function) in &self.routes {
             if let Some(matched) = route.matches(path).filter(|_| route.method == method) {
-                let id = matched.id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
-                return (format!("{} {}", route.method, route.path), id, function.as_ref());
+                let id = matched
+                    .id
+                    .map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
+                return (
+                    format!("{} {}", route.method, route.path),
+                    id,
+                    function.as_ref(),
+                );
             }
         }
         (DEFAULT_ROUTE.to_owned(), None, self.default_route.as_ref())
@@ -107,23 +123,37 @@ pub(crate) fn target(event: &Event) -> String {
     const MAX_CHARS: usize = 40;
     let is_plain = |part: &str| {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        let is_word = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.' | b'_');
+        let is_word =
+            |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.' | b'_');
         part.len() <= MAX_CHARS && digits <= MAX_DIGITS && part.bytes().all(is_word)
     };
     let path = event.raw_path.as_deref().unwrap_or_default();
-    let parts: Vec<_> = path.split('/').map(|part| if is_plain(part) { part } else { "…" }).collect();
+    let parts: Vec<_> = path
+        .split('/')
+        .map(|part| if is_plain(part) { part } else { "…" })
+        .collect();
     let method = event.request_context.http.method.as_str();
-    let method = if method.bytes().all(|c| c.is_ascii_uppercase()) { method } else { "…" };
+    let method = if method.bytes().all(|c| c.is_ascii_uppercase()) {
+        method
+    } else {
+        "…"
+    };
     format!("{method} {}", parts.join("/"))
 }
 
 /// Joins the values of each header with commas, as text.
 fn joined(headers: &HeaderMap) -> HeaderMap {
     let value = |name| {
-        let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let values = headers
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()));
         HeaderValue::try_from(values.collect::<Vec<_>>().join(",")).ok()
     };
-    headers.keys().filter_map(|name| Some((name.clone(), value(name)?))).collect()
+    headers
+        .keys()
+        .filter_map(|name| Some((name.clone(), value(name)?)))
+        .collect()
 }
 
 async fn read(mut stream: BodyDataStream) -> Vec<u8> {
@@ -151,7 +181,9 @@ fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
 pub(crate) fn into_http(reply: Reply) -> Response<Body> {
     let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
     let mut response = Response::new(Body::from(body));
-    let status = u16::try_from(reply.status_code).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = u16::try_from(reply.status_code)
+        .ok()
+        .and_then(|status| StatusCode::from_u16(status).ok());
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = reply.headers;
     response

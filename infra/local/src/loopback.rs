@@ -38,14 +38,26 @@ impl Loopback {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let endpoint = format!("http://{}", listener.local_addr()?);
         let (stop, stopping) = watch::channel(false);
-        Ok(Self { listener, endpoint, stopping, stop })
+        Ok(Self {
+            listener,
+            endpoint,
+            stopping,
+            stop,
+        })
     }
 
     pub(crate) fn serve(self, router: Router) -> Served {
-        let Self { listener, stopping, stop, .. } = self;
+        let Self {
+            listener,
+            stopping,
+            stop,
+            ..
+        } = self;
         let serving = tokio::spawn(async move {
             // Accepting connections recovers from errors, so this ends only on a stop.
-            let _ = axum::serve(listener, router).with_graceful_shutdown(stopped(stopping)).await;
+            let _ = axum::serve(listener, router)
+                .with_graceful_shutdown(stopped(stopping))
+                .await;
         });
         Served { stop, serving }
     }

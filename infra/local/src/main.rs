@@ -92,7 +92,10 @@ fn tax_authority_url(text: &str) -> Result<String, String> {
 
 fn http_url(text: &str) -> Result<String, String> {
     let url: Option<Uri> = text.parse().ok();
-    let scheme = url.as_ref().filter(|url| url.host().is_some()).and_then(Uri::scheme_str);
+    let scheme = url
+        .as_ref()
+        .filter(|url| url.host().is_some())
+        .and_then(Uri::scheme_str);
     match scheme {
         Some("http" | "https") => Ok(text.to_owned()),
         _ => Err("give a URL of http or https, such as http://127.0.0.1:4050/redeem".to_owned()),
@@ -103,12 +106,20 @@ fn main() -> ExitCode {
     // Photos are read in a child process, which runs this same program.
     settle_receipts::read_photo_if_asked();
     let arguments = Arguments::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let ran = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(&arguments)));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let ran = runtime
+        .map_err(Into::into)
+        .and_then(|runtime| runtime.block_on(run(&arguments)));
     match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {}", error_chain(error.as_ref()).join(": "));
+            let _ = writeln!(
+                io::stderr(),
+                "error: {}",
+                error_chain(error.as_ref()).join(": ")
+            );
             ExitCode::FAILURE
         }
     }
@@ -117,7 +128,10 @@ fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::system();
     for path in &arguments.ready_file {
-        ready_file::remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+        ready_file::remove_old(path).map_err(|cause| ReadyFileError {
+            path: path.clone(),
+            cause,
+        })?;
     }
     let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
@@ -128,8 +142,10 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         () = signals.next() => return stop(stack, signals).await,
     };
     for path in &arguments.ready_file {
-        ready_file::write(path, &stack, &demos)
-            .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+        ready_file::write(path, &stack, &demos).map_err(|cause| ReadyFileError {
+            path: path.clone(),
+            cause,
+        })?;
     }
     let screen = FirstScreen {
         base_url: stack.base_url(),
@@ -161,7 +177,10 @@ async fn stop(stack: Stack, mut signals: Signals) -> Result<(), Box<dyn std::err
 /// The stack that the arguments ask for.
 fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, SecretsFileError> {
     let secrets = match &arguments.secrets {
-        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError { path: path.clone(), cause })?,
+        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError {
+            path: path.clone(),
+            cause,
+        })?,
         None => BTreeMap::new(),
     };
     Ok(Options {
@@ -251,7 +270,10 @@ struct Signals {
 
 impl Signals {
     fn new() -> io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
 
     async fn next(&mut self) {

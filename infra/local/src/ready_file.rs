@@ -36,7 +36,9 @@ pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
     } else {
         &[Environment::Test]
     };
-    let is_dotenv = path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".env"));
+    let is_dotenv = path
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().ends_with(b".env"));
     let text = if is_dotenv {
         dotenv(stack, demos, environments)
     } else {
@@ -45,7 +47,11 @@ pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
     let partial = path.with_extension("partial");
     remove_old(&partial)?;
     // Owner only, because it holds keys.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&partial)?;
     file.write_all(text.as_bytes())?;
     std::fs::rename(&partial, path)
 }
@@ -70,15 +76,23 @@ fn as_json(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> Value
 
 /// The functions' variables, `BASE_URL`, and keys with names such as `CHAI_BORA_2026_TEST_KEY`.
 fn dotenv(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> String {
-    let mut variables: BTreeMap<String, &str> =
-        stack.env().iter().map(|(name, value)| (name.clone(), value.as_str())).collect();
+    let mut variables: BTreeMap<String, &str> = stack
+        .env()
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_str()))
+        .collect();
     variables.insert("BASE_URL".to_owned(), stack.base_url());
     for demo in demos {
         for environment in environments {
-            let name = format!("{}_{environment}_KEY", demo.slug().as_str()).replace('-', "_").to_uppercase();
+            let name = format!("{}_{environment}_KEY", demo.slug().as_str())
+                .replace('-', "_")
+                .to_uppercase();
             variables.insert(name, demo.key(*environment));
         }
     }
     // Single quotes prevent shell expansion, and cargo-lambda accepts them too.
-    variables.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''"))).collect()
+    variables
+        .iter()
+        .map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''")))
+        .collect()
 }

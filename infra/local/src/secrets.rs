@@ -77,7 +77,11 @@ impl Secrets {
             Some(path) if path.exists() => serde_json::from_slice(&std::fs::read(path)?)?,
             Some(_) | None => Kept::new(),
         };
-        Ok(Self { kept: Mutex::new(kept), file, ..Self::default() })
+        Ok(Self {
+            kept: Mutex::new(kept),
+            file,
+            ..Self::default()
+        })
     }
 
     /// Creates a secret with its first version, unless it exists.
@@ -87,7 +91,13 @@ impl Secrets {
     pub fn make(&self, name: &str, version_id: String, value: String) -> io::Result<()> {
         let mut kept = self.kept();
         if !kept.contains_key(name) {
-            kept.insert(name.to_owned(), vec![Version { id: version_id, value }]);
+            kept.insert(
+                name.to_owned(),
+                vec![Version {
+                    id: version_id,
+                    value,
+                }],
+            );
             self.write(&kept)?;
         }
         Ok(())
@@ -99,13 +109,19 @@ impl Secrets {
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        self.file.as_deref().map_or(Ok(()), |path| write_whole(path, &serde_json::to_vec_pretty(kept)?))
+        self.file.as_deref().map_or(Ok(()), |path| {
+            write_whole(path, &serde_json::to_vec_pretty(kept)?)
+        })
     }
 
     fn get(&self, request: &GetSecretValue) -> Result<Value, SecretsRefusal> {
         let name = request.secret_id.as_str();
-        let missing =
-            || ("ResourceNotFoundException", "Secrets Manager can't find the specified secret.".to_owned());
+        let missing = || {
+            (
+                "ResourceNotFoundException",
+                "Secrets Manager can't find the specified secret.".to_owned(),
+            )
+        };
         if let Some(value) = self.given.get(name) {
             return Ok(described(name, "given", CURRENT, Some(value)));
         }
@@ -123,7 +139,11 @@ impl Secrets {
     }
 
     fn put(&self, request: PutSecretValue) -> Result<Value, SecretsRefusal> {
-        let PutSecretValue { secret_id: name, secret_string: value, client_request_token: id } = request;
+        let PutSecretValue {
+            secret_id: name,
+            secret_string: value,
+            client_request_token: id,
+        } = request;
         let mut kept = self.kept();
         let Some(versions) = kept.get_mut(&name) else {
             return Err((
@@ -134,11 +154,18 @@ impl Secrets {
         match versions.iter().find(|version| version.id == id) {
             Some(version) if version.value == value => {}
             Some(_) => {
-                return Err(("ResourceExistsException", "The version has another value already.".to_owned()));
+                return Err((
+                    "ResourceExistsException",
+                    "The version has another value already.".to_owned(),
+                ));
             }
-            None => versions.push(Version { id: id.clone(), value }),
+            None => versions.push(Version {
+                id: id.clone(),
+                value,
+            }),
         }
-        self.write(&kept).map_err(|error| ("InternalServiceError", error.to_string()))?;
+        self.write(&kept)
+            .map_err(|error| ("InternalServiceError", error.to_string()))?;
         Ok(described(&name, &id, CURRENT, None))
     }
 }
@@ -159,7 +186,12 @@ fn described(name: &str, version: &str, stage: &str, value: Option<&str>) -> Val
 /// Writes a file atomically, readable by its owner only.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let partial = path.with_extension("partial");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&partial)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     std::fs::rename(&partial, path)
@@ -173,8 +205,13 @@ impl SecretsManager {
     pub async fn serve(secrets: Secrets) -> io::Result<Self> {
         let loopback = Loopback::bind(0).await?;
         let endpoint = loopback.endpoint.clone();
-        let router = Router::new().route("/", post(answer)).with_state(Arc::new(secrets));
-        Ok(Self { endpoint, served: loopback.serve(router) })
+        let router = Router::new()
+            .route("/", post(answer))
+            .with_state(Arc::new(secrets));
+        Ok(Self {
+            endpoint,
+            served: loopback.serve(router),
+        })
     }
 
     /// The base URL, without a trailing slash.
@@ -188,19 +225,30 @@ impl SecretsManager {
     }
 }
 
-async fn answer(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+async fn answer(
+    State(secrets): State<Arc<Secrets>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let target = headers
+        .get("x-amz-target")
+        .and_then(|target| target.to_str().ok())
+        .unwrap_or_default();
     let acted = match target {
         "secretsmanager.GetSecretValue" => read(&body).and_then(|request| secrets.get(&request)),
         "secretsmanager.PutSecretValue" => read(&body).and_then(|request| secrets.put(request)),
         other => {
-            let message = format!("The local Secrets Manager reads and puts values, and knows no {other:?}.");
+            let message =
+                format!("The local Secrets Manager reads and puts values, and knows no {other:?}.");
             Err(("UnknownOperationException", message))
         }
     };
     let (status, reply) = match acted {
         Ok(reply) => (StatusCode::OK, reply),
-        Err((kind, message)) => (StatusCode::BAD_REQUEST, json!({ "__type": kind, "Message": message })),
+        Err((kind, message)) => (
+            StatusCode::BAD_REQUEST,
+            json!({ "__type": kind, "Message": message }),
+        ),
     };
     let mut response = Response::new(Body::from(reply.to_string()));
     *response.status_mut() = status;
@@ -211,6 +259,9 @@ async fn answer(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: B
 /// Parses a request. Drops serde's message, which may quote a secret.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, SecretsRefusal> {
     serde_json::from_slice(body).map_err(|_| {
-        ("InvalidRequestException", "The request has other fields than are known here.".to_owned())
+        (
+            "InvalidRequestException",
+            "The request has other fields than are known here.".to_owned(),
+        )
     })
 }

@@ -32,7 +32,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use self::emulators::{
-    BUCKET, DEPLOYMENT_SECRET, EVIDENCE_BUCKET, Emulators, OPENINGS_BUCKET, PARTNER_QUEUE, TAX_QUEUE,
+    BUCKET, DEPLOYMENT_SECRET, EVIDENCE_BUCKET, Emulators, OPENINGS_BUCKET, PARTNER_QUEUE,
+    TAX_QUEUE,
 };
 use crate::demo::Demo;
 use crate::dynamodb::{self, stopped};
@@ -74,7 +75,10 @@ impl fmt::Debug for EndpointProxy {
 /// The environment of one function, with its own access key to tell its calls apart.
 #[must_use]
 pub fn as_function(env: &Env, function: &str) -> Env {
-    let key = ("AWS_ACCESS_KEY_ID".to_owned(), format!("{ACCESS_KEY}-{function}"));
+    let key = (
+        "AWS_ACCESS_KEY_ID".to_owned(),
+        format!("{ACCESS_KEY}-{function}"),
+    );
     env.clone().overridden_by([key].into_iter().collect())
 }
 
@@ -184,7 +188,9 @@ impl Stack {
         let mut parts: Vec<_> = database.into_iter().collect();
         let (created, announced) = mpsc::unbounded_channel();
         let emulators = Emulators::start(&options, created).await?;
-        let env = emulators.variables(&options, &base_url, &database_url).await;
+        let env = emulators
+            .variables(&options, &base_url, &database_url)
+            .await;
         let settings: Env = env.clone().into_iter().collect();
         tables::create_missing(&Aws::for_function(&settings)?.dynamodb(), options.streams).await?;
 
@@ -206,10 +212,21 @@ impl Stack {
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         parts.push(tokio::spawn(async move {
             // Accepting connections recovers from errors, so this ends only on a stop.
-            let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
+            let _ = axum::serve(api, service)
+                .with_graceful_shutdown(stopped(stopping))
+                .await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
-        Ok(Self { base_url, chosen_partner, demos, emulators, env, stop, parts, _lock: lock })
+        Ok(Self {
+            base_url,
+            chosen_partner,
+            demos,
+            emulators,
+            env,
+            stop,
+            parts,
+            _lock: lock,
+        })
     }
 
     /// `None` if another partner is used.
@@ -231,7 +248,10 @@ impl Stack {
 
     /// How often the simulated tax authority was asked for a receipt; 0 if another one is used.
     pub fn asked_for(&self, code: &str) -> u32 {
-        self.emulators.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
+        self.emulators
+            .tax_portal
+            .as_ref()
+            .map_or(0, |portal| portal.asked(code))
     }
 
     /// The clock of the queues' delays and timeouts, which the functions' clock does not move.
@@ -241,7 +261,9 @@ impl Stack {
 
     /// False in staging.
     pub fn takes_live_keys(&self) -> bool {
-        self.env.get("STAGE").is_some_and(|stage| stage == "production")
+        self.env
+            .get("STAGE")
+            .is_some_and(|stage| stage == "production")
     }
 
     /// The API's base URL, without a trailing slash.
@@ -302,8 +324,14 @@ async fn serve_database(
     let listener = bind(0).await?;
     let url = format!("http://{}", address(&listener)?);
     let serving = dynamodb::serve(listener, options.data.as_deref(), stopping.clone());
-    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
-    Ok((url, Some(serving.map_err(|cause| data_folder(folder, cause))?)))
+    let folder = options
+        .data
+        .as_deref()
+        .unwrap_or_else(|| Path::new("memory"));
+    Ok((
+        url,
+        Some(serving.map_err(|cause| data_folder(folder, cause))?),
+    ))
 }
 
 fn background_context(
@@ -313,27 +341,44 @@ fn background_context(
 ) -> Result<EventContext, ConfigError> {
     // Changes are counted after every request, and with a speedup sweeps run about every second: their log lines would
     // bury all others.
-    let is_silent = function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
-    let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
-    EventContext::new(as_function(settings, function), options.clock.clone(), telemetry)
+    let is_silent =
+        function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
+    let telemetry = if is_silent {
+        Telemetry::Off
+    } else {
+        options.telemetry
+    };
+    EventContext::new(
+        as_function(settings, function),
+        options.clock.clone(),
+        telemetry,
+    )
 }
 
 async fn bind(port: u16) -> Result<TcpListener, StartError> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|cause| StartError::Io {
-        what: format!("cannot listen on port {port}; stop what uses it, or choose another with --port"),
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .await
+        .map_err(|cause| StartError::Io {
+            what: format!(
+                "cannot listen on port {port}; stop what uses it, or choose another with --port"
+            ),
+            cause,
+        })
+}
+
+fn address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
+    listener.local_addr().map_err(|cause| StartError::Io {
+        what: "cannot listen on loopback".to_owned(),
         cause,
     })
 }
 
-fn address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
-    listener
-        .local_addr()
-        .map_err(|cause| StartError::Io { what: "cannot listen on loopback".to_owned(), cause })
-}
-
 fn data_folder(folder: &Path, cause: io::Error) -> StartError {
     let folder = folder.display();
-    StartError::Io { what: format!("cannot keep data in {folder}; choose another folder with --data"), cause }
+    StartError::Io {
+        what: format!("cannot keep data in {folder}; choose another folder with --data"),
+        cause,
+    }
 }
 
 /// Creates the data folder and locks it for this stack: two databases over one file would corrupt it.
@@ -343,9 +388,16 @@ fn lock(folder: &Path) -> Result<File, StartError> {
     // A new folder is for its owner alone: it has phones, photos and keys.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let created = parents.and_then(|()| if folder.is_dir() { Ok(()) } else { builder.create(folder) });
+    let created = parents.and_then(|()| {
+        if folder.is_dir() {
+            Ok(())
+        } else {
+            builder.create(folder)
+        }
+    });
     created.map_err(|cause| data_folder(folder, cause))?;
-    let file = File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;
+    let file =
+        File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StartError::InUse(folder.to_owned())),

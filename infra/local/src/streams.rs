@@ -37,7 +37,13 @@ impl StreamReader {
     /// A reader at the beginning; `None` when no client can be made for the URL.
     pub fn new(url: &str, table: &'static str) -> Option<Self> {
         let client = http_client::builder().ok()?.timeout(TIMEOUT).build().ok()?;
-        Some(Self { client, url: url.parse().ok()?, table, place: None, next: None })
+        Some(Self {
+            client,
+            url: url.parse().ok()?,
+            table,
+            place: None,
+            next: None,
+        })
     }
 
     /// The next batch as an event for the function, the same again until it is confirmed; `None` when there is nothing new, or
@@ -47,16 +53,31 @@ impl StreamReader {
         if self.place.is_none() {
             self.place = self.beginning().await;
         }
-        let Place { stream, shard, iterator } = self.place.as_ref()?;
+        let Place {
+            stream,
+            shard,
+            iterator,
+        } = self.place.as_ref()?;
         let call = json!({ "ShardIterator": iterator, "Limit": BATCH_SIZE });
         let mut reply = self.call("GetRecords", &call).await?;
         self.next = Some(reply.get("NextShardIterator")?.as_str()?.to_owned());
         let records = reply.get_mut("Records")?.as_array_mut()?;
-        let oldest = Clock::system().now().as_seconds() - i64::try_from(RETENTION.as_secs()).ok()?;
-        let created = |record: &Value| record.pointer("/dynamodb/ApproximateCreationDateTime")?.as_f64();
-        #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "seconds since 1970")]
+        let oldest =
+            Clock::system().now().as_seconds() - i64::try_from(RETENTION.as_secs()).ok()?;
+        let created = |record: &Value| {
+            record
+                .pointer("/dynamodb/ApproximateCreationDateTime")?
+                .as_f64()
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::as_conversions,
+            reason = "seconds since 1970"
+        )]
         records.retain(|record| created(record).is_some_and(|created| created >= oldest as f64));
-        records.iter_mut().for_each(|record| record["eventSourceARN"] = json!(stream));
+        records
+            .iter_mut()
+            .for_each(|record| record["eventSourceARN"] = json!(stream));
         if records.is_empty() {
             return None;
         }
@@ -73,13 +94,26 @@ impl StreamReader {
     /// The beginning of the stream, which has one shard here.
     async fn beginning(&self) -> Option<Place> {
         let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
-        let listed = self.call("ListStreams", &json!({ "TableName": self.table })).await?;
+        let listed = self
+            .call("ListStreams", &json!({ "TableName": self.table }))
+            .await?;
         let stream = text(listed.pointer("/Streams/0/StreamArn"))?;
-        let described = self.call("DescribeStream", &json!({ "StreamArn": stream })).await?;
+        let described = self
+            .call("DescribeStream", &json!({ "StreamArn": stream }))
+            .await?;
         let shard = text(described.pointer("/StreamDescription/Shards/0/ShardId"))?;
-        let from = json!({ "StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON" });
-        let iterator = text(self.call("GetShardIterator", &from).await?.get("ShardIterator"))?;
-        Some(Place { stream, shard, iterator })
+        let from =
+            json!({ "StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON" });
+        let iterator = text(
+            self.call("GetShardIterator", &from)
+                .await?
+                .get("ShardIterator"),
+        )?;
+        Some(Place {
+            stream,
+            shard,
+            iterator,
+        })
     }
 
     async fn call(&self, operation: &str, body: &Value) -> Option<Value> {
@@ -99,7 +133,10 @@ fn headers(operation: &str) -> Option<HeaderMap> {
     let signature = "AWS4-HMAC-SHA256 Credential=local/20260101/af-south-1/dynamodb/aws4_request, \
                      SignedHeaders=host, Signature=0";
     let header = |(name, value): (&'static str, &str)| {
-        Some((HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+        Some((
+            HeaderName::from_static(name),
+            HeaderValue::from_str(value).ok()?,
+        ))
     };
     [
         ("content-type", "application/x-amz-json-1.0"),

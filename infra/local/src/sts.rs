@@ -28,7 +28,10 @@ impl Sts {
     pub async fn serve() -> io::Result<Self> {
         let loopback = Loopback::bind(0).await?;
         let endpoint = loopback.endpoint.clone();
-        Ok(Self { endpoint, served: loopback.serve(Router::new().route("/", post(answer))) })
+        Ok(Self {
+            endpoint,
+            served: loopback.serve(Router::new().route("/", post(answer))),
+        })
     }
 
     /// Where it serves, without a slash at the end.
@@ -44,16 +47,25 @@ impl Sts {
 
 async fn answer(headers: HeaderMap, body: String) -> Response<Body> {
     let action = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "Action");
-    let (status, reply) = match (action.as_ref().map(|(_, action)| action.as_ref()), access_key(&headers)) {
+    let (status, reply) = match (
+        action.as_ref().map(|(_, action)| action.as_ref()),
+        access_key(&headers),
+    ) {
         (Some("GetCallerIdentity"), Some(user)) => (StatusCode::OK, identity(user)),
-        (Some("GetCallerIdentity"), None) => {
-            (StatusCode::FORBIDDEN, error("MissingAuthenticationToken", "The request is not signed."))
-        }
-        (_, _) => (StatusCode::BAD_REQUEST, error("InvalidAction", "The local STS only says who you are.")),
+        (Some("GetCallerIdentity"), None) => (
+            StatusCode::FORBIDDEN,
+            error("MissingAuthenticationToken", "The request is not signed."),
+        ),
+        (_, _) => (
+            StatusCode::BAD_REQUEST,
+            error("InvalidAction", "The local STS only says who you are."),
+        ),
     };
     let mut response = Response::new(Body::from(reply));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/xml"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/xml"));
     response
 }
 
@@ -67,7 +79,10 @@ fn access_key(headers: &HeaderMap) -> Option<&str> {
 
 /// True for every access key that the stack knows: with these characters it is safe in XML.
 pub(crate) fn is_access_key(key: &str) -> bool {
-    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
 fn identity(user: &str) -> String {

@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
-    GlobalSecondaryIndexUpdate, KeySchemaElement, Projection, StreamSpecification, TableDescription,
-    TimeToLiveSpecification,
+    GlobalSecondaryIndexUpdate, KeySchemaElement, Projection, StreamSpecification,
+    TableDescription, TimeToLiveSpecification,
 };
 use common::store::StoreError;
 use serde_json::Value;
@@ -33,7 +33,11 @@ pub struct Table {
 /// The tables of the template. A test counts them: a template that cannot be read has none.
 pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let template = template::parse(TEMPLATE).unwrap_or_default();
-    let resources = template.get("Resources").and_then(Value::as_object).into_iter().flatten();
+    let resources = template
+        .get("Resources")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     resources
         .filter(|(_, resource)| resource["Type"] == "AWS::DynamoDB::Table")
         .map(|(id, resource)| Table::new(id, resource["Properties"].clone()))
@@ -47,7 +51,11 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
 /// If the database refuses one.
 pub async fn create_missing(client: &Client, streams: bool) -> Result<(), StoreError> {
     const ACTION: &str = "creating the tables";
-    let listed = client.list_tables().send().await.map_err(|error| StoreError::new(ACTION, error))?;
+    let listed = client
+        .list_tables()
+        .send()
+        .await
+        .map_err(|error| StoreError::new(ACTION, error))?;
     for table in TABLES.iter() {
         let exists = listed.table_names().iter().any(|name| name == table.name);
         let created = if exists {
@@ -89,13 +97,22 @@ impl Table {
     }
 
     async fn create_missing_parts(&self, client: &Client, streams: bool) -> Result<(), BoxError> {
-        let found = client.describe_table().table_name(self.name).send().await?.table;
+        let found = client
+            .describe_table()
+            .table_name(self.name)
+            .send()
+            .await?
+            .table;
         let there: Vec<_> = found
             .iter()
             .flat_map(TableDescription::global_secondary_indexes)
             .filter_map(|index| index.index_name())
             .collect();
-        for index in self.indexes()?.into_iter().filter(|index| !there.contains(&index.index_name())) {
+        for index in self
+            .indexes()?
+            .into_iter()
+            .filter(|index| !there.contains(&index.index_name()))
+        {
             let create = CreateGlobalSecondaryIndexAction::builder()
                 .index_name(index.index_name)
                 .set_key_schema(Some(index.key_schema))
@@ -103,12 +120,26 @@ impl Table {
                 .build()?;
             let update = GlobalSecondaryIndexUpdate::builder().create(create).build();
             let attributes = Some(self.attributes()?);
-            let request = client.update_table().table_name(self.name).set_attribute_definitions(attributes);
-            request.global_secondary_index_updates(update).send().await?;
+            let request = client
+                .update_table()
+                .table_name(self.name)
+                .set_attribute_definitions(attributes);
+            request
+                .global_secondary_index_updates(update)
+                .send()
+                .await?;
         }
-        if streams && self.has_stream && found.and_then(|table| table.stream_specification).is_none() {
+        if streams
+            && self.has_stream
+            && found.and_then(|table| table.stream_specification).is_none()
+        {
             let stream = self.stream()?;
-            client.update_table().table_name(self.name).set_stream_specification(stream).send().await?;
+            client
+                .update_table()
+                .table_name(self.name)
+                .set_stream_specification(stream)
+                .send()
+                .await?;
         }
         Ok(())
     }
@@ -130,7 +161,10 @@ impl Table {
                 .enabled(true)
                 .build()?;
             let update = client.update_time_to_live().table_name(self.name);
-            update.time_to_live_specification(specification).send().await?;
+            update
+                .time_to_live_specification(specification)
+                .send()
+                .await?;
         }
         Ok(())
     }
@@ -139,7 +173,10 @@ impl Table {
         let stream = self.properties.get("StreamSpecification");
         let read = |stream: &Value| {
             let kind = text(stream, "StreamViewType").into();
-            StreamSpecification::builder().stream_enabled(true).stream_view_type(kind).build()
+            StreamSpecification::builder()
+                .stream_enabled(true)
+                .stream_view_type(kind)
+                .build()
         };
         stream.map(read).transpose()
     }
@@ -152,14 +189,18 @@ impl Table {
                 .attribute_type(kind)
                 .build()
         };
-        list(&self.properties, "AttributeDefinitions").map(read).collect()
+        list(&self.properties, "AttributeDefinitions")
+            .map(read)
+            .collect()
     }
 
     fn indexes(&self) -> Result<Vec<GlobalSecondaryIndex>, BuildError> {
         let read = |index: &Value| {
             let projection = &index["Projection"];
-            let carried: Vec<_> =
-                list(projection, "NonKeyAttributes").filter_map(Value::as_str).map(str::to_owned).collect();
+            let carried: Vec<_> = list(projection, "NonKeyAttributes")
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             let projection = Projection::builder()
                 .projection_type(text(projection, "ProjectionType").into())
                 .set_non_key_attributes((!carried.is_empty()).then_some(carried));
@@ -169,14 +210,19 @@ impl Table {
                 .projection(projection.build())
                 .build()
         };
-        list(&self.properties, "GlobalSecondaryIndexes").map(read).collect()
+        list(&self.properties, "GlobalSecondaryIndexes")
+            .map(read)
+            .collect()
     }
 }
 
 fn key_schema(of: &Value) -> Result<Vec<KeySchemaElement>, BuildError> {
     let read = |key: &Value| {
         let kind = text(key, "KeyType").into();
-        KeySchemaElement::builder().attribute_name(text(key, "AttributeName")).key_type(kind).build()
+        KeySchemaElement::builder()
+            .attribute_name(text(key, "AttributeName"))
+            .key_type(kind)
+            .build()
     };
     list(of, "KeySchema").map(read).collect()
 }
@@ -198,9 +244,21 @@ mod tests {
     #[test]
     fn every_table_of_the_template_is_read() {
         let names: BTreeSet<_> = TABLES.iter().map(|table| table.variable).collect();
-        assert_eq!(names.len(), TEMPLATE.matches("Type: AWS::DynamoDB::Table\n").count());
-        assert!(names.contains("API_KEYS_TABLE") && names.contains("SUBMISSIONS_TABLE"), "{names:?}");
-        let streamed = TABLES.iter().filter(|table| table.has_stream).map(|table| table.name);
-        assert_eq!(streamed.collect::<BTreeSet<_>>(), BTreeSet::from(["entrants", "submissions"]));
+        assert_eq!(
+            names.len(),
+            TEMPLATE.matches("Type: AWS::DynamoDB::Table\n").count()
+        );
+        assert!(
+            names.contains("API_KEYS_TABLE") && names.contains("SUBMISSIONS_TABLE"),
+            "{names:?}"
+        );
+        let streamed = TABLES
+            .iter()
+            .filter(|table| table.has_stream)
+            .map(|table| table.name);
+        assert_eq!(
+            streamed.collect::<BTreeSet<_>>(),
+            BTreeSet::from(["entrants", "submissions"])
+        );
     }
 }

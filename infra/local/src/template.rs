@@ -53,7 +53,13 @@ pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
             None => return Ok(value),
             Some(Open::List(_, items)) => items.push(value),
             Some(Open::Block(_, fields, name)) => match name.take() {
-                None => *name = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                None => {
+                    *name = Some(
+                        value
+                            .as_str()
+                            .map_or_else(|| value.to_string(), str::to_owned),
+                    )
+                }
                 Some(name) => {
                     if fields.insert(name, value).is_some() {
                         return Err(invalid("a name twice in one block"));
@@ -62,7 +68,10 @@ pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
             },
         }
     }
-    Err(InvalidTemplate { line, what: "the template is empty" })
+    Err(InvalidTemplate {
+        line,
+        what: "the template is empty",
+    })
 }
 fn tagged(tag: Option<String>, value: Value) -> Value {
     match tag.as_deref() {
@@ -78,6 +87,8 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
         _ if style != ScalarStyle::Plain => json!(text),
         "true" => json!(true),
         "false" => json!(false),
-        _ => text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number)),
+        _ => text
+            .parse::<u64>()
+            .map_or_else(|_| json!(text), |number| json!(number)),
     }
 }

@@ -54,28 +54,46 @@ pub fn start(
     created: mpsc::UnboundedReceiver<ObjectCreated>,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
-    let (receipts, partners) = (background("settle-receipts")?, background("settle-partners")?);
+    let (receipts, partners) = (
+        background("settle-receipts")?,
+        background("settle-partners")?,
+    );
     let speedup = common::config::retry_speedup(&receipts.env)?;
     let uploads = background("mark-receipt-uploaded")?;
     let marker = MarkReceiptUploaded::connect(&uploads)?;
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
     // Only the photos' bucket sends events to a function.
     let bucket = uploads.env.required(photos::VARIABLE)?;
-    let mut workers = vec![until_stopped(stop, deliver_created(created, bucket, marker))];
-    let (tax_queue, partner_queue) =
-        (receipts.env.required(TAX_VARIABLE)?, partners.env.required(PARTNER_VARIABLE)?);
+    let mut workers = vec![until_stopped(
+        stop,
+        deliver_created(created, bucket, marker),
+    )];
+    let (tax_queue, partner_queue) = (
+        receipts.env.required(TAX_VARIABLE)?,
+        partners.env.required(PARTNER_VARIABLE)?,
+    );
     let schedule = Schedule {
         every: speedup.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL),
-        queues: vec![(receipts.aws.sqs(), tax_queue.clone()), (partners.aws.sqs(), partner_queue.clone())],
+        queues: vec![
+            (receipts.aws.sqs(), tax_queue.clone()),
+            (partners.aws.sqs(), partner_queue.clone()),
+        ],
     };
     workers.push(until_stopped(stop, schedule.sweep(sweeper)));
     workers.extend(consumers::<SettleReceipts>(&receipts, &tax_queue, stop)?);
-    workers.extend(consumers::<SettlePartners>(&partners, &partner_queue, stop)?);
+    workers.extend(consumers::<SettlePartners>(
+        &partners,
+        &partner_queue,
+        stop,
+    )?);
     let counter = background("count-changes")?;
     let function = Arc::new(CountChanges::connect(&counter)?);
     let readers = stream_readers(&counter.env);
-    workers
-        .extend(readers.into_iter().map(|reader| until_stopped(stop, count(reader, Arc::clone(&function)))));
+    workers.extend(
+        readers
+            .into_iter()
+            .map(|reader| until_stopped(stop, count(reader, Arc::clone(&function)))),
+    );
     Ok(workers)
 }
 
@@ -90,7 +108,11 @@ where
 {
     let function = Arc::new(F::connect(context)?);
     let consumer = |_| {
-        let consuming = consume(context.aws.sqs(), queue_url.to_owned(), Arc::clone(&function));
+        let consuming = consume(
+            context.aws.sqs(),
+            queue_url.to_owned(),
+            Arc::clone(&function),
+        );
         until_stopped(stop, consuming)
     };
     Ok((0..MAX_CONCURRENCY).map(consumer).collect())
@@ -140,7 +162,9 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
             "object": { "key": key, "size": object.size, "eTag": object.etag },
         },
     });
-    StorageEvent { records: vec![record] }
+    StorageEvent {
+        records: vec![record],
+    }
 }
 
 async fn consume<F>(client: Client, queue_url: String, function: Arc<F>)
@@ -148,8 +172,16 @@ where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
     loop {
-        let poll = client.receive_message().queue_url(&queue_url).wait_time_seconds(POLL_SECONDS);
-        let Ok(received) = poll.max_number_of_messages(1).customize().config_override(patient()).send().await
+        let poll = client
+            .receive_message()
+            .queue_url(&queue_url)
+            .wait_time_seconds(POLL_SECONDS);
+        let Ok(received) = poll
+            .max_number_of_messages(1)
+            .customize()
+            .config_override(patient())
+            .send()
+            .await
         else {
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
             continue;
@@ -179,30 +211,49 @@ where
     if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
         let handle = message.receipt_handle().unwrap_or_default();
         // A message that is not deleted comes again, which is harmless.
-        let _ = client.delete_message().queue_url(queue_url).receipt_handle(handle).send().await;
+        let _ = client
+            .delete_message()
+            .queue_url(queue_url)
+            .receipt_handle(handle)
+            .send()
+            .await;
     }
 }
 
 /// A reader for each stream of the database that the environment names.
 pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
-    let url = env.optional("AWS_ENDPOINT_URL_DYNAMODB").unwrap_or_default();
+    let url = env
+        .optional("AWS_ENDPOINT_URL_DYNAMODB")
+        .unwrap_or_default();
     let streamed = TABLES.iter().filter(|table| table.has_stream);
-    streamed.filter_map(|table| StreamReader::new(&url, table.name)).collect()
+    streamed
+        .filter_map(|table| StreamReader::new(&url, table.name))
+        .collect()
 }
 
 /// Passes on batches of changes. A failed batch is delivered again; changes that are already counted are skipped.
 async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
     loop {
-        let batch = reader.read().await.and_then(|batch| serde_json::from_value(batch).ok());
+        let batch = reader
+            .read()
+            .await
+            .and_then(|batch| serde_json::from_value(batch).ok());
         let Some(batch) = batch else {
             reader.confirm();
             tokio::time::sleep(STREAM_POLL_INTERVAL).await;
             continue;
         };
-        if function.handle(batch).await.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
+        if function
+            .handle(batch)
+            .await
+            .is_ok_and(|reply| reply.batch_item_failures.is_empty())
+        {
             reader.confirm();
         } else {
-            let _ = writeln!(io::stderr(), "--- count-changes failed; the changes come again");
+            let _ = writeln!(
+                io::stderr(),
+                "--- count-changes failed; the changes come again"
+            );
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
         }
     }
@@ -254,8 +305,14 @@ impl Schedule {
             let asked = client.get_queue_attributes().queue_url(queue_url);
             let name = QueueAttributeName::ApproximateNumberOfMessages;
             let reply = asked.attribute_names(name.clone()).send().await;
-            let attributes = reply.ok().and_then(|reply| reply.attributes).unwrap_or_default();
-            let waiting = attributes.get(&name).and_then(|waiting| waiting.parse().ok()).unwrap_or(0);
+            let attributes = reply
+                .ok()
+                .and_then(|reply| reply.attributes)
+                .unwrap_or_default();
+            let waiting = attributes
+                .get(&name)
+                .and_then(|waiting| waiting.parse().ok())
+                .unwrap_or(0);
             if waiting > MAX_WAITING {
                 return true;
             }

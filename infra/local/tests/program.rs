@@ -1,6 +1,10 @@
 //! The program: started, used, stopped, and started again.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -42,7 +46,11 @@ impl Running {
             let read = stdout.read_line(&mut printed).expect("text");
             assert!(read > 0, "the program ended early: {printed}");
         }
-        Self { child, stdout, printed }
+        Self {
+            child,
+            stdout,
+            printed,
+        }
     }
 
     fn base_url(&self) -> &str {
@@ -52,18 +60,31 @@ impl Running {
 
     /// The word after `word` in the output.
     fn after(&self, word: &str) -> &str {
-        let rest = self.printed.split(word).nth(1).unwrap_or_else(|| panic!("no {word} in {}", self.printed));
+        let rest = self
+            .printed
+            .split(word)
+            .nth(1)
+            .unwrap_or_else(|| panic!("no {word} in {}", self.printed));
         rest.split_whitespace().next().expect("something follows")
     }
 
     fn submit(&self, key: &str, attempt: &str, phone: &str, code: &str) -> String {
         let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
-        self.send("POST /api/v1/submissions", key, &format!("Idempotency-Key: {attempt}\r\n"), &body)
+        self.send(
+            "POST /api/v1/submissions",
+            key,
+            &format!("Idempotency-Key: {attempt}\r\n"),
+            &body,
+        )
     }
 
     /// Sends a request, such as `GET /docs`, and returns the reply.
     fn send(&self, request: &str, key: &str, headers: &str, body: &str) -> String {
-        let address = self.base_url().strip_prefix("http://").expect("a URL").to_owned();
+        let address = self
+            .base_url()
+            .strip_prefix("http://")
+            .expect("a URL")
+            .to_owned();
         let mut stream = TcpStream::connect(&address).expect("it listens");
         write!(
             stream,
@@ -79,13 +100,20 @@ impl Running {
 
     /// Sends SIGINT; returns the exit status, the output after serving, and the log.
     fn interrupt(mut self) -> (ExitStatus, String, String) {
-        let sent =
-            Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
+        let sent = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .expect("kill runs");
         assert!(sent.success());
         let mut printed = String::new();
         self.stdout.read_to_string(&mut printed).expect("text");
         let mut log = String::new();
-        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
+        self.child
+            .stderr
+            .take()
+            .expect("piped")
+            .read_to_string(&mut log)
+            .expect("text");
         (self.child.wait().expect("it ends"), printed, log)
     }
 }
@@ -93,9 +121,15 @@ impl Running {
 #[test]
 fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() {
     let running = Running::start(&["--show", "demo"]);
-    let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
+    let (key, code) = (
+        running.after("live key").to_owned(),
+        running.after("live codes").to_owned(),
+    );
     let reply = running.submit(&key, "attempt-0000000001", "0712345678", &code);
-    assert!(reply.starts_with("HTTP/1.1 200 ") && reply.contains(r#""message_key":"entered""#), "{reply}");
+    assert!(
+        reply.starts_with("HTTP/1.1 200 ") && reply.contains(r#""message_key":"entered""#),
+        "{reply}"
+    );
     let again = running.submit(&key, "attempt-0000000001", "0712345678", &code);
     assert!(again.contains("idempotent-replayed: true"), "{again}");
     let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
@@ -106,9 +140,20 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
-    assert_eq!(log.lines().count(), 3, "one line for each request, and nothing else: {log}");
+    assert_eq!(
+        log.lines().count(),
+        3,
+        "one line for each request, and nothing else: {log}"
+    );
     let bare = code.replace('-', "");
-    for secret in ["712345678", "AAAA", &code, &bare, &key, "attempt-0000000001"] {
+    for secret in [
+        "712345678",
+        "AAAA",
+        &code,
+        &bare,
+        &key,
+        "attempt-0000000001",
+    ] {
         assert!(!log.contains(secret), "{secret} is in the log: {log}");
     }
 }
@@ -133,7 +178,10 @@ fn log_names_method_and_path_without_what_could_be_a_code() {
     ] {
         assert!(log.contains(part), "{part} is not in {log}");
     }
-    assert!(!log.contains("AAAA") && !log.contains("AB12") && !log.contains("0754918263"), "{log}");
+    assert!(
+        !log.contains("AAAA") && !log.contains("AB12") && !log.contains("0754918263"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -142,9 +190,16 @@ fn ready_file_waits_for_the_demo_entries() {
     let ready = folder.path().join("ready.json");
     let ready_path = ready.to_str().expect("text");
     let running = Running::start_until("Adding ", &["--demo-entries", "--ready-file", ready_path]);
-    assert!(!ready.exists() && !running.printed.contains("Serving"), "{}", running.printed);
+    assert!(
+        !ready.exists() && !running.printed.contains("Serving"),
+        "{}",
+        running.printed
+    );
     let (status, printed, _) = running.interrupt();
-    assert!(status.success() && printed.ends_with("Stopping.\n"), "{printed}");
+    assert!(
+        status.success() && printed.ends_with("Stopping.\n"),
+        "{printed}"
+    );
     assert!(!ready.exists());
 }
 
@@ -153,12 +208,23 @@ fn the_first_screen_is_short_and_leads_to_everything_else() {
     let running = Running::start(&[]);
     let screen = &running.printed;
     assert!(screen.lines().count() <= 25, "{screen}");
-    for place in ["/api/v1\n", "/docs\n", "/try\n"].map(|path| format!("{}{path}", running.base_url())) {
+    for place in
+        ["/api/v1\n", "/docs\n", "/try\n"].map(|path| format!("{}{path}", running.base_url()))
+    {
         assert!(screen.contains(&place), "{place} is not in {screen}");
     }
-    assert!(screen.contains("Test key svc_test_") && !screen.contains("svc_live_"), "{screen}");
-    assert!(screen.contains("--show demo") && screen.contains("--ready-file"), "{screen}");
-    assert!(!screen.contains('\u{1b}'), "no colours where nobody sees them: {screen}");
+    assert!(
+        screen.contains("Test key svc_test_") && !screen.contains("svc_live_"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("--show demo") && screen.contains("--ready-file"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains('\u{1b}'),
+        "no colours where nobody sees them: {screen}"
+    );
     assert!(running.interrupt().0.success());
 }
 
@@ -168,14 +234,26 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let kept = folder.path().join("kept");
     let data = kept.to_str().expect("text");
     let first = Running::start(&["--data", data, "--show", "demo"]);
-    let (key, code) = (first.after("live key").to_owned(), first.after("live codes").to_owned());
+    let (key, code) = (
+        first.after("live key").to_owned(),
+        first.after("live codes").to_owned(),
+    );
     let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
-    let other =
-        first.printed.split(&code).nth(1).expect("codes").split_whitespace().next().expect("a second code");
+    let other = first
+        .printed
+        .split(&code)
+        .nth(1)
+        .expect("codes")
+        .split_whitespace()
+        .next()
+        .expect("a second code");
     let other = other.trim_matches(',').to_owned();
     assert!(first.interrupt().0.success());
     for path in [kept.clone(), kept.join("secrets.json")] {
-        let mode = std::fs::metadata(&path).expect("it is kept").permissions().mode();
+        let mode = std::fs::metadata(&path)
+            .expect("it is kept")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o077, 0, "{} is for its owner alone", path.display());
     }
 
@@ -186,7 +264,10 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     assert_eq!(body(&again), body(&entered));
     assert!(again.contains("idempotent-replayed: true"), "{again}");
     let later = second.submit(&key, "attempt-0000000002", "0712345679", &other);
-    assert!(later.contains(r#""message_key":"entered""#), "codes minted before are good: {later}");
+    assert!(
+        later.contains(r#""message_key":"entered""#),
+        "codes minted before are good: {later}"
+    );
     assert!(second.interrupt().0.success());
 }
 
@@ -195,10 +276,15 @@ fn a_data_folder_is_for_one_stack_at_a_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().to_str().expect("text");
     let first = Running::start(&["--no-demo", "--data", data]);
-    let second = Command::new(env!("CARGO_BIN_EXE_local")).args(["--port", "0", "--data", data]).output();
+    let second = Command::new(env!("CARGO_BIN_EXE_local"))
+        .args(["--port", "0", "--data", data])
+        .output();
     let second = second.expect("it runs");
     let message = String::from_utf8(second.stderr).expect("text");
-    assert!(!second.status.success() && message.contains("is in use by another local stack"), "{message}");
+    assert!(
+        !second.status.success() && message.contains("is in use by another local stack"),
+        "{message}"
+    );
     assert!(first.interrupt().0.success());
     let third = Running::start(&["--no-demo", "--data", data]);
     assert!(third.interrupt().0.success(), "the folder is free again");
@@ -207,9 +293,17 @@ fn a_data_folder_is_for_one_stack_at_a_time() {
 #[test]
 fn a_request_that_never_ends_does_not_keep_it_running() {
     let running = Running::start(&["--no-demo"]);
-    let address = running.base_url().strip_prefix("http://").expect("a URL").to_owned();
+    let address = running
+        .base_url()
+        .strip_prefix("http://")
+        .expect("a URL")
+        .to_owned();
     let mut stream = TcpStream::connect(&address).expect("it listens");
-    write!(stream, "POST / HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\nx").expect("sent");
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\nx"
+    )
+    .expect("sent");
     let (status, printed, _) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
@@ -219,14 +313,24 @@ fn a_request_that_never_ends_does_not_keep_it_running() {
 fn the_ready_file_says_all_that_a_program_needs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ready.json");
-    let running =
-        Running::start(&["--no-demo", "--stage", "staging", "--ready-file", path.to_str().expect("text")]);
+    let running = Running::start(&[
+        "--no-demo",
+        "--stage",
+        "staging",
+        "--ready-file",
+        path.to_str().expect("text"),
+    ]);
     // The file is written before the line was printed.
-    let ready: Value = serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
+    let ready: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
     assert_eq!(ready["base_url"], running.base_url());
-    for variable in
-        ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL_DYNAMODB", "SUBMISSIONS_TABLE", "DOCS_URL"]
-    {
+    for variable in [
+        "AWS_REGION",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_ENDPOINT_URL_DYNAMODB",
+        "SUBMISSIONS_TABLE",
+        "DOCS_URL",
+    ] {
         assert!(ready["env"][variable].is_string(), "{variable}");
     }
     assert_eq!(ready["env"]["STAGE"], "staging");
@@ -240,18 +344,36 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
     let folder = tempfile::tempdir().expect("a folder");
     let [json, dotenv] = ["ready.json", "ready.env"].map(|name| folder.path().join(name));
     let [json_path, dotenv_path] = [&json, &dotenv].map(|path| path.to_str().expect("text"));
-    let running = Running::start(&["--ready-file", json_path, "--ready-file", dotenv_path, "--show", "demo"]);
-    let ready: Value = serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
+    let running = Running::start(&[
+        "--ready-file",
+        json_path,
+        "--ready-file",
+        dotenv_path,
+        "--show",
+        "demo",
+    ]);
+    let ready: Value =
+        serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
     let campaign = &ready["campaigns"][0];
     assert_eq!(campaign["slug"], "chai-bora-2026");
     assert_eq!(campaign["test"]["key"], running.after("test key"));
     assert_eq!(campaign["live"]["key"], running.after("live key"));
     assert_eq!(campaign["live"]["codes"][0], running.after("live codes"));
 
-    let script = r#". "$0"; printf '%s ' "$BASE_URL" "$CHAI_BORA_2026_TEST_KEY" "$SUBMISSIONS_TABLE""#;
-    let sourced = Command::new("sh").args(["-c", script, dotenv_path]).output().expect("a shell");
-    let expected = [&ready["base_url"], &campaign["test"]["key"], &ready["env"]["SUBMISSIONS_TABLE"]];
-    let expected = expected.map(|value| format!("{} ", value.as_str().expect("text"))).concat();
+    let script =
+        r#". "$0"; printf '%s ' "$BASE_URL" "$CHAI_BORA_2026_TEST_KEY" "$SUBMISSIONS_TABLE""#;
+    let sourced = Command::new("sh")
+        .args(["-c", script, dotenv_path])
+        .output()
+        .expect("a shell");
+    let expected = [
+        &ready["base_url"],
+        &campaign["test"]["key"],
+        &ready["env"]["SUBMISSIONS_TABLE"],
+    ];
+    let expected = expected
+        .map(|value| format!("{} ", value.as_str().expect("text")))
+        .concat();
     assert_eq!(String::from_utf8_lossy(&sourced.stdout), expected);
     assert!(running.interrupt().0.success());
 }
@@ -259,8 +381,17 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
 #[test]
 fn sweeps_with_a_speedup_do_not_fill_the_terminal() {
     let mut running = Running::start(&["--speedup", "600", "--show", "demo"]);
-    let key = running.printed.split("(bahati-2026)").nth(1).expect("the campaign").to_owned();
-    let key = key.split("live key").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a key");
+    let key = running
+        .printed
+        .split("(bahati-2026)")
+        .nth(1)
+        .expect("the campaign")
+        .to_owned();
+    let key = key
+        .split("live key")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next())
+        .expect("a key");
     let submitted = running.submit(key, "attempt-0000000001", "0712345678", "DEAD-0001");
     assert!(submitted.contains(r#""state":"unknown""#), "{submitted}");
     let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
@@ -280,7 +411,10 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let refused = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_local")).args(arguments).output().expect("it runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_local"))
+            .args(arguments)
+            .output()
+            .expect("it runs");
         assert!(!output.status.success());
         String::from_utf8(output.stderr).expect("text")
     };
@@ -296,12 +430,18 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
         ("--partner-url", "ftp://127.0.0.1/redeem"),
     ] {
         let message = refused(&["--port", "0", option, value]);
-        assert!(message.contains(option) && message.contains("such as http"), "{message}");
+        assert!(
+            message.contains(option) && message.contains("such as http"),
+            "{message}"
+        );
     }
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path: &Path = file.path();
     let message = refused(&["--port", "0", "--data", path.to_str().expect("text")]);
-    assert!(message.contains("cannot keep data in") && message.contains("--data"), "{message}");
+    assert!(
+        message.contains("cannot keep data in") && message.contains("--data"),
+        "{message}"
+    );
 }
 
 /// The spellings of a number that something kept of it may have: 0…, 255…, +255…, its last nine digits, with spaces, and the
@@ -325,7 +465,9 @@ fn spellings(nine_digits: &str) -> Vec<String> {
 
 /// The files of a folder with their content, and of the folders in it.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let read = |path: PathBuf| match path.is_dir() {
         true => files(&path),
         false => vec![(path.clone(), std::fs::read(&path).expect("a file"))],
@@ -336,9 +478,16 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// The places of a number among files and texts.
 fn places(number: &str, data: &Path, printed: &[&str]) -> Vec<String> {
     let mut contents = files(data);
-    contents.extend(printed.iter().map(|text| (PathBuf::from("printed"), text.as_bytes().to_vec())));
-    let has =
-        |content: &[u8], wanted: &str| content.windows(wanted.len()).any(|part| part == wanted.as_bytes());
+    contents.extend(
+        printed
+            .iter()
+            .map(|text| (PathBuf::from("printed"), text.as_bytes().to_vec())),
+    );
+    let has = |content: &[u8], wanted: &str| {
+        content
+            .windows(wanted.len())
+            .any(|part| part == wanted.as_bytes())
+    };
     let found = contents.iter().flat_map(|(path, content)| {
         spellings(number)
             .into_iter()
@@ -350,8 +499,17 @@ fn places(number: &str, data: &Path, printed: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_number_is_found_in_every_spelling() {
-    let found = |text: &str| spellings("712345678").iter().any(|spelling| text.contains(spelling.as_str()));
-    for text in ["0712345678", "tel:+255712345678", "255712345678", "712 345 678"] {
+    let found = |text: &str| {
+        spellings("712345678")
+            .iter()
+            .any(|spelling| text.contains(spelling.as_str()))
+    };
+    for text in [
+        "0712345678",
+        "tel:+255712345678",
+        "255712345678",
+        "712 345 678",
+    ] {
         assert!(found(text), "{text}");
         for before in ["", "x", "xy"] {
             let encoded = STANDARD_NO_PAD.encode(format!("{before}{text}yz"));
@@ -363,7 +521,10 @@ fn a_number_is_found_in_every_spelling() {
 
 /// Runs a command of `ops` against the stack of a ready file.
 fn ops(ready: &str, args: &[&str]) -> (u8, String) {
-    let args = ["ops", "--env-file", ready].into_iter().chain(args.iter().copied()).map(OsString::from);
+    let args = ["ops", "--env-file", ready]
+        .into_iter()
+        .chain(args.iter().copied())
+        .map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut terminal = ops_core::Terminal {
         out: &mut out,
@@ -372,33 +533,60 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
         err_is_terminal: false,
         is_quiet: false,
     };
-    let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed_local();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let no_console: ops_core::ServeConsole =
+        |_, _| async { Ok("not here".to_owned()) }.boxed_local();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let (env, clock) = (Env::from_process(), Clock::system());
     let code = runtime.block_on(ops_core::run(args, env, &clock, &mut terminal, no_console));
-    (code, format!("{}{}", String::from_utf8_lossy(&out), String::from_utf8_lossy(&err)))
+    (
+        code,
+        format!(
+            "{}{}",
+            String::from_utf8_lossy(&out),
+            String::from_utf8_lossy(&err)
+        ),
+    )
 }
 
 /// Requests that answer in every way, with the number wherever a caller can put it.
 fn use_number(running: &Running, key: &str, code: &str) {
     const NUMBER: &str = "0754 918 263";
-    let body = |number: &str, code: &str| format!(r#"{{"phone":"{number}","code":"{code}","consent":true}}"#);
+    let body = |number: &str, code: &str| {
+        format!(r#"{{"phone":"{number}","code":"{code}","consent":true}}"#)
+    };
     let entered = running.submit(key, "attempt-0000000001", NUMBER, code);
     assert!(entered.contains(r#""message_key":"entered""#), "{entered}");
     running.submit(key, "attempt-0000000001", NUMBER, code);
     running.submit(key, "attempt-0000000009", "+255754918263", code);
     running.submit(key, "attempt-0000000002", "255754918263", "AAAA-BBBB-CCCC");
     for (request, body) in [
-        ("POST /api/v1/submissions/lookup", r#"{"phone":"0754918263"}"#.to_owned()),
-        ("POST /api/v1/submissions", body(NUMBER, code).replace("\"consent\"", "\"0754918263\"")),
-        ("POST /api/v1/submissions", r#"{"phone":"0754918263""#.to_owned()),
-        ("POST /api/v1/codes/check", r#"{"code":"0754918263"}"#.to_owned()),
-        ("GET /api/v1/submissions/0754918263?phone=%2B255754918263", String::new()),
+        (
+            "POST /api/v1/submissions/lookup",
+            r#"{"phone":"0754918263"}"#.to_owned(),
+        ),
+        (
+            "POST /api/v1/submissions",
+            body(NUMBER, code).replace("\"consent\"", "\"0754918263\""),
+        ),
+        (
+            "POST /api/v1/submissions",
+            r#"{"phone":"0754918263""#.to_owned(),
+        ),
+        (
+            "POST /api/v1/codes/check",
+            r#"{"code":"0754918263"}"#.to_owned(),
+        ),
+        (
+            "GET /api/v1/submissions/0754918263?phone=%2B255754918263",
+            String::new(),
+        ),
         ("GET /api/v1/0754918263", String::new()),
         ("DELETE /api/v1/submissions?phone=0754918263", String::new()),
     ] {
-        let more =
-            "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255754918263\r\nUser-Agent: 0754918263\r\n";
+        let more = "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255754918263\r\nUser-Agent: 0754918263\r\n";
         let reply = running.send(request, key, more, &body);
         assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
     }
@@ -410,15 +598,32 @@ fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed(
     let (data, ready) = (folder.path().join("data"), folder.path().join("ready.json"));
     let (data, ready) = (data.to_str().expect("text"), ready.to_str().expect("text"));
     let running = Running::start(&["--data", data, "--show", "demo", "--ready-file", ready]);
-    let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
+    let (key, code) = (
+        running.after("live key").to_owned(),
+        running.after("live codes").to_owned(),
+    );
     use_number(&running, &key, &code);
     let (found, text) = ops(ready, &["person", "find", "--phone", "0754918263"]);
-    assert!(found == ops_core::EXIT_OK && text.contains("chai-bora-2026"), "{text}");
-    let erase = ["person", "erase", "--phone", "0754918263", "--why", "asked by letter", "--yes"];
+    assert!(
+        found == ops_core::EXIT_OK && text.contains("chai-bora-2026"),
+        "{text}"
+    );
+    let erase = [
+        "person",
+        "erase",
+        "--phone",
+        "0754918263",
+        "--why",
+        "asked by letter",
+        "--yes",
+    ];
     let (erased, text) = ops(ready, &erase);
     assert_eq!(erased, ops_core::EXIT_OK, "{text}");
     let (_, left) = ops(ready, &["person", "find", "--phone", "0754918263"]);
-    let row: Vec<_> = left.lines().filter(|line| line.starts_with("chai-bora-2026")).collect();
+    let row: Vec<_> = left
+        .lines()
+        .filter(|line| line.starts_with("chai-bora-2026"))
+        .collect();
     let cells: Vec<_> = row.concat().split_whitespace().map(str::to_owned).collect();
     assert_eq!(
         cells,
@@ -430,7 +635,16 @@ fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed(
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert!(log.lines().count() >= 11, "a line for each request: {log}");
-    assert!(files(Path::new(data)).iter().any(|(_, content)| !content.is_empty()), "it keeps its tables");
-    let kept = places("754918263", Path::new(data), &[&before, &printed, &log, &text]);
+    assert!(
+        files(Path::new(data))
+            .iter()
+            .any(|(_, content)| !content.is_empty()),
+        "it keeps its tables"
+    );
+    let kept = places(
+        "754918263",
+        Path::new(data),
+        &[&before, &printed, &log, &text],
+    );
     assert!(kept.is_empty(), "{kept:#?}\n{log}");
 }

@@ -34,15 +34,25 @@ impl Tried {
     }
 
     async fn start_as(stage: &'static str) -> Self {
-        let stack = Stack::start(Options { stage, ..Options::default() }).await.expect("it starts");
+        let stack = Stack::start(Options {
+            stage,
+            ..Options::default()
+        })
+        .await
+        .expect("it starts");
         let env = stack.env().clone().into_iter().collect();
-        let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
+        let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system())
+            .await
+            .expect("demos");
         stack.show_demos(demos.clone());
         Self { stack, demos }
     }
 
     fn demo(&self, slug: &str) -> &Demo {
-        self.demos.iter().find(|demo| demo.slug().as_str() == slug).expect("a demo campaign")
+        self.demos
+            .iter()
+            .find(|demo| demo.slug().as_str() == slug)
+            .expect("a demo campaign")
     }
 
     async fn get(&self, path: &str) -> Response<String> {
@@ -55,8 +65,17 @@ impl Tried {
         self.send(method, path, &[GUARD, JSON, attempt], body).await
     }
 
-    async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response<String> {
-        let client = http_client::builder().expect("TLS").build().expect("a client");
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response<String> {
+        let client = http_client::builder()
+            .expect("TLS")
+            .build()
+            .expect("a client");
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = client.request(method, format!("{}{path}", self.stack.base_url()));
         for (name, value) in headers {
@@ -64,14 +83,22 @@ impl Tried {
         }
         let reply = request.body(body.to_owned()).send().await.expect("a reply");
         let mut response = Response::builder().status(reply.status());
-        response.headers_mut().expect("headers").clone_from(reply.headers());
-        response.body(reply.text().await.expect("a whole reply")).expect("a response")
+        response
+            .headers_mut()
+            .expect("headers")
+            .clone_from(reply.headers());
+        response
+            .body(reply.text().await.expect("a whole reply"))
+            .expect("a response")
     }
 }
 
 /// The data in the page.
 fn loaded(page: &Response<String>) -> Value {
-    let (_, rest) = page.body().split_once(r#"id="loaded">"#).expect("the element");
+    let (_, rest) = page
+        .body()
+        .split_once(r#"id="loaded">"#)
+        .expect("the element");
     let (text, _) = rest.split_once("</script>").expect("its end");
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
@@ -83,9 +110,18 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 async fn the_stacks_address_leads_to_the_reference() {
     let tried = Tried::start().await;
     let reply = tried.get("/").await;
-    assert_eq!((reply.status().as_u16(), reply.headers()["location"].to_str().unwrap()), (307, "/docs"));
+    assert_eq!(
+        (
+            reply.status().as_u16(),
+            reply.headers()["location"].to_str().unwrap()
+        ),
+        (307, "/docs")
+    );
     assert_eq!(tried.get("/docs").await.status(), 200);
-    assert_eq!(error(&tried.send("POST", "/", &[], "").await), (404, "not_found".to_owned()));
+    assert_eq!(
+        error(&tried.send("POST", "/", &[], "").await),
+        (404, "not_found".to_owned())
+    );
 }
 
 fn parsed(reply: &Response<String>) -> Value {
@@ -98,9 +134,15 @@ fn error(reply: &Response<String>) -> (u16, String) {
     for field in ["message", "fix", "docs_url"] {
         assert!(body["error"][field].is_string(), "{field} in {body}");
     }
-    assert_eq!(body["error"]["request_id"], reply.headers()["x-request-id"].to_str().unwrap());
+    assert_eq!(
+        body["error"]["request_id"],
+        reply.headers()["x-request-id"].to_str().unwrap()
+    );
     assert_eq!(reply.headers()["cache-control"], "no-store");
-    (reply.status().as_u16(), body["error"]["code"].as_str().expect("a code").to_owned())
+    (
+        reply.status().as_u16(),
+        body["error"]["code"].as_str().expect("a code").to_owned(),
+    )
 }
 
 fn refused(status: u16, code: &str) -> (u16, String) {
@@ -118,7 +160,11 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
     let page = tried.get("/try").await;
     assert_eq!(page.headers()["cache-control"], "no-cache");
     let mut files = vec!["/try".to_owned()];
-    let named = page.body().split('"').filter(|text| text.starts_with("/try/")).map(str::to_owned);
+    let named = page
+        .body()
+        .split('"')
+        .filter(|text| text.starts_with("/try/"))
+        .map(str::to_owned);
     files.extend(named);
     let mut imported = Vec::new();
     for file in &files {
@@ -126,42 +172,82 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
         assert_eq!(reply.status(), 200, "{file}");
         let policy = reply.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none';"), "{policy}");
-        assert!(policy.contains(&format!("connect-src 'self' {storage};")), "{policy}");
+        assert!(
+            policy.contains(&format!("connect-src 'self' {storage};")),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe"), "{policy}");
         // The SVG namespace looks like an external URL, but is none.
         let text = reply.body().replace("http://www.w3.org/2000/svg", "");
-        assert!(!text.contains("http://") && !text.contains("https://"), "{file}");
-        let modules = reply.body().split('\'').filter_map(|text| text.strip_prefix("./"));
+        assert!(
+            !text.contains("http://") && !text.contains("https://"),
+            "{file}"
+        );
+        let modules = reply
+            .body()
+            .split('\'')
+            .filter_map(|text| text.strip_prefix("./"));
         let folder = file.rsplit_once('/').expect("a path").0;
         imported.extend(modules.map(|module| format!("{folder}/{module}")));
         if file != "/try" {
-            assert_eq!(reply.headers()["cache-control"], "public, max-age=31536000, immutable", "{file}");
+            assert_eq!(
+                reply.headers()["cache-control"],
+                "public, max-age=31536000, immutable",
+                "{file}"
+            );
         }
     }
     assert!(imported.len() >= 3, "{imported:?}");
     for module in imported {
         let reply = tried.get(&module).await;
         assert_eq!(reply.status(), 200, "{module}");
-        assert_eq!(reply.headers()["content-type"], "text/javascript; charset=utf-8", "{module}");
+        assert_eq!(
+            reply.headers()["content-type"],
+            "text/javascript; charset=utf-8",
+            "{module}"
+        );
         let is_named = files.contains(&module);
-        assert!(is_named || module.ends_with("/photo.js"), "{module} is fetched only once another is there");
+        assert!(
+            is_named || module.ends_with("/photo.js"),
+            "{module} is fetched only once another is there"
+        );
     }
     assert_eq!(tried.get("/try/000000000000/page.js").await.status(), 404);
-    assert_eq!(tried.get("/try/page.js").await.headers()["cache-control"], "no-cache");
-    assert_eq!(error(&tried.get("/try/other").await), refused(404, "not_found"));
-    assert_eq!(error(&tried.send("POST", "/try", &[], "").await), refused(405, "method_not_allowed"));
+    assert_eq!(
+        tried.get("/try/page.js").await.headers()["cache-control"],
+        "no-cache"
+    );
+    assert_eq!(
+        error(&tried.get("/try/other").await),
+        refused(404, "not_found")
+    );
+    assert_eq!(
+        error(&tried.send("POST", "/try", &[], "").await),
+        refused(405, "method_not_allowed")
+    );
 }
 
 #[tokio::test]
 async fn page_comes_with_the_campaign_that_it_shows_first() {
     let tried = Tried::start().await;
     let swahili = [("accept-language", "sw-TZ,en;q=0.5")];
-    let reply = tried.send("GET", "/try?campaign=duka-kuu-2026&key=live", &swahili, "").await;
+    let reply = tried
+        .send("GET", "/try?campaign=duka-kuu-2026&key=live", &swahili, "")
+        .await;
     let page = loaded(&reply);
-    assert_eq!((&page["language"], &page["first"]["environment"]), (&json!("sw"), &json!("live")));
+    assert_eq!(
+        (&page["language"], &page["first"]["environment"]),
+        (&json!("sw"), &json!("live"))
+    );
     let campaign = &page["first"]["campaign"];
-    assert_eq!((&campaign["slug"], &campaign["livemode"]), (&json!("duka-kuu-2026"), &json!(true)));
-    assert_eq!(campaign["messages"]["invalid"], "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena.");
+    assert_eq!(
+        (&campaign["slug"], &campaign["livemode"]),
+        (&json!("duka-kuu-2026"), &json!(true))
+    );
+    assert_eq!(
+        campaign["messages"]["invalid"],
+        "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."
+    );
     for name in [
         "phone_invalid",
         "consent_required",
@@ -170,10 +256,20 @@ async fn page_comes_with_the_campaign_that_it_shows_first() {
         "file_wrong_type",
         "rate_limited",
     ] {
-        assert!(campaign["messages"][name].is_string(), "the page has no words of its own for {name}");
+        assert!(
+            campaign["messages"][name].is_string(),
+            "the page has no words of its own for {name}"
+        );
     }
-    let page = loaded(&tried.send("GET", "/try?campaign=none&language=en", &swahili, "").await);
-    assert_eq!((&page["language"], &page["first"]["slug"]), (&json!("en"), &json!(CODES)));
+    let page = loaded(
+        &tried
+            .send("GET", "/try?campaign=none&language=en", &swahili, "")
+            .await,
+    );
+    assert_eq!(
+        (&page["language"], &page["first"]["slug"]),
+        (&json!("en"), &json!(CODES))
+    );
 }
 
 #[tokio::test]
@@ -184,16 +280,29 @@ async fn texts_are_compressed_for_browsers_that_take_gzip() {
         let plain = tried.send("GET", path, &[GUARD], "").await;
         assert!(!plain.headers().contains_key("content-encoding"), "{path}");
         let url = format!("{}{path}", tried.stack.base_url());
-        let client = http_client::builder().expect("TLS").build().expect("a client");
-        let asked = client.get(url).header(GUARD.0, GUARD.1).header("accept-encoding", "br, gzip");
+        let client = http_client::builder()
+            .expect("TLS")
+            .build()
+            .expect("a client");
+        let asked = client
+            .get(url)
+            .header(GUARD.0, GUARD.1)
+            .header("accept-encoding", "br, gzip");
         let reply = asked.send().await.expect("a reply");
         assert_eq!(reply.headers()["content-encoding"], "gzip", "{path}");
         let is_kept = reply.headers()["cache-control"] != "no-store";
         assert_eq!(reply.headers().contains_key("vary"), is_kept, "{path}");
         let mut text = String::new();
         let packed = reply.bytes().await.expect("a whole reply");
-        GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("gzip");
-        assert!(packed.len() * 2 < text.len(), "{path}: {} of {}", packed.len(), text.len());
+        GzDecoder::new(&packed[..])
+            .read_to_string(&mut text)
+            .expect("gzip");
+        assert!(
+            packed.len() * 2 < text.len(),
+            "{path}: {} of {}",
+            packed.len(),
+            text.len()
+        );
         assert_eq!(text.len(), plain.body().len(), "{path}");
     }
 }
@@ -202,22 +311,44 @@ async fn texts_are_compressed_for_browsers_that_take_gzip() {
 async fn head_of_the_page_is_answered_like_get() {
     let tried = Tried::start().await;
     for path in ["/try", "/try/page.js"] {
-        let (got, head) = (tried.get(path).await, tried.send("HEAD", path, &[], "").await);
-        assert_eq!((head.status().as_u16(), head.body().as_str()), (200, ""), "{path}");
-        assert_eq!(head.headers()["content-length"], got.headers()["content-length"], "{path}");
+        let (got, head) = (
+            tried.get(path).await,
+            tried.send("HEAD", path, &[], "").await,
+        );
+        assert_eq!(
+            (head.status().as_u16(), head.body().as_str()),
+            (200, ""),
+            "{path}"
+        );
+        assert_eq!(
+            head.headers()["content-length"],
+            got.headers()["content-length"],
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_call_of_the_page_is_answered_for_the_campaign_and_environment_in_its_path() {
     let tried = Tried::start().await;
-    for (slug, environment, livemode) in
-        [(CODES, "test", false), (CODES, "live", true), ("mango-2025", "test", false)]
-    {
-        let reply = tried.call("GET", &format!("/try/api/{slug}/{environment}/campaign"), "").await;
+    for (slug, environment, livemode) in [
+        (CODES, "test", false),
+        (CODES, "live", true),
+        ("mango-2025", "test", false),
+    ] {
+        let reply = tried
+            .call(
+                "GET",
+                &format!("/try/api/{slug}/{environment}/campaign"),
+                "",
+            )
+            .await;
         assert_eq!(reply.status(), 200);
         let campaign = parsed(&reply);
-        assert_eq!((&campaign["slug"], &campaign["livemode"]), (&json!(slug), &json!(livemode)));
+        assert_eq!(
+            (&campaign["slug"], &campaign["livemode"]),
+            (&json!(slug), &json!(livemode))
+        );
     }
 }
 
@@ -225,10 +356,22 @@ async fn a_call_of_the_page_is_answered_for_the_campaign_and_environment_in_its_
 async fn the_language_goes_on_to_the_api_by_header_and_by_query() {
     let tried = Tried::start().await;
     let path = format!("/try/api/{CODES}/test/campaign");
-    let by_header = tried.send("GET", &path, &[GUARD, ("accept-language", "sw-TZ,en;q=0.5")], "").await;
-    let by_query = tried.send("GET", &format!("{path}?locale=sw"), &[GUARD], "").await;
+    let by_header = tried
+        .send(
+            "GET",
+            &path,
+            &[GUARD, ("accept-language", "sw-TZ,en;q=0.5")],
+            "",
+        )
+        .await;
+    let by_query = tried
+        .send("GET", &format!("{path}?locale=sw"), &[GUARD], "")
+        .await;
     for reply in [by_header, by_query] {
-        assert_eq!(parsed(&reply)["messages"]["entered"], "Umeingia! Chai Bora inakutakia bahati njema.");
+        assert_eq!(
+            parsed(&reply)["messages"]["entered"],
+            "Umeingia! Chai Bora inakutakia bahati njema."
+        );
     }
 }
 
@@ -246,7 +389,13 @@ async fn an_attempt_that_is_sent_again_is_one_entry() {
     let id = parsed(&first)["id"].as_str().unwrap().to_owned();
     let read = tried.call("GET", &format!("{path}/{id}"), "").await;
     assert_eq!(parsed(&read)["display_status"], "entered");
-    let elsewhere = tried.call("GET", &format!("/try/api/{CODES}/live/submissions/{id}"), "").await;
+    let elsewhere = tried
+        .call(
+            "GET",
+            &format!("/try/api/{CODES}/live/submissions/{id}"),
+            "",
+        )
+        .await;
     assert_eq!(error(&elsewhere), refused(404, "not_found"));
 }
 
@@ -254,23 +403,47 @@ async fn an_attempt_that_is_sent_again_is_one_entry() {
 async fn no_key_is_in_anything_that_a_browser_gets() {
     let tried = Tried::start().await;
     let mut replies = Vec::new();
-    for file in ["", "/page.js", "/entry.js", "/api.js", "/photo.js", "/words.js"] {
+    for file in [
+        "",
+        "/page.js",
+        "/entry.js",
+        "/api.js",
+        "/photo.js",
+        "/words.js",
+    ] {
         replies.push(tried.get(&format!("/try{file}")).await);
     }
     let own = |path: &str| format!("/try/api/{CODES}/live/{path}");
     replies.push(tried.call("GET", &own("campaign"), "").await);
-    replies.push(tried.call("POST", &own("submissions"), &entry("AAAA-BBBB-CCCC", "0712345678")).await);
+    replies.push(
+        tried
+            .call(
+                "POST",
+                &own("submissions"),
+                &entry("AAAA-BBBB-CCCC", "0712345678"),
+            )
+            .await,
+    );
     replies.push(tried.call("POST", &own("submissions"), "{}").await);
     replies.push(tried.call("POST", &own("receipts"), "{}").await);
     replies.push(tried.call("DELETE", &own("campaign"), "").await);
-    let photo = json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 9 }).to_string();
-    replies.push(tried.call("POST", "/try/api/duka-kuu-2026/live/receipts", &photo).await);
+    let photo =
+        json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 9 }).to_string();
+    replies.push(
+        tried
+            .call("POST", "/try/api/duka-kuu-2026/live/receipts", &photo)
+            .await,
+    );
     assert!(parsed(replies.last().unwrap())["upload"]["url"].is_string());
     for reply in replies {
         let seen = format!("{:?}{}", reply.headers(), reply.body());
         for demo in &tried.demos {
             for environment in Environment::ALL {
-                assert!(!seen.contains(demo.key(environment)), "a key of {} in {seen}", demo.slug());
+                assert!(
+                    !seen.contains(demo.key(environment)),
+                    "a key of {} in {seen}",
+                    demo.slug()
+                );
             }
         }
     }
@@ -292,7 +465,13 @@ async fn a_browser_can_choose_neither_key_nor_address() {
             ("svc-client-ip", address.as_str()),
         ];
         let body = json!({ "phone": format!("07120000{index:02}") }).to_string();
-        statuses.push(tried.send("POST", &path, &headers, &body).await.status().as_u16());
+        statuses.push(
+            tried
+                .send("POST", &path, &headers, &body)
+                .await
+                .status()
+                .as_u16(),
+        );
     }
     // All requests count for the caller's real address.
     assert_eq!(statuses, [vec![200; 30], vec![429]].concat());
@@ -321,15 +500,23 @@ async fn there_is_nothing_but_what_the_page_needs() {
     // Sent over a raw connection, because the HTTP client would normalize this path.
     let host = tried.stack.base_url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.expect("a connection");
-    let head =
-        "GET /try/api/chai-bora-2026/test/../../../campaign HTTP/1.1\r\nx-requested-with: try-page\r\n";
+    let head = "GET /try/api/chai-bora-2026/test/../../../campaign HTTP/1.1\r\nx-requested-with: try-page\r\n";
     let head = format!("{head}host: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.expect("it is sent");
     let mut dotted = String::new();
     stream.read_to_string(&mut dotted).await.expect("a reply");
-    assert!(dotted.starts_with("HTTP/1.1 404 ") && dotted.contains("\"not_found\""), "{dotted}");
+    assert!(
+        dotted.starts_with("HTTP/1.1 404 ") && dotted.contains("\"not_found\""),
+        "{dotted}"
+    );
     let check = format!("/try/api/{CODES}/test/codes/check");
-    let reply = tried.call("POST", &check, &json!({ "code": "TEST-0-VALID" }).to_string()).await;
+    let reply = tried
+        .call(
+            "POST",
+            &check,
+            &json!({ "code": "TEST-0-VALID" }).to_string(),
+        )
+        .await;
     assert_eq!(error(&reply), refused(404, "not_found"));
 }
 
@@ -342,8 +529,14 @@ async fn another_method_is_told_which_one_is_right() {
         ("PUT", "receipts", "POST"),
         ("DELETE", "submissions/x", "GET"),
     ] {
-        let reply = tried.call(method, &format!("/try/api/{CODES}/test/{path}"), "").await;
-        assert_eq!(error(&reply), refused(405, "method_not_allowed"), "{method} {path}");
+        let reply = tried
+            .call(method, &format!("/try/api/{CODES}/test/{path}"), "")
+            .await;
+        assert_eq!(
+            error(&reply),
+            refused(405, "method_not_allowed"),
+            "{method} {path}"
+        );
         assert_eq!(reply.headers()["allow"], allowed, "{method} {path}");
     }
 }
@@ -361,10 +554,20 @@ async fn a_body_is_small_and_json() {
     assert!(over.body().contains("16 KiB"), "{}", over.body());
     let huge = tried.call("POST", &path, &padded(3 * 1024 * 1024)).await;
     assert_eq!(error(&huge), refused(422, "validation_failed"));
-    assert_eq!(parsed(&tried.call("POST", &path, &padded(16 * 1024)).await)["message_key"], "entered");
+    assert_eq!(
+        parsed(&tried.call("POST", &path, &padded(16 * 1024)).await)["message_key"],
+        "entered"
+    );
     let attempt = ("idempotency-key", "attempt-0000000002");
     let headers = [GUARD, attempt, ("content-type", "text/plain")];
-    let plain = tried.send("POST", &path, &headers, &entry("TEST-0-VALID", "0712345678")).await;
+    let plain = tried
+        .send(
+            "POST",
+            &path,
+            &headers,
+            &entry("TEST-0-VALID", "0712345678"),
+        )
+        .await;
     assert_eq!(error(&plain), refused(422, "validation_failed"));
 }
 
@@ -374,43 +577,82 @@ async fn pages_of_other_sites_are_not_served() {
     let path = format!("/try/api/{CODES}/test/submissions");
     let attempt = ("idempotency-key", "attempt-0000000001");
     let body = entry("TEST-0-VALID", "0712345678");
-    let reply =
-        tried.send("POST", &path, &[JSON, attempt, ("origin", "https://elsewhere.example")], &body).await;
+    let reply = tried
+        .send(
+            "POST",
+            &path,
+            &[JSON, attempt, ("origin", "https://elsewhere.example")],
+            &body,
+        )
+        .await;
     assert_eq!(error(&reply), refused(422, "validation_failed"));
-    assert!(reply.body().contains("x-requested-with"), "{}", reply.body());
-    assert!(reply.body().contains("Send this header"), "{}", reply.body());
+    assert!(
+        reply.body().contains("x-requested-with"),
+        "{}",
+        reply.body()
+    );
+    assert!(
+        reply.body().contains("Send this header"),
+        "{}",
+        reply.body()
+    );
     // The preflight of a browser before it sends a custom header.
     let asked = [
         ("origin", "https://elsewhere.example"),
         ("access-control-request-method", "POST"),
-        ("access-control-request-headers", "x-requested-with,content-type"),
+        (
+            "access-control-request-headers",
+            "x-requested-with,content-type",
+        ),
     ];
     let preflight = tried.send("OPTIONS", &path, &asked, "").await;
     assert_eq!(error(&preflight), refused(405, "method_not_allowed"));
-    assert!(preflight.headers().keys().all(|name| !name.as_str().starts_with("access-control-")));
+    assert!(
+        preflight
+            .headers()
+            .keys()
+            .all(|name| !name.as_str().starts_with("access-control-"))
+    );
 }
 
 #[tokio::test]
 async fn a_staging_stack_offers_test_keys_alone() {
     let environments = |guide: &Value| {
-        let all = guide["campaigns"][0]["environments"].as_array().expect("a list");
-        all.iter().map(|environment| environment["name"].clone()).collect::<Vec<_>>()
+        let all = guide["campaigns"][0]["environments"]
+            .as_array()
+            .expect("a list");
+        all.iter()
+            .map(|environment| environment["name"].clone())
+            .collect::<Vec<_>>()
     };
     let staging = Tried::start_as("staging").await;
-    assert_eq!(environments(&loaded(&staging.get("/try?key=live").await)), ["test"]);
-    let reply = staging.call("GET", &format!("/try/api/{CODES}/live/campaign"), "").await;
+    assert_eq!(
+        environments(&loaded(&staging.get("/try?key=live").await)),
+        ["test"]
+    );
+    let reply = staging
+        .call("GET", &format!("/try/api/{CODES}/live/campaign"), "")
+        .await;
     assert_eq!(error(&reply), refused(401, "key_wrong_environment"));
     let production = Tried::start().await;
-    assert_eq!(environments(&loaded(&production.get("/try").await)), ["test", "live"]);
+    assert_eq!(
+        environments(&loaded(&production.get("/try").await)),
+        ["test", "live"]
+    );
 }
 
 #[tokio::test]
 async fn without_demo_campaigns_there_is_a_page_and_nothing_to_try() {
     let stack = Stack::start(Options::default()).await.expect("it starts");
-    let tried = Tried { stack, demos: Vec::new() };
+    let tried = Tried {
+        stack,
+        demos: Vec::new(),
+    };
     assert_eq!(tried.get("/try").await.status(), 200);
     assert_eq!(loaded(&tried.get("/try").await)["campaigns"], json!([]));
-    let reply = tried.call("GET", &format!("/try/api/{CODES}/test/campaign"), "").await;
+    let reply = tried
+        .call("GET", &format!("/try/api/{CODES}/test/campaign"), "")
+        .await;
     assert_eq!(error(&reply), refused(404, "not_found"));
     assert!(reply.body().contains("--no-demo"), "{}", reply.body());
 }
@@ -426,7 +668,13 @@ async fn a_sample_receipt_is_drawn_for_what_can_be_a_receipts_code() {
         );
         assert!(reply.body().contains(code), "{}", reply.body());
     }
-    for query in ["", "?code=", "?code=SHORT", "?code=%3Cscript%3E", "?code=good010001"] {
+    for query in [
+        "",
+        "?code=",
+        "?code=SHORT",
+        "?code=%3Cscript%3E",
+        "?code=good010001",
+    ] {
         let reply = tried.get(&format!("/try/receipt.svg{query}")).await;
         assert_eq!(error(&reply), refused(422, "validation_failed"), "{query}");
     }

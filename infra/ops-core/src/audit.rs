@@ -58,31 +58,50 @@ pub struct Action {
 impl Action {
     /// An action by its name, such as `key.revoke`.
     pub fn new(name: &'static str) -> Self {
-        Self { name, campaign: None, environment: None, subject: None, why: None, details: json!({}) }
+        Self {
+            name,
+            campaign: None,
+            environment: None,
+            subject: None,
+            why: None,
+            details: json!({}),
+        }
     }
 
     /// The campaign, where it concerns both environments.
     #[must_use]
     pub fn in_campaign(self, campaign: &CampaignSlug) -> Self {
-        Self { campaign: Some(campaign.clone()), ..self }
+        Self {
+            campaign: Some(campaign.clone()),
+            ..self
+        }
     }
 
     /// The campaign and environment.
     #[must_use]
     pub fn in_scope(self, scope: &Scope) -> Self {
-        Self { environment: Some(scope.environment), ..self.in_campaign(&scope.campaign) }
+        Self {
+            environment: Some(scope.environment),
+            ..self.in_campaign(&scope.campaign)
+        }
     }
 
     /// Id or pseudonym of the affected record.
     #[must_use]
     pub fn on(self, subject: impl ToString) -> Self {
-        Self { subject: Some(subject.to_string()), ..self }
+        Self {
+            subject: Some(subject.to_string()),
+            ..self
+        }
     }
 
     /// Why, in the operator's words.
     #[must_use]
     pub fn because(self, why: &str) -> Self {
-        Self { why: Some(why.to_owned()), ..self }
+        Self {
+            why: Some(why.to_owned()),
+            ..self
+        }
     }
 
     /// More about it, as a JSON object.
@@ -109,7 +128,9 @@ pub struct Audit {
 
 impl fmt::Debug for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Audit").field("log", &self.log).finish_non_exhaustive()
+        f.debug_struct("Audit")
+            .field("log", &self.log)
+            .finish_non_exhaustive()
     }
 }
 
@@ -140,7 +161,10 @@ impl Audit {
 
     /// The log for another command of the same operator, with a guarded connection of its own.
     pub(crate) fn for_next_command(&self) -> (Self, Aws) {
-        let next = Self { guard: WriteGuard::default(), ..self.clone() };
+        let next = Self {
+            guard: WriteGuard::default(),
+            ..self.clone()
+        };
         let aws = next.guarded(&next.aws);
         (next, aws)
     }
@@ -156,7 +180,9 @@ impl Audit {
             by: self.by.clone(),
             action: action.name.to_owned(),
             campaign: action.campaign.map(String::from),
-            environment: action.environment.map(|environment| environment.as_str().to_owned()),
+            environment: action
+                .environment
+                .map(|environment| environment.as_str().to_owned()),
             subject: action.subject,
             why: action.why,
             details: action.details.to_string(),
@@ -183,7 +209,10 @@ impl Audit {
     /// # Errors
     /// When AWS does not say who the operator is.
     pub async fn operator(&self) -> Result<Operator, Failure> {
-        Ok(Operator { who: self.identity().await?.to_owned(), by: self.by.clone() })
+        Ok(Operator {
+            who: self.identity().await?.to_owned(),
+            by: self.by.clone(),
+        })
     }
 
     /// Who the operator is, for a record: the name that was given, otherwise the one in the AWS identity. The rows of the log
@@ -251,20 +280,35 @@ pub async fn rows(
     filter: &RowFilter,
 ) -> Result<Vec<StoredAuditRow>, Failure> {
     if from > to || (to - from).num_days() >= MAX_DAYS {
-        let message = "the first day must be before the last, or the same, and at most ten years before it";
+        let message =
+            "the first day must be before the last, or the same, and at most ten years before it";
         return Err(Failure::new("days_invalid", message));
     }
     // Rows are stored by the day in UTC, which begins and ends at most a day from that of a zone.
     let (first, last) = (from.pred_opt().unwrap_or(from), to.succ_opt().unwrap_or(to));
-    let days = first.iter_days().take_while(|day| *day <= last).map(|day| day.to_string());
+    let days = first
+        .iter_days()
+        .take_while(|day| *day <= last)
+        .map(|day| day.to_string());
     let log = tables.audit.log();
-    let queries = stream::iter(days).map(async |day| log.of_day(&day).await).buffered(MAX_CONCURRENCY);
+    let queries = stream::iter(days)
+        .map(async |day| log.of_day(&day).await)
+        .buffered(MAX_CONCURRENCY);
     let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
     let about = ids_of(tables, filter.about.as_deref()).await?;
     let days = from.to_string()..=to.to_string();
-    let mut rows: Vec<_> = rows.into_iter().flatten().filter(|row| filter.takes(row, &about)).collect();
+    let mut rows: Vec<_> = rows
+        .into_iter()
+        .flatten()
+        .filter(|row| filter.takes(row, &about))
+        .collect();
     rows.retain(|stored| {
-        days.contains(&stored.row.as_ref().map_or_else(|| stored.day.clone(), |row| row.at.day_in(zone)))
+        days.contains(
+            &stored
+                .row
+                .as_ref()
+                .map_or_else(|| stored.day.clone(), |row| row.at.day_in(zone)),
+        )
     });
     // By number, since a wrong clock may have put a row under another day.
     rows.sort_by_key(|row| row.sequence);
@@ -273,18 +317,30 @@ pub async fn rows(
 
 /// Names of a subject: what was given, and the ids of the submissions with this reference.
 async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>, Failure> {
-    let Some(about) = about else { return Ok(Vec::new()) };
+    let Some(about) = about else {
+        return Ok(Vec::new());
+    };
     let mut ids = vec![about.to_owned()];
     if about.parse::<Reference>().is_ok() {
         let found = crate::submissions::find(tables, about).await;
-        ids.extend(found.iter().flatten().map(|submission| submission.submission_id.to_string()));
+        ids.extend(
+            found
+                .iter()
+                .flatten()
+                .map(|submission| submission.submission_id.to_string()),
+        );
     }
     Ok(ids)
 }
 
 impl RowFilter {
     fn takes(&self, stored: &StoredAuditRow, about: &[String]) -> bool {
-        let Self { campaign, action, who, about: wanted } = self;
+        let Self {
+            campaign,
+            action,
+            who,
+            about: wanted,
+        } = self;
         let Some(AuditRow { entry, .. }) = &stored.row else {
             // What cannot be read is not hidden by a filter that it may meet.
             return true;
@@ -297,9 +353,12 @@ impl RowFilter {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         // Rows about a person have the ids of the submissions in their details.
-        let is_about =
-            |id: &String| entry.subject.as_ref() == Some(id) || entry.details.contains(&format!("\"{id}\""));
-        campaign.as_ref().is_none_or(|slug| entry.campaign.as_deref() == Some(slug.as_str()))
+        let is_about = |id: &String| {
+            entry.subject.as_ref() == Some(id) || entry.details.contains(&format!("\"{id}\""))
+        };
+        campaign
+            .as_ref()
+            .is_none_or(|slug| entry.campaign.as_deref() == Some(slug.as_str()))
             && action.as_ref().is_none_or(is_action)
             && who.as_ref().is_none_or(is_by)
             && (wanted.is_none() || about.iter().any(is_about))
@@ -321,7 +380,8 @@ pub fn words(text: &str, option: &str) -> Result<String, Failure> {
     if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
     } else {
-        let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
+        let message =
+            format!("{option} must be 1 to 500 characters on one line; it goes into the record");
         Err(Failure::new("words_invalid", message))
     }
 }

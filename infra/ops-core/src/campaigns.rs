@@ -89,21 +89,44 @@ impl Plan {
     /// The personal data whose deletion begins within the hour because of the change.
     pub(crate) fn deletes(&self, now: Timestamp) -> Vec<PersonalData> {
         let before = self.before.as_ref().map(|before| &before.campaign);
-        before.map(|before| before.newly_due(&self.after, now)).unwrap_or_default()
+        before
+            .map(|before| before.newly_due(&self.after, now))
+            .unwrap_or_default()
     }
 
     /// The report of carrying it out.
     pub fn outcome(&self) -> Applied {
-        let was_paused = self.before.as_ref().is_some_and(|before| before.campaign.paused);
+        let was_paused = self
+            .before
+            .as_ref()
+            .is_some_and(|before| before.campaign.paused);
         let resumed = was_paused && !self.after.paused;
-        Applied { slug: self.after.slug.clone(), change: self.change(), resumed }
+        Applied {
+            slug: self.after.slug.clone(),
+            change: self.change(),
+            resumed,
+        }
     }
 
     /// The fields that differ.
     pub(crate) fn differences(&self, now: Timestamp) -> Result<Vec<FieldChange>, Failure> {
-        let Self { live_codes, entries, over_limit, .. } = *self;
-        let facts = Facts { now, live_codes, entries, over_limit };
-        differences(self.before.as_ref().map(|before| &before.campaign), &self.after, &facts)
+        let Self {
+            live_codes,
+            entries,
+            over_limit,
+            ..
+        } = *self;
+        let facts = Facts {
+            now,
+            live_codes,
+            entries,
+            over_limit,
+        };
+        differences(
+            self.before.as_ref().map(|before| &before.campaign),
+            &self.after,
+            &facts,
+        )
     }
 }
 
@@ -115,7 +138,10 @@ pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure>
     let slug = &file.campaign.slug;
     let (mut without_book, mut live_codes) = (Vec::new(), 0);
     for environment in Environment::ALL {
-        let scope = Scope { campaign: slug.clone(), environment };
+        let scope = Scope {
+            campaign: slug.clone(),
+            environment,
+        };
         match tables.code_books.get(&scope).await? {
             Some(stored) if environment.is_live() => {
                 live_codes = valid_codes(&stored.book);
@@ -127,12 +153,24 @@ pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure>
     let before = tables.campaigns.get_stored(slug).await?;
     let after = merged(before.as_ref(), file);
     let (mut entries, mut over_limit) = (0, None);
-    if let Some(StoredCampaign { campaign, .. }) = before.as_ref().filter(|before| before.campaign != after) {
-        let live = Scope { campaign: slug.clone(), environment: Environment::Live };
+    if let Some(StoredCampaign { campaign, .. }) =
+        before.as_ref().filter(|before| before.campaign != after)
+    {
+        let live = Scope {
+            campaign: slug.clone(),
+            environment: Environment::Live,
+        };
         entries = numbers::entries(tables, &live).await?;
         over_limit = phones_over_limit(tables, &live, campaign, &after).await?;
     }
-    Ok(Plan { after, before, without_book, live_codes, entries, over_limit })
+    Ok(Plan {
+        after,
+        before,
+        without_book,
+        live_codes,
+        entries,
+        over_limit,
+    })
 }
 
 /// Phones that have more than a lower limit takes, by their entries in the numbers.
@@ -142,26 +180,39 @@ async fn phones_over_limit(
     before: &Campaign,
     after: &Campaign,
 ) -> Result<Option<PhonesOver>, Failure> {
-    let Some(limit) = after.limits.phone_total else { return Ok(None) };
+    let Some(limit) = after.limits.phone_total else {
+        return Ok(None);
+    };
     if !is_lower(before.limits.phone_total, Some(limit)) {
         return Ok(None);
     }
     // A limit counts submissions, and receipts and partners may give more entries for one than this.
     let entries = u64::from(limit).saturating_mul(before.entries_per_submission.into());
-    let Some((first, entries)) = range_above(entries) else { return Ok(None) };
+    let Some((first, entries)) = range_above(entries) else {
+        return Ok(None);
+    };
     let phones = numbers::phones_by_entries(tables, live).await?;
-    Ok(Some(PhonesOver { entries, phones: phones.iter().skip(first).sum() }))
+    Ok(Some(PhonesOver {
+        entries,
+        phones: phones.iter().skip(first).sum(),
+    }))
 }
 
 fn valid_codes(book: &CodeBook) -> u64 {
-    let active = book.batches.iter().filter(|batch| batch.status == BatchStatus::Active);
+    let active = book
+        .batches
+        .iter()
+        .filter(|batch| batch.status == BatchStatus::Active);
     active.map(Batch::count).sum()
 }
 
 /// The campaign after applying a file. What no file can set stays as it is.
 fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     let mut campaign = file.campaign.clone();
-    if let Some(StoredCampaign { campaign: before, .. }) = before {
+    if let Some(StoredCampaign {
+        campaign: before, ..
+    }) = before
+    {
         campaign.archived = before.archived;
         if !file.says_paused {
             campaign.paused = before.paused;
@@ -175,7 +226,11 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
 /// # Errors
 /// When the campaign was changed since the plan was made, or a table does not answer. Then applying the file again
 /// finishes it.
-pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> Result<Applied, Failure> {
+pub async fn carry_out(
+    tables: &Tables,
+    plan: &Plan,
+    change: CampaignChange,
+) -> Result<Applied, Failure> {
     if plan.change() != Change::Unchanged || !plan.without_book.is_empty() {
         let differences = plan.differences(change.at)?;
         let fields: Vec<_> = differences.iter().map(|one| one.field.as_str()).collect();
@@ -189,7 +244,10 @@ pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> 
     }
     if plan.change() != Change::Unchanged {
         let Plan { before, after, .. } = plan;
-        let written = tables.campaign_versions.write(&tables.campaigns, before.as_ref(), after, change);
+        let written =
+            tables
+                .campaign_versions
+                .write(&tables.campaigns, before.as_ref(), after, change);
         if !written.await? {
             return Err(changed_by_another(&after.slug));
         }
@@ -210,7 +268,11 @@ pub(crate) fn changed_by_another(slug: &CampaignSlug) -> Failure {
 ///
 /// # Errors
 /// As [`plan`] and [`carry_out`].
-pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Result<Vec<Applied>, Failure> {
+pub async fn apply(
+    tables: &Tables,
+    files: &[CampaignFile],
+    now: Timestamp,
+) -> Result<Vec<Applied>, Failure> {
     let mut applied = Vec::new();
     for file in files {
         let plan = plan(tables, file).await?;
@@ -230,10 +292,21 @@ pub async fn apply_without_code_books(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
-    let campaign = Campaign { archived: false, ..merged(before.as_ref(), file) };
-    let is_same = before.as_ref().is_some_and(|before| before.campaign == campaign);
+    let campaign = Campaign {
+        archived: false,
+        ..merged(before.as_ref(), file)
+    };
+    let is_same = before
+        .as_ref()
+        .is_some_and(|before| before.campaign == campaign);
     if !is_same {
-        tables.audit.append(Action::new("campaign.apply").in_campaign(&campaign.slug), now).await?;
+        tables
+            .audit
+            .append(
+                Action::new("campaign.apply").in_campaign(&campaign.slug),
+                now,
+            )
+            .await?;
     }
     if is_same || tables.campaigns.replace(before.as_ref(), &campaign).await? {
         return Ok(());
@@ -251,8 +324,15 @@ pub(crate) async fn archive_without_versions(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let before = versions::stored(tables, slug).await?;
-    let campaign = Campaign { archived: true, paused: true, ..before.campaign.clone() };
-    tables.audit.append(Action::new("campaign.archive").in_campaign(slug), now).await?;
+    let campaign = Campaign {
+        archived: true,
+        paused: true,
+        ..before.campaign.clone()
+    };
+    tables
+        .audit
+        .append(Action::new("campaign.archive").in_campaign(slug), now)
+        .await?;
     match tables.campaigns.replace(Some(&before), &campaign).await? {
         true => Ok(()),
         false => Err(changed_by_another(slug)),
@@ -282,10 +362,24 @@ pub async fn set_paused(
     now: Timestamp,
 ) -> Result<(), Failure> {
     tables.campaign(slug).await?;
-    let action = Action::new(if paused { "campaign.pause" } else { "campaign.resume" }).in_campaign(slug);
+    let action = Action::new(if paused {
+        "campaign.pause"
+    } else {
+        "campaign.resume"
+    })
+    .in_campaign(slug);
     let action = why.into_iter().fold(action, Action::because);
     tables.audit.append(action, now).await?;
     let by = tables.audit.operator_in_full().await?;
-    let change = PauseChange { paused, at: now, by, why: why.map(str::to_owned) };
-    if tables.campaigns.set_paused(slug, &change).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
+    let change = PauseChange {
+        paused,
+        at: now,
+        by,
+        why: why.map(str::to_owned),
+    };
+    if tables.campaigns.set_paused(slug, &change).await? {
+        Ok(())
+    } else {
+        Err(unknown_campaign(slug))
+    }
 }

@@ -20,7 +20,8 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
 pub(crate) use self::console::ConsoleArgs;
 pub(crate) use self::draw::{
-    CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
+    CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs,
+    WinnerArgs,
 };
 pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
@@ -371,10 +372,17 @@ fn name(text: &str) -> Result<String, String> {
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {
     let refusing: Vec<_> = MessageKey::ALL.iter().filter(|key| key.rejects()).collect();
-    refusing.iter().find(|key| key.as_str() == text).map(|key| **key).ok_or_else(|| {
-        let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
-        format!("it must be a message key that refuses: {}", names.join(", "))
-    })
+    refusing
+        .iter()
+        .find(|key| key.as_str() == text)
+        .map(|key| **key)
+        .ok_or_else(|| {
+            let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
+            format!(
+                "it must be a message key that refuses: {}",
+                names.join(", ")
+            )
+        })
 }
 
 #[derive(Subcommand)]
@@ -451,7 +459,10 @@ pub(crate) struct ScopeArgs {
 
 impl From<ScopeArgs> for Scope {
     fn from(args: ScopeArgs) -> Self {
-        Self { campaign: args.campaign, environment: args.environment }
+        Self {
+            campaign: args.campaign,
+            environment: args.environment,
+        }
     }
 }
 

@@ -94,13 +94,21 @@ struct Layout {
 
 impl<'a, T> Column<'a, T> {
     pub fn open(self) -> Result<Lines<'a, BufReader<File>, T>, Failure> {
-        let file = File::open(self.path).map_err(|error| Failure::from_io(self.path, "reading", &error))?;
+        let file = File::open(self.path)
+            .map_err(|error| Failure::from_io(self.path, "reading", &error))?;
         Ok(self.lines_of(BufReader::new(file)))
     }
 
     /// Reads from `reader`; the path is only named in errors.
     pub fn lines_of<R>(self, reader: R) -> Lines<'a, R, T> {
-        Lines { column: self, reader, line: 0, layout: None, has_heading: false, ended: false }
+        Lines {
+            column: self,
+            reader,
+            line: 0,
+            layout: None,
+            has_heading: false,
+            ended: false,
+        }
     }
 
     /// Checks every line. `check` gets the values of one part, each with its line, and reports problems by line. Returns the
@@ -130,11 +138,17 @@ impl<'a, T> Column<'a, T> {
             check(values, &mut |line, why| problems.add_line(line, why)).await?;
         }
         if problems.count() == 0 && count == 0 {
-            problems.add_line(1, format!("the file holds no {names}; put one {name} on each line"));
+            problems.add_line(
+                1,
+                format!("the file holds no {names}; put one {name} on each line"),
+            );
         }
         let mut found = problems.into_sorted();
         if found.is_empty() {
-            return Ok(CheckedColumn { count, has_heading: lines.has_heading });
+            return Ok(CheckedColumn {
+                count,
+                has_heading: lines.has_heading,
+            });
         }
         truncate_problems(&mut found);
         Err(Failure::from_problems(self.values.invalid, found))
@@ -166,7 +180,10 @@ impl<R: BufRead, T> Lines<'_, R, T> {
             Failure::new("file_changed", message)
         };
         let lines = self.next_lines(most)?;
-        lines.into_iter().map(|(line, value)| value.map_err(|_| changed(line))).collect()
+        lines
+            .into_iter()
+            .map(|(line, value)| value.map_err(|_| changed(line)))
+            .collect()
     }
 
     fn next_line(&mut self) -> io::Result<Option<Line<T>>> {
@@ -176,7 +193,10 @@ impl<R: BufRead, T> Lines<'_, R, T> {
                 Some(Ok(text)) => text,
                 Some(Err(why)) => return Ok(Some((self.line, Err(why)))),
             };
-            if text.chars().all(|c| c.is_whitespace() || c == '"' || SEPARATORS.contains(&c)) {
+            if text
+                .chars()
+                .all(|c| c.is_whitespace() || c == '"' || SEPARATORS.contains(&c))
+            {
                 continue;
             }
             let cell = match self.layout {
@@ -190,7 +210,10 @@ impl<R: BufRead, T> Lines<'_, R, T> {
                     }
                 },
             };
-            return Ok(Some((self.line, cell.and_then(|cell| (self.column.values.parse)(&cell)))));
+            return Ok(Some((
+                self.line,
+                cell.and_then(|cell| (self.column.values.parse)(&cell)),
+            )));
         }
         Ok(None)
     }
@@ -216,14 +239,18 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         if is_cut {
             self.reader.skip_until(b'\n')?;
             let [name, _] = self.column.values.names;
-            return Ok(Some(Err(format!("this line is too long; put one {name} on each line"))));
+            return Ok(Some(Err(format!(
+                "this line is too long; put one {name} on each line"
+            ))));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(Ok(text))),
             Err(_) => {
                 // So is the rest, or it is no text at all.
                 self.ended = true;
-                Ok(Some(Err("this line is not UTF-8; save the file as CSV UTF-8".to_owned())))
+                Ok(Some(Err(
+                    "this line is not UTF-8; save the file as CSV UTF-8".to_owned(),
+                )))
             }
         }
     }
@@ -240,19 +267,25 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         };
         let mut headings = cells.iter().enumerate().filter(|(_, cell)| is_wanted(cell));
         let (first, second) = (headings.next(), headings.next());
-        let layout = |index| Layout { separator, index, width: cells.len() };
+        let layout = |index| Layout {
+            separator,
+            index,
+            width: cells.len(),
+        };
         match (first, second, self.column.heading) {
             (Some((index, _)), None, _) => {
                 self.layout = Some(layout(index));
                 self.has_heading = true;
                 Ok(None)
             }
-            (None, _, Some(_)) => {
-                Err("this line has no such heading as --column names; copy the heading from here".to_owned())
-            }
-            (Some(_), Some(_), Some(_)) => {
-                Err("this line has two such headings as --column names; give them different names".to_owned())
-            }
+            (None, _, Some(_)) => Err(
+                "this line has no such heading as --column names; copy the heading from here"
+                    .to_owned(),
+            ),
+            (Some(_), Some(_), Some(_)) => Err(
+                "this line has two such headings as --column names; give them different names"
+                    .to_owned(),
+            ),
             (None, _, None) if cells.len() == 1 => {
                 self.layout = Some(layout(0));
                 Ok(cells.into_iter().next())
@@ -274,8 +307,13 @@ impl Layout {
                  only the column with the {name} in the file"
             ));
         }
-        let cell = cells.into_iter().nth(self.index).filter(|cell| !cell.is_empty());
-        cell.ok_or_else(|| format!("this line has no {name} in its column; remove it, or fill it in"))
+        let cell = cells
+            .into_iter()
+            .nth(self.index)
+            .filter(|cell| !cell.is_empty());
+        cell.ok_or_else(|| {
+            format!("this line has no {name} in its column; remove it, or fill it in")
+        })
     }
 }
 
@@ -285,7 +323,10 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
     let mut chars = line.trim_end_matches(['\r', '\n']).chars().peekable();
     loop {
         let mut cell = String::new();
-        while chars.next_if(|c| c.is_whitespace() && *c != separator).is_some() {}
+        while chars
+            .next_if(|c| c.is_whitespace() && *c != separator)
+            .is_some()
+        {}
         if chars.next_if_eq(&'"').is_some() {
             loop {
                 match chars.next() {
@@ -301,7 +342,10 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
                     }
                 }
             }
-            while chars.next_if(|c| c.is_whitespace() && *c != separator).is_some() {}
+            while chars
+                .next_if(|c| c.is_whitespace() && *c != separator)
+                .is_some()
+            {}
         } else {
             while let Some(c) = chars.next_if(|c| *c != separator && *c != '"') {
                 cell.push(c);
@@ -312,13 +356,17 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
             Some(c) if c == separator => {}
             Some(_) => {
                 return Err(
-                    "this line has a quote in the middle of a cell; put quotes around whole cells".to_owned()
+                    "this line has a quote in the middle of a cell; put quotes around whole cells"
+                        .to_owned(),
                 );
             }
             None => break,
         }
     }
-    let used = cells.iter().rposition(|cell| !cell.is_empty()).map_or(1, |last| last + 1);
+    let used = cells
+        .iter()
+        .rposition(|cell| !cell.is_empty())
+        .map_or(1, |last| last + 1);
     cells.truncate(used);
     Ok(cells)
 }
@@ -353,7 +401,10 @@ pub(crate) fn spreadsheet_damage(cell: &str) -> Option<&'static str> {
         Some("a long number that a spreadsheet shortened, and its last digits are lost")
     } else if is_date(cell) {
         Some("a date, which a spreadsheet may have made of it")
-    } else if cell.split_once(['.', ',']).is_some_and(|(whole, rest)| is_number(whole) && is_number(rest)) {
+    } else if cell
+        .split_once(['.', ','])
+        .is_some_and(|(whole, rest)| is_number(whole) && is_number(rest))
+    {
         Some("a number with a decimal point, which a spreadsheet may have made of it")
     } else {
         None
@@ -370,7 +421,9 @@ fn is_number(text: &str) -> bool {
 
 /// Such as `1.2E+11`. Spreadsheets write the sign, so `7E12` may be a code.
 fn is_scientific(cell: &str) -> bool {
-    let Some((mantissa, exponent)) = cell.split_once(['e', 'E']) else { return false };
+    let Some((mantissa, exponent)) = cell.split_once(['e', 'E']) else {
+        return false;
+    };
     let (whole, rest) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
     let signed = exponent.strip_prefix(['+', '-']);
     whole.len() == 1 && is_number(whole) && is_number(rest) && signed.is_some_and(is_number)
@@ -378,16 +431,23 @@ fn is_scientific(cell: &str) -> bool {
 
 /// Such as `2026-03-12`, `12/03/2026`, `3.12.26`, `12-Mar` and `Mar-26`.
 fn is_date(cell: &str) -> bool {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     let parts: Vec<&str> = cell.split(['-', '/', '.']).collect();
     let in_range = |part: &str, most: u16| {
         part.len() <= 2
             && is_number(part)
-            && part.parse::<u16>().is_ok_and(|number| (1..=most).contains(&number))
+            && part
+                .parse::<u16>()
+                .is_ok_and(|number| (1..=most).contains(&number))
     };
-    let is_year =
-        |part: &str| part.len() == 4 && part.parse::<u16>().is_ok_and(|year| (1900..=2099).contains(&year));
+    let is_year = |part: &str| {
+        part.len() == 4
+            && part
+                .parse::<u16>()
+                .is_ok_and(|year| (1900..=2099).contains(&year))
+    };
     // Codes have dashes too, so with dashes only a four-digit year makes a date.
     let is_short_year = |part: &str| !cell.contains('-') && part.len() == 2 && is_number(part);
     match parts.as_slice() {

@@ -37,7 +37,10 @@ impl Terminal<'_> {
             return Ok(());
         }
         let given = self.ask(question, answer).map_err(|error| {
-            Failure::new("not_confirmed", format!("nothing was changed: asking failed: {error}; use --yes"))
+            Failure::new(
+                "not_confirmed",
+                format!("nothing was changed: asking failed: {error}; use --yes"),
+            )
         })?;
         let Some(given) = given else {
             let message = "nothing was changed: this command asks first, and there is no terminal to ask on; \
@@ -60,12 +63,15 @@ impl Terminal<'_> {
 
     /// The line that was typed, without the space around it; `None` without a terminal.
     fn ask(&mut self, question: &str, answer: Answer<'_>) -> io::Result<Option<String>> {
-        let Some(input) = self.input.as_mut() else { return Ok(None) };
+        let Some(input) = self.input.as_mut() else {
+            return Ok(None);
+        };
         match answer {
             Answer::Yes => write!(self.err, "{question} [y/N] ")?,
-            Answer::Word(word) => {
-                write!(self.err, "{question} This cannot be undone. Type {word} to continue: ")?
-            }
+            Answer::Word(word) => write!(
+                self.err,
+                "{question} This cannot be undone. Type {word} to continue: "
+            )?,
         }
         self.err.flush()?;
         let mut line = String::new();
@@ -79,42 +85,71 @@ mod tests {
     use super::*;
 
     /// What was printed, and how asking ended, when the operator types this.
-    fn typed(text: Option<&str>, answer: Answer<'_>, yes: bool) -> (String, Result<(), &'static str>) {
+    fn typed(
+        text: Option<&str>,
+        answer: Answer<'_>,
+        yes: bool,
+    ) -> (String, Result<(), &'static str>) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut input = text.map(str::as_bytes);
         let mut terminal = Terminal {
             out: &mut out,
             err: &mut err,
-            input: input.as_mut().map(|input| -> &mut dyn io::BufRead { input }),
+            input: input
+                .as_mut()
+                .map(|input| -> &mut dyn io::BufRead { input }),
             err_is_terminal: true,
             is_quiet: false,
         };
         let ended = terminal.confirm("Void 7 codes?", answer, ConfirmArgs { yes });
-        (String::from_utf8(err).expect("text"), ended.map_err(|failure| failure.code))
+        (
+            String::from_utf8(err).expect("text"),
+            ended.map_err(|failure| failure.code),
+        )
     }
 
     #[test]
     fn what_can_be_undone_takes_a_y_and_nothing_else() {
         for text in ["y\n", " YES \n", "y"] {
-            assert_eq!(typed(Some(text), Answer::Yes, false), ("Void 7 codes? [y/N] ".to_owned(), Ok(())));
+            assert_eq!(
+                typed(Some(text), Answer::Yes, false),
+                ("Void 7 codes? [y/N] ".to_owned(), Ok(()))
+            );
         }
         for text in ["n\n", "\n", "", "yess\n"] {
-            assert_eq!(typed(Some(text), Answer::Yes, false).1, Err("not_confirmed"), "{text:?}");
+            assert_eq!(
+                typed(Some(text), Answer::Yes, false).1,
+                Err("not_confirmed"),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn what_cannot_be_undone_takes_its_word_alone() {
         let asked = "Void 7 codes? This cannot be undone. Type demo to continue: ".to_owned();
-        assert_eq!(typed(Some("demo\n"), Answer::Word("demo"), false), (asked, Ok(())));
+        assert_eq!(
+            typed(Some("demo\n"), Answer::Word("demo"), false),
+            (asked, Ok(()))
+        );
         for text in ["y\n", "yes\n", "Demo\n", ""] {
-            assert_eq!(typed(Some(text), Answer::Word("demo"), false).1, Err("not_confirmed"), "{text:?}");
+            assert_eq!(
+                typed(Some(text), Answer::Word("demo"), false).1,
+                Err("not_confirmed"),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn without_a_terminal_only_the_option_agrees() {
-        assert_eq!(typed(None, Answer::Yes, false), (String::new(), Err("confirmation_needed")));
-        assert_eq!(typed(None, Answer::Word("demo"), true), (String::new(), Ok(())));
+        assert_eq!(
+            typed(None, Answer::Yes, false),
+            (String::new(), Err("confirmation_needed"))
+        );
+        assert_eq!(
+            typed(None, Answer::Word("demo"), true),
+            (String::new(), Ok(()))
+        );
     }
 }

@@ -30,7 +30,9 @@ struct ReadyFile {
 /// # Errors
 /// When the file cannot be read or is not an env file.
 pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failure> {
-    let named = given.map(Path::to_owned).or_else(|| env.optional(ENV_FILE_VARIABLE).map(PathBuf::from));
+    let named = given
+        .map(Path::to_owned)
+        .or_else(|| env.optional(ENV_FILE_VARIABLE).map(PathBuf::from));
     let usual = Path::new(USUAL_ENV_FILE);
     let has_usual = || env.optional(campaigns::VARIABLE).is_none() && usual.is_file();
     match named.or_else(|| has_usual().then(|| usual.to_owned())) {
@@ -49,7 +51,9 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
         of_lines(&bytes)
     } else {
-        serde_json::from_slice(&bytes).map(|file: ReadyFile| file.env).map_err(|error| error.to_string())
+        serde_json::from_slice(&bytes)
+            .map(|file: ReadyFile| file.env)
+            .map_err(|error| error.to_string())
     };
     let variables = variables.map_err(|problem| {
         let message = format!(
@@ -70,9 +74,16 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let variable = |(number, line): (usize, &str)| {
         // The error does not repeat the line: it may hold a secret.
-        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} has no ="))?;
-        let quoted = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-        Ok((name.to_owned(), quoted.unwrap_or(value).replace("'\\''", "'")))
+        let (name, value) = line
+            .split_once('=')
+            .ok_or_else(|| format!("line {number} has no ="))?;
+        let quoted = ['\'', '"']
+            .iter()
+            .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+        Ok((
+            name.to_owned(),
+            quoted.unwrap_or(value).replace("'\\''", "'"),
+        ))
     };
     lines.map(variable).collect()
 }
@@ -100,12 +111,18 @@ pub async fn aws(env: &Env) -> Result<Aws, Failure> {
     if let Some(profile) = env.optional("AWS_PROFILE") {
         chain = chain.profile_name(profile);
     }
-    if let Some(region) = env.optional("AWS_REGION").or_else(|| env.optional("AWS_DEFAULT_REGION")) {
+    if let Some(region) = env
+        .optional("AWS_REGION")
+        .or_else(|| env.optional("AWS_DEFAULT_REGION"))
+    {
         chain = chain.region(Region::new(region));
     }
     let found = chain.load().await;
     let region = found.region().cloned().ok_or_else(|| {
-        Failure::new("not_configured", "no AWS region is set; set AWS_REGION to the region of the stack")
+        Failure::new(
+            "not_configured",
+            "no AWS region is set; set AWS_REGION to the region of the stack",
+        )
     })?;
     let credentials = found.credentials_provider().ok_or_else(|| {
         let message =

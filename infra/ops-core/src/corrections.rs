@@ -48,7 +48,10 @@ pub async fn correct(
 ) -> Result<Corrected, Failure> {
     let before = one(tables, name).await?;
     let identity = tables.audit.identity().await?;
-    let decision = OperatorDecision { identity: Some(identity.to_owned()), ..decision };
+    let decision = OperatorDecision {
+        identity: Some(identity.to_owned()),
+        ..decision
+    };
     let after = match before.corrected(correction, decision.clone()) {
         Ok(after) => after,
         Err(NotCorrectable::RevokedAlready) => {
@@ -69,17 +72,38 @@ pub async fn correct(
         }
         record(tables, &before, correction, &decision, false).await?;
         let alone = Some(tables.draws.no_freeze_check(&before.scope, begun)?);
-        return write(tables, &before, &after, correction, alone).await.map(Corrected::Done);
+        return write(tables, &before, &after, correction, alone)
+            .await
+            .map(Corrected::Done);
     }
-    let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
-    let Some(Proposal { decision: first, identity: of_first, .. }) = proposed.cloned() else {
+    let proposed = before
+        .proposal
+        .as_ref()
+        .filter(|proposal| proposal.correction == correction);
+    let Some(Proposal {
+        decision: first,
+        identity: of_first,
+        ..
+    }) = proposed.cloned()
+    else {
         record(tables, &before, correction, &decision, true).await?;
-        let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
+        let after = before.proposed(Proposal {
+            correction,
+            decision,
+            identity: identity.to_owned(),
+        });
         let is_written = tables.store.annotate(&before, &after).await?;
         let replaced = before.proposal;
-        return if is_written { Ok(Corrected::Proposed { after, replaced }) } else { Err(moved()) };
+        return if is_written {
+            Ok(Corrected::Proposed { after, replaced })
+        } else {
+            Err(moved())
+        };
     };
-    let first = OperatorDecision { identity: Some(of_first), ..first };
+    let first = OperatorDecision {
+        identity: Some(of_first),
+        ..first
+    };
     if first.is_by(identity, &decision.by) {
         let message = format!(
             "this can decide who gets a prize, and {} asked for it at {}; nothing happens until a second operator runs the same command, with \
@@ -89,10 +113,22 @@ pub async fn correct(
         return Err(Failure::new("second_person_needed", message));
     }
     record(tables, &before, correction, &decision, false).await?;
-    let confirmed = Some(Confirmation { by: decision.by, why: decision.why, identity: decision.identity });
-    let both = OperatorDecision { at: decision.at, confirmed, ..first };
-    let after = before.corrected(correction, both).map_err(|refused| not_correctable(&before, refused))?;
-    write(tables, &before, &after, correction, None).await.map(Corrected::Done)
+    let confirmed = Some(Confirmation {
+        by: decision.by,
+        why: decision.why,
+        identity: decision.identity,
+    });
+    let both = OperatorDecision {
+        at: decision.at,
+        confirmed,
+        ..first
+    };
+    let after = before
+        .corrected(correction, both)
+        .map_err(|refused| not_correctable(&before, refused))?;
+    write(tables, &before, &after, correction, None)
+        .await
+        .map(Corrected::Done)
 }
 
 /// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is
@@ -100,7 +136,11 @@ pub async fn correct(
 ///
 /// # Errors
 /// As [`correct`].
-pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> Result<Corrected, Failure> {
+pub async fn reopen(
+    tables: &Tables,
+    name: &str,
+    decision: OperatorDecision,
+) -> Result<Corrected, Failure> {
     let before = one(tables, name).await?;
     let correction = if before.status.state() == State::Accepted {
         Correction::Revoke { free_code: false }
@@ -110,12 +150,22 @@ pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> 
     if before.status.is_terminal() && !is_at_stake(tables, &before, decision.at).await? {
         refuse_own_verdict(&before, tables.audit.identity().await?, &decision.by)?;
     }
-    correct(tables, &before.submission_id.to_string(), correction, decision).await
+    correct(
+        tables,
+        &before.submission_id.to_string(),
+        correction,
+        decision,
+    )
+    .await
 }
 
 /// True if a correction can decide who gets a prize: the submission won an instant one, it is in a draw that is not finished,
 /// or the phone holds a prize of a draw since the submission was made.
-async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
+async fn is_at_stake(
+    tables: &Tables,
+    before: &Submission,
+    now: Timestamp,
+) -> Result<bool, Failure> {
     let is_drawn = is_in_draw(tables, before, now).await?;
     if is_drawn || before.prize_won().is_some() {
         return Ok(true);
@@ -129,11 +179,21 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
         return Ok(false);
     }
     // A row of a draw has all entries of the phone, and its contact names one of them.
-    let (of_phone, unreadable) =
-        tables.store.submissions().of_entrant(&before.scope, &before.entrant_id).await?;
+    let (of_phone, unreadable) = tables
+        .store
+        .submissions()
+        .of_entrant(&before.scope, &before.entrant_id)
+        .await?;
     Failure::check_readable("nothing was corrected", &unreadable)?;
-    let of_phone = of_phone.iter().chain([before]).map(|submission| submission.submission_id);
-    let is_drawn = |id| contacts.iter().any(|contact| contact.submission_id == Some(id));
+    let of_phone = of_phone
+        .iter()
+        .chain([before])
+        .map(|submission| submission.submission_id);
+    let is_drawn = |id| {
+        contacts
+            .iter()
+            .any(|contact| contact.submission_id == Some(id))
+    };
     Ok(of_phone.into_iter().any(is_drawn))
 }
 
@@ -143,7 +203,9 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
 /// When the draw has its round and was not run.
 async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
     let Submission { scope, .. } = before;
-    let Some(accepted_at) = before.accepted_at() else { return Ok(false) };
+    let Some(accepted_at) = before.accepted_at() else {
+        return Ok(false);
+    };
     // Before the draws: a freeze that is recorded in between is among them.
     let freezing = openings::freezing(tables, scope, now).await?;
     let mut draws = tables.draws.unfinished(scope, now).await?;
@@ -183,10 +245,19 @@ async fn record(
         Correction::Revoke { .. } => "submission.revoke",
         Correction::Reopen => "submission.reopen",
     };
-    let replaced = submission.proposal.as_ref().filter(|_| is_proposal).map(|proposal| proposal.correction);
-    let details = json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
+    let replaced = submission
+        .proposal
+        .as_ref()
+        .filter(|_| is_proposal)
+        .map(|proposal| proposal.correction);
+    let details =
+        json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
     let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());
-    tables.audit.append(action.with(details), decision.at).await.map(drop)
+    tables
+        .audit
+        .append(action.with(details), decision.at)
+        .await
+        .map(drop)
 }
 
 async fn write(
@@ -197,7 +268,12 @@ async fn write(
     condition: Option<TransactWriteItem>,
 ) -> Result<Submission, Failure> {
     let written = match correction {
-        Correction::Revoke { free_code } => tables.store.revoke(before, after, free_code, condition).await?,
+        Correction::Revoke { free_code } => {
+            tables
+                .store
+                .revoke(before, after, free_code, condition)
+                .await?
+        }
         Correction::Reopen => {
             refuse_void_code(tables, before).await?;
             let campaign = tables.campaign(&before.scope.campaign).await?;
@@ -224,23 +300,40 @@ async fn write(
 
 /// Whether the code of a revoked submission stays used.
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
-    let Submission { scope, submission_id, code_key, .. } = submission;
-    let Some(key) = code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) else { return Ok(false) };
-    let claim = tables.codes().get(scope, &key).await?.and_then(|record| record.claim);
+    let Submission {
+        scope,
+        submission_id,
+        code_key,
+        ..
+    } = submission;
+    let Some(key) = code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) else {
+        return Ok(false);
+    };
+    let claim = tables
+        .codes()
+        .get(scope, &key)
+        .await?
+        .and_then(|record| record.claim);
     Ok(claim.is_some_and(|claim| claim.submission_id == *submission_id))
 }
 
 /// Refuses a code that was freed, and whose batch was voided since.
 async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
-    let Some(key) = submission.code_key.as_ref().and_then(|key| CodeKey::parse(&submission.scope, key))
+    let Some(key) = submission
+        .code_key
+        .as_ref()
+        .and_then(|key| CodeKey::parse(&submission.scope, key))
     else {
         return Ok(());
     };
-    let record = tables.codes().get(&submission.scope, &key).await?.unwrap_or_default();
+    let record = tables
+        .codes()
+        .get(&submission.scope, &key)
+        .await?
+        .unwrap_or_default();
     let batch = code_batch(tables, submission).await?;
     if record.claim.is_none() && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
-        let message =
-            "the code's batch was voided since the submission lost the code; it cannot have the code again";
+        let message = "the code's batch was voided since the submission lost the code; it cannot have the code again";
         return Err(Failure::new("code_void", message));
     }
     Ok(())
@@ -249,18 +342,23 @@ async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()
 pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {
     let reference = &submission.reference();
     let (code, message) = match refused {
-        NotCorrectable::NotSettled => {
-            ("not_settled", "it is not settled; accept or reject it with `ops submission settle`")
-        }
-        NotCorrectable::Rejected => ("not_accepted", "it was rejected, so there is nothing to revoke"),
+        NotCorrectable::NotSettled => (
+            "not_settled",
+            "it is not settled; accept or reject it with `ops submission settle`",
+        ),
+        NotCorrectable::Rejected => (
+            "not_accepted",
+            "it was rejected, so there is nothing to revoke",
+        ),
         NotCorrectable::RevokedAlready => (
             "already_revoked",
             "it was revoked already, and its code stays used; to free the code, reopen it with `ops submission reopen`, and \
              reject it with `ops submission settle`",
         ),
-        NotCorrectable::Accepted => {
-            ("accepted", "it is accepted; revoke it first with `ops submission revoke`, then reopen it")
-        }
+        NotCorrectable::Accepted => (
+            "accepted",
+            "it is accepted; revoke it first with `ops submission revoke`, then reopen it",
+        ),
         NotCorrectable::Erased => (
             "erased",
             "its phone was erased, so nobody could be told of the outcome; if the consumer asks for it, they can enter again",
@@ -270,5 +368,8 @@ pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) 
             "it was refused before it took a code or a receipt; the consumer can send both again",
         ),
     };
-    Failure::new(code, format!("nothing was changed in {reference}: {message}"))
+    Failure::new(
+        code,
+        format!("nothing was changed in {reference}: {message}"),
+    )
 }

@@ -27,27 +27,49 @@ pub struct Failure {
 impl Failure {
     /// An error without file problems.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), problems: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            problems: Vec::new(),
+        }
     }
 
     /// An error for files with problems; the message counts them.
     pub fn from_problems(code: &'static str, problems: Vec<Problem>) -> Self {
-        let things = if problems.len() == 1 { "problem; correct it" } else { "problems; correct them" };
-        let message = format!("nothing was changed: {} {things} and run this again", problems.len());
-        Self { code, message, problems }
+        let things = if problems.len() == 1 {
+            "problem; correct it"
+        } else {
+            "problems; correct them"
+        };
+        let message = format!(
+            "nothing was changed: {} {things} and run this again",
+            problems.len()
+        );
+        Self {
+            code,
+            message,
+            problems,
+        }
     }
 
     /// An error for records that cannot be read; `undone` says what was not done.
     pub fn unreadable(undone: &str, records: &[UnreadableRecord]) -> Self {
         /// More tell nothing new.
         const MAX_NAMED: usize = 100;
-        let named: Vec<_> =
-            records.iter().take(MAX_NAMED).map(|one| format!("\n  {one}: {}", one.reason)).collect();
+        let named: Vec<_> = records
+            .iter()
+            .take(MAX_NAMED)
+            .map(|one| format!("\n  {one}: {}", one.reason))
+            .collect();
         let (these, them) = match records.len() {
             1 => ("a record cannot be read".to_owned(), "it"),
             count => (format!("{count} records cannot be read"), "them"),
         };
-        let rest = if records.len() > MAX_NAMED { "\n  and others" } else { "" };
+        let rest = if records.len() > MAX_NAMED {
+            "\n  and others"
+        } else {
+            ""
+        };
         let message = format!(
             "{undone}, because {these}:{}{rest}\nIf a newer release wrote {them}, run this with its `ops`; otherwise restore {them} \
              (infra/runbook.md#unreadable-records)",
@@ -61,13 +83,19 @@ impl Failure {
     /// # Errors
     /// As [`Self::unreadable`].
     pub fn check_readable(undone: &str, records: &[UnreadableRecord]) -> Result<(), Self> {
-        if records.is_empty() { Ok(()) } else { Err(Self::unreadable(undone, records)) }
+        if records.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::unreadable(undone, records))
+        }
     }
 
     /// An error for a file that cannot be read or written; `doing` is such as `reading`.
     pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
-        let message =
-            format!("{doing} {} failed: {error}; check the path and its permissions", path.display());
+        let message = format!(
+            "{doing} {} failed: {error}; check the path and its permissions",
+            path.display()
+        );
         Self::new("file_failed", message)
     }
 }
@@ -75,13 +103,16 @@ impl Failure {
 /// Names the missing permission, from AWS's message: `User: ARN is not authorized to perform: ACTION on resource: ARN
 /// because ...`.
 fn missing_right(denied: &str) -> String {
-    const WHOM_TO_ASK: &str =
-        "ask the stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours";
+    const WHOM_TO_ASK: &str = "ask the stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours";
     let words = |after: &str| denied.split_once(after)?.1.split_whitespace().next();
     match (words("to perform: "), words("on resource: ")) {
         (Some(action), Some(arn)) => {
             // An ARN ends in the kind and the name of a resource.
-            let resource = arn.splitn(6, ':').last().unwrap_or(arn).replacen(['/', ':'], " ", 1);
+            let resource = arn
+                .splitn(6, ':')
+                .last()
+                .unwrap_or(arn)
+                .replacen(['/', ':'], " ", 1);
             format!("you lack the permission {action} on {resource}; {WHOM_TO_ASK}")
         }
         (_, _) => format!("you lack a permission: {denied}; {WHOM_TO_ASK}"),
@@ -111,7 +142,8 @@ impl From<StoreError> for Failure {
         let mut cause = error.source();
         while let Some(inner) = cause {
             let io_error = inner.downcast_ref::<io::Error>();
-            is_refused |= io_error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+            is_refused |=
+                io_error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
             let text = inner.to_string();
             // SDK errors repeat their cause; once is enough.
             if !message.contains(&text) {

@@ -28,7 +28,11 @@ pub fn grouped(number: u64) -> String {
 
 /// `1 entry`, `7 entries`.
 pub fn entries_in_words(entries: u32) -> String {
-    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(entries.into())) }
+    if entries == 1 {
+        "1 entry".to_owned()
+    } else {
+        format!("{} entries", grouped(entries.into()))
+    }
 }
 
 /// Odds as words with two digits, such as `one guess in 770 million million`.
@@ -68,12 +72,17 @@ pub fn printable(text: &str) -> String {
 pub fn visible(text: &str) -> String {
     let is_seen = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     let is_separator = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
-    text.chars().filter(|c| is_seen(*c) && !is_format(*c) && !is_separator(*c)).collect()
+    text.chars()
+        .filter(|c| is_seen(*c) && !is_format(*c) && !is_separator(*c))
+        .collect()
 }
 
 /// A timestamp in local time, without the zone; the zone's name has to be shown beside it.
 pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
-    DateTime::from(timestamp).with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
+    DateTime::from(timestamp)
+        .with_timezone(&zone)
+        .format("%Y-%m-%d %H:%M:%S")
+        .to_string()
 }
 
 /// A timestamp in local time, with the zone's name.
@@ -100,26 +109,39 @@ pub fn or_dash(value: Option<impl ToString>) -> String {
 /// Names and values, one pair per line, values aligned and printable.
 pub fn lines(pairs: &[(&str, String)]) -> String {
     let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| format!("{name:widest$}  {}\n", printable(value)))
+        .collect()
 }
 
 /// A heading and rows in aligned columns; every cell is made printable.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| printable(cell)).collect())
+        .collect();
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        let cells = rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count());
         let name = heading.get(column).map_or(0, |name| name.chars().count());
         cells.max().unwrap_or(0).max(name)
     };
     let widths: Vec<usize> = (0..heading.len()).map(width).collect();
     let line = |cells: Vec<&str>| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
         let text = padded.collect::<Vec<_>>().join("  ");
         format!("{}\n", text.trim_end())
     };
     let heading = line(heading.to_vec());
-    rows.iter().fold(heading, |text, row| text + &line(row.iter().map(String::as_str).collect()))
+    rows.iter().fold(heading, |text, row| {
+        text + &line(row.iter().map(String::as_str).collect())
+    })
 }
 
 #[cfg(test)]
@@ -128,7 +150,12 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (12_345_678, "12,345,678"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }
@@ -153,7 +180,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_escaped() {
-        assert_eq!(printable("Duka la 'Chai' \\ \"Bora\", é 茶 •"), "Duka la 'Chai' \\ \"Bora\", é 茶 •");
+        assert_eq!(
+            printable("Duka la 'Chai' \\ \"Bora\", é 茶 •"),
+            "Duka la 'Chai' \\ \"Bora\", é 茶 •"
+        );
         for (unseen, escape) in [
             ('\n', "\\n"),
             ('\u{1b}', "\\u{1b}"),
@@ -182,14 +212,28 @@ mod tests {
     fn summer_time_is_told_by_its_own_clocks() {
         let time = |text: &str| local_time(text.parse().expect(text), Tz::America__New_York);
         assert_eq!(time("2026-03-08T06:59:59Z"), "2026-03-08 01:59:59");
-        assert_eq!(time("2026-03-08T07:00:00Z"), "2026-03-08 03:00:00", "the hour in between is left out");
+        assert_eq!(
+            time("2026-03-08T07:00:00Z"),
+            "2026-03-08 03:00:00",
+            "the hour in between is left out"
+        );
         assert_eq!(time("2026-11-01T05:30:00Z"), "2026-11-01 01:30:00");
-        assert_eq!(time("2026-11-01T06:30:00Z"), "2026-11-01 01:30:00", "an hour comes twice");
+        assert_eq!(
+            time("2026-11-01T06:30:00Z"),
+            "2026-11-01 01:30:00",
+            "an hour comes twice"
+        );
     }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["longer".to_owned(), String::new()]];
-        assert_eq!(table(&["name", "n"], &rows), "name    n\na       1\nlonger\n");
+        let rows = [
+            vec!["a".to_owned(), "1".to_owned()],
+            vec!["longer".to_owned(), String::new()],
+        ];
+        assert_eq!(
+            table(&["name", "n"], &rows),
+            "name    n\na       1\nlonger\n"
+        );
     }
 }

@@ -33,7 +33,11 @@ impl Identity {
         let sent = Box::pin(Client::new(&config).get_caller_identity().send()).await;
         let reply = sent.map_err(|error| StoreError::new(ASKING, error))?;
         match (reply.arn, reply.account) {
-            (Some(arn), Some(account)) => Ok(Self { arn, account, region }),
+            (Some(arn), Some(account)) => Ok(Self {
+                arn,
+                account,
+                region,
+            }),
             (_, _) => Err(StoreError::new(ASKING, "the answer has no ARN").into()),
         }
     }

@@ -47,7 +47,10 @@ pub async fn issue(
     issued.record.valid_until = valid_for.map(|valid_for| now.after(valid_for));
     let valid_until = issued.record.valid_until.map(|until| until.to_string());
     let details = json!({ "label": label, "per_minute": per_minute, "valid_until": valid_until });
-    tables.audit.append(action("key.issue", &issued.record).with(details), now).await?;
+    tables
+        .audit
+        .append(action("key.issue", &issued.record).with(details), now)
+        .await?;
     tables.api_keys.put(hash, issued.record.clone()).await?;
     Ok(issued)
 }
@@ -89,9 +92,15 @@ pub async fn set_per_minute(
 ) -> Result<ApiKeyRecord, Failure> {
     let (hash, record) = valid(tables, key_id, now).await?;
     let details = json!({ "per_minute": { "before": record.per_minute, "after": per_minute } });
-    tables.audit.append(action("key.set", &record).with(details), now).await?;
+    tables
+        .audit
+        .append(action("key.set", &record).with(details), now)
+        .await?;
     if tables.api_keys.set_per_minute(&hash, per_minute).await? {
-        Ok(ApiKeyRecord { per_minute, ..record })
+        Ok(ApiKeyRecord {
+            per_minute,
+            ..record
+        })
     } else {
         Err(revoked())
     }
@@ -122,9 +131,22 @@ pub async fn roll(
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, zone, now);
     let until = now.after(old_valid_for);
     let details = json!({ "new_key_id": new.record.key_id, "old_valid_until": until.to_string() });
-    tables.audit.append(action("key.roll", &old).with(details), now).await?;
-    if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
-        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old } })
+    tables
+        .audit
+        .append(action("key.roll", &old).with(details), now)
+        .await?;
+    if tables
+        .api_keys
+        .roll(&old_hash, until, hash, new.record.clone())
+        .await?
+    {
+        Ok(RolledKey {
+            new,
+            old: ApiKeyRecord {
+                valid_until: Some(until),
+                ..old
+            },
+        })
     } else {
         let message = "this key has an end already, because it was rolled or issued with --valid-for, or it was revoked \
                        just now; `ops key list --campaign SLUG` shows the keys, `ops key issue` issues another one";
@@ -141,9 +163,17 @@ pub async fn find(tables: &Tables, key_id: &str) -> Result<ApiKeyRecord, Failure
 }
 
 /// Finds a key that still works.
-async fn valid(tables: &Tables, key_id: &str, now: Timestamp) -> Result<(KeyHash, ApiKeyRecord), Failure> {
+async fn valid(
+    tables: &Tables,
+    key_id: &str,
+    now: Timestamp,
+) -> Result<(KeyHash, ApiKeyRecord), Failure> {
     let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
-    if record.is_revoked(now) { Err(revoked()) } else { Ok((hash, record)) }
+    if record.is_revoked(now) {
+        Err(revoked())
+    } else {
+        Ok((hash, record))
+    }
 }
 
 fn unknown() -> Failure {
@@ -153,24 +183,43 @@ fn unknown() -> Failure {
 }
 
 fn revoked() -> Failure {
-    Failure::new("key_revoked", "this key is no longer valid; `ops key issue` issues a new one")
+    Failure::new(
+        "key_revoked",
+        "this key is no longer valid; `ops key issue` issues a new one",
+    )
 }
 
 /// Revokes a key; functions follow within seconds.
 ///
 /// # Errors
 /// When there is no such key, or the table does not answer.
-pub async fn revoke(tables: &Tables, key_id: &str, now: Timestamp) -> Result<ApiKeyRecord, Failure> {
+pub async fn revoke(
+    tables: &Tables,
+    key_id: &str,
+    now: Timestamp,
+) -> Result<ApiKeyRecord, Failure> {
     let key = find(tables, key_id).await?;
-    tables.audit.append(action("key.revoke", &key).with(json!({ "label": key.label })), now).await?;
-    tables.api_keys.revoke(key_id, now).await?.ok_or_else(unknown)
+    tables
+        .audit
+        .append(
+            action("key.revoke", &key).with(json!({ "label": key.label })),
+            now,
+        )
+        .await?;
+    tables
+        .api_keys
+        .revoke(key_id, now)
+        .await?
+        .ok_or_else(unknown)
 }
 
 fn new_key(environment: Environment) -> String {
     let mut key = key_prefix(environment).to_owned();
     let whole = key.len() + RANDOM_CHARS;
     while key.len() < whole {
-        let symbols = random::bytes::<RANDOM_CHARS>().into_iter().filter_map(symbol);
+        let symbols = random::bytes::<RANDOM_CHARS>()
+            .into_iter()
+            .filter_map(symbol);
         key.extend(symbols.take(whole - key.len()));
     }
     key
@@ -195,9 +244,14 @@ mod tests {
     fn a_key_has_its_environments_prefix_and_32_letters_and_digits() {
         for environment in Environment::ALL {
             let key = new_key(environment);
-            let random = key.strip_prefix(key_prefix(environment)).expect("the prefix");
+            let random = key
+                .strip_prefix(key_prefix(environment))
+                .expect("the prefix");
             assert_eq!(random.len(), 32);
-            assert!(random.chars().all(|c| c.is_ascii_alphanumeric()), "{random}");
+            assert!(
+                random.chars().all(|c| c.is_ascii_alphanumeric()),
+                "{random}"
+            );
         }
         assert_ne!(new_key(Environment::Test), new_key(Environment::Test));
     }

@@ -44,7 +44,8 @@ impl Days {
 
     fn contain(self, day: &str) -> bool {
         // Days are stored in a form that sorts like the dates.
-        self.from.is_none_or(|from| from.to_string().as_str() <= day)
+        self.from
+            .is_none_or(|from| from.to_string().as_str() <= day)
             && self.to.is_none_or(|to| day <= to.to_string().as_str())
     }
 }
@@ -55,15 +56,27 @@ impl Days {
 /// If the table does not answer.
 pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
-    let totals: Cells = totals.into_iter().filter(|(cell, _)| days.contain(&cell.dimension)).collect();
-    let days = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
+    let totals: Cells = totals
+        .into_iter()
+        .filter(|(cell, _)| days.contain(&cell.dimension))
+        .collect();
+    let days = totals
+        .iter()
+        .map(|(cell, _)| cell.dimension.clone())
+        .collect();
     let mut cells = of_days(tables, scope, days).await?;
     cells.merge(totals);
     Ok(cells)
 }
 
-async fn of_days(tables: &Tables, scope: &Scope, days: BTreeSet<String>) -> Result<Cells, StoreError> {
-    let partitions = days.iter().flat_map(|day| Metric::BY_DAY.map(|metric| (metric, day)));
+async fn of_days(
+    tables: &Tables,
+    scope: &Scope,
+    days: BTreeSet<String>,
+) -> Result<Cells, StoreError> {
+    let partitions = days
+        .iter()
+        .flat_map(|day| Metric::BY_DAY.map(|metric| (metric, day)));
     let reads = partitions.map(|(metric, day)| Box::pin(tables.numbers.cells(scope, metric, day)));
     let reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY);
     reads
@@ -93,7 +106,11 @@ pub async fn phones_by_entries(
 ) -> Result<[i64; ENTRIES_RANGES.len()], Failure> {
     let found = of_all_days(tables, scope, Metric::EntriesPerPhone).await?;
     let phones = |range: &str| {
-        found.iter().filter(|(cell, _)| cell.dimension == range).map(|(_, amount)| amount.records).sum()
+        found
+            .iter()
+            .filter(|(cell, _)| cell.dimension == range)
+            .map(|(_, amount)| amount.records)
+            .sum()
     };
     Ok(ENTRIES_RANGES.map(phones))
 }
@@ -104,9 +121,17 @@ pub async fn phones_by_entries(
 /// If the table does not answer.
 pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
-    let days: Vec<String> = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
-    let reads = days.iter().map(|day| Box::pin(tables.numbers.cells(scope, metric, day)));
-    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    let days: Vec<String> = totals
+        .iter()
+        .map(|(cell, _)| cell.dimension.clone())
+        .collect();
+    let reads = days
+        .iter()
+        .map(|day| Box::pin(tables.numbers.cells(scope, metric, day)));
+    let found: Vec<Cells> = stream::iter(reads)
+        .buffer_unordered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     let mut all = Cells::default();
     found.into_iter().for_each(|cells| all.merge(cells));
     Ok(all)
@@ -152,8 +177,19 @@ pub async fn verify(
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
     let (submissions, entrants) = (tables.store.submissions(), &tables.entrants);
-    let expected = Box::pin(recount(scope, submissions, entrants, quiet_since(now), &progress)).await?;
-    let mut days: BTreeSet<_> = expected.cells.iter().map(|(cell, _)| cell.day.clone()).collect();
+    let expected = Box::pin(recount(
+        scope,
+        submissions,
+        entrants,
+        quiet_since(now),
+        &progress,
+    ))
+    .await?;
+    let mut days: BTreeSet<_> = expected
+        .cells
+        .iter()
+        .map(|(cell, _)| cell.day.clone())
+        .collect();
     days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
     days.remove(ALL_DAYS);
     let mut counted = of_days(tables, scope, days).await?;
@@ -189,7 +225,9 @@ pub async fn correct(
     found: &Verification,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let is_recent = found.last_change.is_some_and(|last| now.since(last) < QUIET);
+    let is_recent = found
+        .last_change
+        .is_some_and(|last| now.since(last) < QUIET);
     if is_recent || operators_changed(tables, scope, now).await? {
         let message = "nothing was corrected: submissions, or the campaign, changed within the last five minutes, and their \
                        changes may still be on their way; pause the campaign with `ops campaign pause`, wait five \
@@ -197,12 +235,26 @@ pub async fn correct(
         return Err(Failure::new("not_quiet", message));
     }
     check_no_deletion(tables, scope, now).await?;
-    let settled = found.differences.iter().filter(|difference| !difference.is_changing);
-    let corrections = settled.map(|Difference { cell, counted, expected, .. }| {
-        tables.numbers.correct(cell, *counted, expected.minus(*counted))
-    });
-    let corrected: Vec<bool> =
-        stream::iter(corrections).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    let settled = found
+        .differences
+        .iter()
+        .filter(|difference| !difference.is_changing);
+    let corrections = settled.map(
+        |Difference {
+             cell,
+             counted,
+             expected,
+             ..
+         }| {
+            tables
+                .numbers
+                .correct(cell, *counted, expected.minus(*counted))
+        },
+    );
+    let corrected: Vec<bool> = stream::iter(corrections)
+        .buffer_unordered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     if corrected.contains(&false) {
         let message = "numbers changed while they were corrected, perhaps by another operator, and were left as they are; run \
                        `ops numbers verify` again";
@@ -215,7 +267,13 @@ pub async fn correct(
 async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<(), Failure> {
     let campaign = tables.campaign(&scope.campaign).await?;
     let retention = tables.retention.get(&scope.campaign).await?.value;
-    if retention.was_active(&campaign, scope.environment, PersonalData::Phones, now, QUIET) {
+    if retention.was_active(
+        &campaign,
+        scope.environment,
+        PersonalData::Phones,
+        now,
+        QUIET,
+    ) {
         let message = format!(
             "nothing was corrected: phones of {} are being deleted, and the changes may still be on their way; run this \
              again five minutes after the deletion has ended or waits (`ops campaign show {}` says when)",
@@ -229,10 +287,20 @@ async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Re
 
 /// Whether operators did something in the campaign, or in all of them, a moment ago. Erased persons and deleted test data
 /// leave no other trace of when they changed.
-async fn operators_changed(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool, Failure> {
+async fn operators_changed(
+    tables: &Tables,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<bool, Failure> {
     let is_concerned = |campaign: &str| campaign == scope.campaign.as_str();
     for day in BTreeSet::from([quiet_since(now).day_in(UTC), now.day_in(UTC)]) {
-        let rows = tables.audit.log().of_day(&day).await?.into_iter().filter_map(|stored| stored.row);
+        let rows = tables
+            .audit
+            .log()
+            .of_day(&day)
+            .await?
+            .into_iter()
+            .filter_map(|stored| stored.row);
         let mut rows = rows.filter(|row| row.entry.campaign.as_deref().is_none_or(is_concerned));
         if rows.any(|row| row.entry.action != CORRECT && now.since(row.at) < QUIET) {
             return Ok(true);

@@ -26,19 +26,28 @@ impl PartnerConcurrency {
     /// When it is not a number.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let expected = "a whole number, the deployment's PartnerConcurrency";
-        let malformed = |_| ConfigError::Malformed { variable: PARTNER_CONCURRENCY, expected };
-        env.optional(PARTNER_CONCURRENCY).map(|text| text.parse()).transpose().map(Self).map_err(malformed)
+        let malformed = |_| ConfigError::Malformed {
+            variable: PARTNER_CONCURRENCY,
+            expected,
+        };
+        env.optional(PARTNER_CONCURRENCY)
+            .map(|text| text.parse())
+            .transpose()
+            .map(Self)
+            .map_err(malformed)
     }
 
     /// The rate at which the queue asks a partner that takes up to `timeout_seconds` for an answer, and what bounds it for
     /// submissions that have waited for the sweep.
     pub fn rate(self, timeout_seconds: u32) -> String {
-        let rates =
-            [timeout_seconds, 1].map(|seconds| u64::from(self.at_once()) * 60 / u64::from(seconds.max(1)));
+        let rates = [timeout_seconds, 1]
+            .map(|seconds| u64::from(self.at_once()) * 60 / u64::from(seconds.max(1)));
         let [slow, fast] = rates.map(grouped);
         let is_bounded = rates[1] > PARTNER_STEPS_PER_MINUTE.into();
         let bound = if is_bounded {
-            format!("; what waits after an outage is sent at {PARTNER_STEPS_PER_MINUTE} a minute at most")
+            format!(
+                "; what waits after an outage is sent at {PARTNER_STEPS_PER_MINUTE} a minute at most"
+            )
         } else {
             String::new()
         };
@@ -79,7 +88,9 @@ mod tests {
 
     #[test]
     fn forty_receipts_are_looked_up_in_a_minute_and_one_more_in_the_next() {
-        let (now, at) = (Timestamp::from_millis(0), |minutes: i64| Timestamp::from_millis(minutes * 60_000));
+        let (now, at) = (Timestamp::from_millis(0), |minutes: i64| {
+            Timestamp::from_millis(minutes * 60_000)
+        });
         for (receipts, minutes) in [(1, 1), (40, 1), (41, 2), (70_000, 1_750)] {
             assert_eq!(looked_up_by(now, receipts), at(minutes), "{receipts}");
         }
@@ -103,9 +114,18 @@ mod tests {
 
     #[test]
     fn a_concurrency_that_is_not_a_number_is_refused_by_name() {
-        let env = |value: &str| [(PARTNER_CONCURRENCY.to_owned(), value.to_owned())].into_iter().collect();
+        let env = |value: &str| {
+            [(PARTNER_CONCURRENCY.to_owned(), value.to_owned())]
+                .into_iter()
+                .collect()
+        };
         let error = PartnerConcurrency::from_env(&env("ten")).expect_err("no number");
         assert!(error.to_string().contains(PARTNER_CONCURRENCY), "{error}");
-        assert_eq!(PartnerConcurrency::from_env(&env("25")).expect("a number").to_string(), "25");
+        assert_eq!(
+            PartnerConcurrency::from_env(&env("25"))
+                .expect("a number")
+                .to_string(),
+            "25"
+        );
     }
 }

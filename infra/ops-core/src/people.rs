@@ -58,7 +58,9 @@ impl PersonRecords {
 
     /// Instant prizes that were won. The winner can be called only while the phone is held.
     pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
-        self.submissions.iter().filter_map(|(submission, _)| submission.status.instant_win())
+        self.submissions
+            .iter()
+            .filter_map(|(submission, _)| submission.status.instant_win())
     }
 
     /// True if the person was erased, and all that is held is what they used of the limits.
@@ -68,7 +70,10 @@ impl PersonRecords {
 
     /// Photos of receipts.
     pub fn photos(&self) -> impl Iterator<Item = &Receipt> {
-        let receipts = self.submissions.iter().filter_map(|(_, receipt)| receipt.as_ref());
+        let receipts = self
+            .submissions
+            .iter()
+            .filter_map(|(_, receipt)| receipt.as_ref());
         receipts.filter(|receipt| receipt.arrived.is_some())
     }
 }
@@ -77,19 +82,36 @@ impl PersonRecords {
 ///
 /// # Errors
 /// When a table or Secrets Manager does not answer, or records cannot be read: all of them are named.
-pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>, Failure> {
+pub async fn find(
+    tables: &Tables,
+    phone: &Phone,
+    now: Timestamp,
+) -> Result<Vec<PersonRecords>, Failure> {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
-            let scope = Scope { campaign: campaign.slug.clone(), environment };
+            let scope = Scope {
+                campaign: campaign.slug.clone(),
+                environment,
+            };
             let id = tables.entrant_id(&scope, phone).await?;
-            let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await;
+            let entrant = tables
+                .entrants
+                .get(&scope, &id, &now.day_in(campaign.timezone))
+                .await;
             let entrant = or_unreadable(entrant, &mut unreadable)?.unwrap_or_default();
             let submissions = read_submissions(tables, &scope, &id, &mut unreadable).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
                 let contacts = contacts(tables, &scope, &submissions).await?;
                 let campaign = campaign.clone();
-                found.push(PersonRecords { scope, campaign, entrant, submissions, contacts, id });
+                found.push(PersonRecords {
+                    scope,
+                    campaign,
+                    entrant,
+                    submissions,
+                    contacts,
+                    id,
+                });
             }
         }
     }
@@ -136,9 +158,11 @@ async fn read_submissions(
     unreadable.extend(not_read);
     for submission in found {
         let receipt = match submission.receipt_id {
-            Some(receipt) => {
-                or_unreadable(tables.store.receipts().get(scope, receipt).await, unreadable)?.flatten()
-            }
+            Some(receipt) => or_unreadable(
+                tables.store.receipts().get(scope, receipt).await,
+                unreadable,
+            )?
+            .flatten(),
             None => None,
         };
         submissions.push((submission, receipt));
@@ -155,7 +179,9 @@ async fn contacts(
 ) -> Result<Vec<Contact>, Failure> {
     let mut contacts = tables.draws.all_contacts(scope).await?;
     contacts.retain(|contact| {
-        submissions.iter().any(|(submission, _)| contact.submission_id == Some(submission.submission_id))
+        submissions
+            .iter()
+            .any(|(submission, _)| contact.submission_id == Some(submission.submission_id))
     });
     Ok(contacts)
 }
@@ -173,7 +199,9 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
         );
         return Err(Failure::new("prize_claimed", message));
     }
-    let Some(open) = held.unsettled().next() else { return Ok(()) };
+    let Some(open) = held.unsettled().next() else {
+        return Ok(());
+    };
     let message = format!(
         "{} of {} is not settled and needs the phone; run this again once it is",
         open.reference(),
@@ -186,7 +214,10 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
 async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<(), Failure> {
     let draws = openings::with_openings(tables, &held.scope, now).await?;
     let is_in = |draw: &&Draw| {
-        let mut accepted = held.submissions.iter().flat_map(|(submission, _)| submission.times_accepted());
+        let mut accepted = held
+            .submissions
+            .iter()
+            .flat_map(|(submission, _)| submission.times_accepted());
         accepted.any(|at| draws::is_in_period(draw, at))
     };
     let waiting = draws.iter().filter(|draw| draw.awaits_run(now)).find(is_in);
@@ -221,15 +252,26 @@ pub async fn erase(
 ) -> Result<(), Failure> {
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
-    let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
+    let tombstone = tables
+        .entrants
+        .begin_erasure(&held.scope, &held.id, &new)
+        .await?;
     // An interrupted erasure may have left a winner or an opening of a submission that it had changed already.
     let earlier = submissions(tables, &held.scope, &tombstone).await?;
-    let mut found = PersonRecords { submissions: earlier, contacts: Vec::new(), ..held.clone() };
+    let mut found = PersonRecords {
+        submissions: earlier,
+        contacts: Vec::new(),
+        ..held.clone()
+    };
     for _ in 0..MAX_TRIES {
         // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
         let submissions = submissions(tables, &held.scope, &held.id).await?;
         let of_these = contacts(tables, &held.scope, &submissions).await?;
-        let held = PersonRecords { submissions, contacts: of_these, ..held.clone() };
+        let held = PersonRecords {
+            submissions,
+            contacts: of_these,
+            ..held.clone()
+        };
         check_settled(&held)?;
         check_drawn(tables, &held, now).await?;
         // Before the submissions, which tell what to look for; and again after them, since until then a freeze or a run can
@@ -246,19 +288,36 @@ pub async fn erase(
         if !held.submissions.is_empty() {
             tokio::time::sleep(INDEX_LAG).await;
         } else if keeps_limits(tables, &held, now).await? {
-            return Ok(tables.entrants.keep_limits(&held.scope, &held.id, now).await?);
-        } else if tables.entrants.finish_erasure(&held.scope, &held.id, &tombstone).await? {
+            return Ok(tables
+                .entrants
+                .keep_limits(&held.scope, &held.id, now)
+                .await?);
+        } else if tables
+            .entrants
+            .finish_erasure(&held.scope, &held.id, &tombstone)
+            .await?
+        {
             return Ok(());
         }
     }
-    let message = format!("the phone keeps entering {}; block it, then run this again", held.scope);
+    let message = format!(
+        "the phone keeps entering {}; block it, then run this again",
+        held.scope
+    );
     Err(Failure::new("phone_busy", message))
 }
 
 /// True if the person has used something of the campaign's limits, and must not enter anew by being forgotten. The last day
 /// is left out: a sweep may be about to delete what is kept.
-async fn keeps_limits(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<bool, Failure> {
-    let until = tables.campaign(&held.scope.campaign).await?.keeps_until(PersonalData::Limits);
+async fn keeps_limits(
+    tables: &Tables,
+    held: &PersonRecords,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let until = tables
+        .campaign(&held.scope.campaign)
+        .await?
+        .keeps_until(PersonalData::Limits);
     let counts = until.is_none_or(|until| now.after(LAST_DAY) < until);
     Ok(counts && tables.entrants.get(&held.scope, &held.id, "").await?.total > 0)
 }
@@ -342,11 +401,16 @@ async fn record(
     now: Timestamp,
 ) -> Result<(), Failure> {
     for held in held {
-        let submissions: Vec<_> =
-            held.submissions.iter().map(|(submission, _)| submission.submission_id).collect();
+        let submissions: Vec<_> = held
+            .submissions
+            .iter()
+            .map(|(submission, _)| submission.submission_id)
+            .collect();
         let details = json!({ "submissions": submissions, "photos": held.photos().count() });
         let action = Action::new(name).in_scope(&held.scope).with(details);
-        let action = why.into_iter().fold(action, |action, why| action.because(why));
+        let action = why
+            .into_iter()
+            .fold(action, |action, why| action.because(why));
         tables.audit.append(action, now).await?;
     }
     Ok(())
@@ -403,7 +467,10 @@ async fn add_photos<W: Write + Seek>(
     file: &mut PersonFile<W>,
 ) -> Result<(), Failure> {
     let mut bucket: Option<Photos> = None;
-    for (scope, receipt) in held.iter().flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt))) {
+    for (scope, receipt) in held
+        .iter()
+        .flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt)))
+    {
         let bucket = match &mut bucket {
             Some(bucket) => bucket,
             none => none.insert(tables.photos(env)?),

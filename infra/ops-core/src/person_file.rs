@@ -33,9 +33,13 @@ impl<W: Write + Seek> PersonFile<W> {
         now: Timestamp,
     ) -> Result<Self, Failure> {
         // Photos do not shrink, and the rest is small.
-        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        let options =
+            SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
         let options = options.last_modified_time(dated(now));
-        let mut file = Self { zip: ZipWriter::new(out), options };
+        let mut file = Self {
+            zip: ZipWriter::new(out),
+            options,
+        };
         file.add("person.json", format!("{data:#}\n").as_bytes())?;
         file.add("person.html", page::page(phone, held, now).as_bytes())?;
         Ok(file)
@@ -43,8 +47,13 @@ impl<W: Write + Seek> PersonFile<W> {
 
     /// Adds a photo, or another file.
     pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        let begun = self.zip.start_file(name, self.options).map_err(io::Error::from);
-        begun.and_then(|()| self.zip.write_all(bytes)).map_err(|error| failed(&error))
+        let begun = self
+            .zip
+            .start_file(name, self.options)
+            .map_err(io::Error::from);
+        begun
+            .and_then(|()| self.zip.write_all(bytes))
+            .map_err(|error| failed(&error))
     }
 
     /// Writes the table of contents.
@@ -55,7 +64,10 @@ impl<W: Write + Seek> PersonFile<W> {
 
 /// The name of a receipt's photo in the file; `None` if none has arrived.
 pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
-    let extension = receipt.arrived?.photo_type.map_or("bin", PhotoType::extension);
+    let extension = receipt
+        .arrived?
+        .photo_type
+        .map_or("bin", PhotoType::extension);
     Some(format!("photos/{}.{extension}", receipt.receipt_id))
 }
 
@@ -71,6 +83,7 @@ fn dated(now: Timestamp) -> zip::DateTime {
 
 /// The file could not be written.
 pub(crate) fn failed(error: &io::Error) -> Failure {
-    let message = format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");
+    let message =
+        format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");
     Failure::new("file_failed", message)
 }

@@ -39,7 +39,9 @@ pub const PHONES: ColumnType<Phone> = ColumnType {
 /// Such as `Phone`, `mobile_number` and `MSISDN`.
 fn is_heading(cell: &str) -> bool {
     let lower = cell.to_ascii_lowercase();
-    ["phone", "phones", "number", "numbers", "mobile", "msisdn"].iter().any(|word| lower.ends_with(word))
+    ["phone", "phones", "number", "numbers", "mobile", "msisdn"]
+        .iter()
+        .any(|word| lower.ends_with(word))
 }
 
 fn parse_cell(cell: &str) -> Result<Phone, String> {
@@ -49,14 +51,19 @@ fn parse_cell(cell: &str) -> Result<Phone, String> {
             format!("this is a number without its first 0, which spreadsheets drop; {AFTER_DAMAGE}")
         }
         None => {
-            "this is not a Tanzanian mobile number; write it such as 0712345678 or +255712345678".to_owned()
+            "this is not a Tanzanian mobile number; write it such as 0712345678 or +255712345678"
+                .to_owned()
         }
     })
 }
 
 /// The action of the audit log for a change of the blocklist.
 pub(crate) fn change(blocked: bool) -> Action {
-    Action::new(if blocked { "phone.block" } else { "phone.unblock" })
+    Action::new(if blocked {
+        "phone.block"
+    } else {
+        "phone.unblock"
+    })
 }
 
 /// The ids of a phone in the test and the live environment of a campaign.
@@ -65,8 +72,14 @@ pub(crate) async fn entrant_ids(
     slug: &CampaignSlug,
     phone: &Phone,
 ) -> Result<[EntrantId; 2], Failure> {
-    let [test, live] = Environment::ALL.map(|environment| Scope { campaign: slug.clone(), environment });
-    Ok([tables.entrant_id(&test, phone).await?, tables.entrant_id(&live, phone).await?])
+    let [test, live] = Environment::ALL.map(|environment| Scope {
+        campaign: slug.clone(),
+        environment,
+    });
+    Ok([
+        tables.entrant_id(&test, phone).await?,
+        tables.entrant_id(&live, phone).await?,
+    ])
 }
 
 /// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.
@@ -79,10 +92,16 @@ pub async fn set_blocked(
 ) -> Result<bool, Failure> {
     let mut changed = false;
     for environment in Environment::ALL {
-        let scope = Scope { campaign: slug.clone(), environment };
+        let scope = Scope {
+            campaign: slug.clone(),
+            environment,
+        };
         let entrant = tables.entrant_id(&scope, phone).await?;
         changed |= if blocked {
-            tables.entrants.block(&scope, &entrant, &phone.masked(), decision).await?
+            tables
+                .entrants
+                .block(&scope, &entrant, &phone.masked(), decision)
+                .await?
         } else {
             tables.entrants.unblock(&scope, &entrant, decision).await?
         };
@@ -115,7 +134,9 @@ pub async fn set_all_blocked(
         if part.is_empty() {
             return Ok(done);
         }
-        let changes = part.iter().map(|phone| set_blocked(tables, slug, phone, blocked, decision));
+        let changes = part
+            .iter()
+            .map(|phone| set_blocked(tables, slug, phone, blocked, decision));
         let mut changes = stream::iter(changes).buffer_unordered(MAX_CONCURRENCY);
         while let Some(changed) = changes.try_next().await? {
             done.changed += u64::from(changed);
@@ -150,20 +171,39 @@ pub async fn find(
         None => tables.campaigns.list().await?,
     };
     let scopes = campaigns.into_iter().flat_map(|campaign| {
-        Environment::ALL
-            .map(|environment| (Scope { campaign: campaign.slug.clone(), environment }, campaign.clone()))
+        Environment::ALL.map(|environment| {
+            (
+                Scope {
+                    campaign: campaign.slug.clone(),
+                    environment,
+                },
+                campaign.clone(),
+            )
+        })
     });
     let lookups = scopes.map(|(scope, campaign)| async move {
         let day = now.day_in(campaign.timezone);
         let id = tables.entrant_id(&scope, phone).await?;
         let known = tables.entrants.find(&scope, &id, &day).await?;
-        let submissions = tables.store.submissions().recent(&scope, &id, MAX_SUBMISSIONS).await?;
+        let submissions = tables
+            .store
+            .submissions()
+            .recent(&scope, &id, MAX_SUBMISSIONS)
+            .await?;
         // Submissions that were refused before they were counted leave no record of the phone.
         let is_found = known.is_some() || !submissions.is_empty();
         let known = known.unwrap_or_default();
-        Ok::<_, Failure>(is_found.then_some(PhoneInScope { scope, campaign, known, submissions }))
+        Ok::<_, Failure>(is_found.then_some(PhoneInScope {
+            scope,
+            campaign,
+            known,
+            submissions,
+        }))
     });
-    let found: Vec<_> = stream::iter(lookups).buffered(MAX_CONCURRENCY).try_collect().await?;
+    let found: Vec<_> = stream::iter(lookups)
+        .buffered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -171,7 +211,11 @@ pub async fn find(
 ///
 /// # Errors
 /// When the number is asked for, and the operator may not read the deployment's secret, or it is another one.
-pub async fn shown(tables: &Tables, submission: &Submission, in_clear: bool) -> Result<String, Failure> {
+pub async fn shown(
+    tables: &Tables,
+    submission: &Submission,
+    in_clear: bool,
+) -> Result<String, Failure> {
     Ok(match tables.secrets().phone_of(submission).await {
         Ok(Some(phone)) if in_clear => phone.expose_e164().to_owned(),
         Ok(Some(phone)) => phone.masked(),
@@ -184,11 +228,16 @@ pub async fn shown(tables: &Tables, submission: &Submission, in_clear: bool) -> 
 /// True if a text has a phone number in it: digits of any script, with anything but letters between them, that are a number
 /// with or without its first 0 or 255.
 pub(crate) fn has_phone(text: &str) -> bool {
-    let folded: String =
-        unicode::compatible(text).chars().filter(|c| !unicode::is_format(*c)).map(ascii_digit).collect();
+    let folded: String = unicode::compatible(text)
+        .chars()
+        .filter(|c| !unicode::is_format(*c))
+        .map(ascii_digit)
+        .collect();
     folded.split(char::is_alphabetic).any(|run| {
-        let groups: Vec<&str> =
-            run.split(|c: char| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
+        let groups: Vec<&str> = run
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|group| !group.is_empty())
+            .collect();
         (0..groups.len()).any(|begin| {
             let mut digits = String::new();
             groups.iter().skip(begin).any(|group| {
@@ -203,7 +252,9 @@ pub(crate) fn has_phone(text: &str) -> bool {
 }
 
 fn ascii_digit(c: char) -> char {
-    unicode::digit(c).and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
+    unicode::digit(c)
+        .and_then(|value| char::from_digit(value, 10))
+        .unwrap_or(c)
 }
 
 #[cfg(test)]
@@ -248,7 +299,10 @@ mod tests {
 
     #[test]
     fn what_is_no_phone_says_what_became_of_it() {
-        assert_eq!(parse_cell("0712 345 678").expect("a phone").expose_e164(), "+255712345678");
+        assert_eq!(
+            parse_cell("0712 345 678").expect("a phone").expose_e164(),
+            "+255712345678"
+        );
         for (cell, why) in [
             ("712345678", "without its first 0"),
             ("2.55712E+11", "a spreadsheet shortened"),
@@ -256,7 +310,10 @@ mod tests {
             ("+254712345678", "not a Tanzanian mobile number"),
         ] {
             let said = parse_cell(cell).expect_err(cell);
-            assert!(said.starts_with("this ") && said.contains(why) && !said.contains(cell), "{said}");
+            assert!(
+                said.starts_with("this ") && said.contains(why) && !said.contains(cell),
+                "{said}"
+            );
         }
     }
 }

@@ -22,7 +22,12 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, field, message } = self;
+        let Self {
+            file,
+            line,
+            field,
+            message,
+        } = self;
         match field {
             Some(field) => write!(f, "{file}:{line}: {field} {message}"),
             None => write!(f, "{file}:{line}: {message}"),
@@ -39,7 +44,10 @@ pub(crate) struct Problems {
 
 impl Problems {
     pub(crate) fn from_file(file: &str) -> Self {
-        Self { file: file.to_owned(), found: RefCell::default() }
+        Self {
+            file: file.to_owned(),
+            found: RefCell::default(),
+        }
     }
 
     pub(crate) fn add(&self, line: usize, field: &str, message: impl Into<String>) {
@@ -52,9 +60,17 @@ impl Problems {
     }
 
     fn push(&self, line: usize, field: Option<String>, message: String) {
-        let (file, field, message) =
-            (self.file.clone(), field.as_deref().map(printable), printable(&message));
-        self.found.borrow_mut().push(Problem { file, line, field, message });
+        let (file, field, message) = (
+            self.file.clone(),
+            field.as_deref().map(printable),
+            printable(&message),
+        );
+        self.found.borrow_mut().push(Problem {
+            file,
+            line,
+            field,
+            message,
+        });
     }
 
     pub(crate) fn count(&self) -> usize {

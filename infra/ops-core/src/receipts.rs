@@ -40,12 +40,19 @@ pub async fn of_submission(
     photo: Option<&Recorded>,
     now: Timestamp,
 ) -> Result<Option<ReceiptView>, Failure> {
-    let Some(id) = submission.receipt_id else { return Ok(None) };
-    let Some(receipt) = tables.store.receipts().get(&submission.scope, id).await? else { return Ok(None) };
+    let Some(id) = submission.receipt_id else {
+        return Ok(None);
+    };
+    let Some(receipt) = tables.store.receipts().get(&submission.scope, id).await? else {
+        return Ok(None);
+    };
     let photo = match (&receipt.arrived, photo) {
         (Some(_), Some(_)) => {
             let url = tables.photos(env)?.link(&receipt.scope, id).await?;
-            Some(PhotoLink { url, expires_at: now.after(LINK_LIFETIME) })
+            Some(PhotoLink {
+                url,
+                expires_at: now.after(LINK_LIFETIME),
+            })
         }
         (_, _) => None,
     };

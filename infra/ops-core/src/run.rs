@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::audit::{BY_VARIABLE, words};
 use crate::cli::{Cli, Command, ConsoleArgs};
 use crate::commands::{
-    audit, campaign, code, draw, export, key, numbers, person, phone, secret, smoke, submission, whoami,
+    audit, campaign, code, draw, export, key, numbers, person, phone, secret, smoke, submission,
+    whoami,
 };
 use crate::connection;
 use crate::failure::Failure;
@@ -81,19 +82,37 @@ async fn execute(
     match cli.command {
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock, terminal)).await,
         Command::Key(command) => key::run(command, &env, clock.now(), terminal).await,
-        Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, terminal).await,
+        Command::Code(command) => {
+            code::run(command, &connection::tables(&env).await?, clock, terminal).await
+        }
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
         Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,
         // Boxed, because its future is large.
-        Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), terminal)).await,
-        Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
-        Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
+        Command::Submission(command) => {
+            Box::pin(submission::run(command, &env, clock.now(), terminal)).await
+        }
+        Command::Secret(command) => {
+            secret::run(command, &connection::tables(&env).await?, clock.now()).await
+        }
+        Command::Smoke { url } => {
+            smoke::run(&url, &connection::tables(&env).await?, clock.now()).await
+        }
         Command::Person(command) => person::run(command, &env, clock, terminal).await,
         Command::Audit(command) => {
-            Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
+            Box::pin(audit::run(
+                command,
+                &connection::tables(&env).await?,
+                clock.now(),
+            ))
+            .await
         }
         Command::Console(ConsoleArgs { port, no_browser }) => {
-            let order = ConsoleSettings { env, clock: clock.clone(), port, opens_browser: !no_browser };
+            let order = ConsoleSettings {
+                env,
+                clock: clock.clone(),
+                port,
+                opens_browser: !no_browser,
+            };
             let ended = console(order, terminal.out).await?;
             Ok(Report::new(json!({ "ended": ended }), ended))
         }
@@ -101,7 +120,13 @@ async fn execute(
         Command::Completions { shell } => Ok(completions(shell)),
         // Boxed, because its future is large.
         Command::Numbers(args) => {
-            Box::pin(numbers::run(args, &connection::tables(&env).await?, clock, terminal)).await
+            Box::pin(numbers::run(
+                args,
+                &connection::tables(&env).await?,
+                clock,
+                terminal,
+            ))
+            .await
         }
         Command::Phone(command) => phone::run(command, &env, clock, terminal).await,
     }

@@ -32,11 +32,22 @@ pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
     let current = books.secrets().current().await?;
     let unfinished = encrypt_all(books, &current).await?;
     if unfinished > 0 {
-        return Ok(Rotated { version: current.id.clone(), is_new: false, books: unfinished });
+        return Ok(Rotated {
+            version: current.id.clone(),
+            is_new: false,
+            books: unfinished,
+        });
     }
-    let new = books.secrets().rotate(&hex::encode(random::bytes::<32>())).await?;
+    let new = books
+        .secrets()
+        .rotate(&hex::encode(random::bytes::<32>()))
+        .await?;
     let books = encrypt_all(books, &new).await?;
-    Ok(Rotated { version: new.id.clone(), is_new: true, books })
+    Ok(Rotated {
+        version: new.id.clone(),
+        is_new: true,
+        books,
+    })
 }
 
 /// Re-encrypts all books that are under another version; returns their number.
@@ -53,7 +64,8 @@ async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<u
                     attempt += 1;
                 }
                 Err(SaveError::Changed) => {
-                    let message = "others keep minting or importing codes; run this again in a moment";
+                    let message =
+                        "others keep minting or importing codes; run this again in a moment";
                     return Err(Failure::new("code_book_busy", message));
                 }
             }

@@ -47,9 +47,14 @@ impl Verdict {
     /// Says which.
     pub fn check(&self) -> Result<(), Failure> {
         match self {
-            Self::Accept { entries: Some(entries), .. } if !(1..=MAX_ENTRIES).contains(entries) => {
-                let message =
-                    format!("an accepted submission has 1 to {} entries", grouped(MAX_ENTRIES.into()));
+            Self::Accept {
+                entries: Some(entries),
+                ..
+            } if !(1..=MAX_ENTRIES).contains(entries) => {
+                let message = format!(
+                    "an accepted submission has 1 to {} entries",
+                    grouped(MAX_ENTRIES.into())
+                );
                 Err(Failure::new("entries_invalid", message))
             }
             Self::Reject(key) if !key.rejects() => Err(Failure::new(
@@ -115,7 +120,10 @@ pub(crate) async fn settle_seen(
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
-    let decision = OperatorDecision { identity: Some(tables.audit.identity().await?.to_owned()), ..decision };
+    let decision = OperatorDecision {
+        identity: Some(tables.audit.identity().await?.to_owned()),
+        ..decision
+    };
     let (entries, proof) = match verdict {
         Verdict::Reject(_) if is_with_the_partner(&before) => {
             let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
@@ -136,9 +144,17 @@ pub(crate) async fn settle_seen(
         Some(entries) => entries,
         None => checked_entries(&campaign, &before)?,
     };
-    let acceptance = ProposedAcceptance { entries, purchase: purchase.clone(), decision };
+    let acceptance = ProposedAcceptance {
+        entries,
+        purchase: purchase.clone(),
+        decision,
+    };
     let prize = prize(tables, &before).await?;
-    let at_stake = at_stake(prize.as_deref(), entries, max_entries_alone(&campaign, &before));
+    let at_stake = at_stake(
+        prize.as_deref(),
+        entries,
+        max_entries_alone(&campaign, &before),
+    );
     let decision = match (before.agreement(&acceptance), at_stake) {
         (_, None) => acceptance.decision,
         (TwoPersonApproval::Reached(both), Some(_)) => both,
@@ -149,7 +165,12 @@ pub(crate) async fn settle_seen(
             return Err(second_person_needed(&before, &at_stake));
         }
     };
-    let after = settled(&before, &Transition::Accept { entries, prize }, purchase, decision)?;
+    let after = settled(
+        &before,
+        &Transition::Accept { entries, prize },
+        purchase,
+        decision,
+    )?;
     write(tables, &before, after).await
 }
 
@@ -162,12 +183,19 @@ fn settled(
 ) -> Result<Submission, Failure> {
     let after = before.apply(transition, Findings::default(), decision.at);
     let mut after = after.map_err(|_| settled_already(before))?;
-    after.reasons = vec![after.status.message_key().as_str().to_owned(), OPERATOR_DECISION.to_owned()];
+    after.reasons = vec![
+        after.status.message_key().as_str().to_owned(),
+        OPERATOR_DECISION.to_owned(),
+    ];
     let is_accepted = matches!(transition, Transition::Accept { .. });
     if is_accepted && is_unproved(before, purchase.as_ref()) {
         after.reasons.push(WITHOUT_RECEIPT_CODE.to_owned());
     }
-    Ok(Submission { purchase, decision: Some(decision), ..after })
+    Ok(Submission {
+        purchase,
+        decision: Some(decision),
+        ..after
+    })
 }
 
 fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> bool {
@@ -175,7 +203,11 @@ fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> 
 }
 
 /// Writes a settled submission, after its row in the audit log.
-async fn write(tables: &Tables, before: &Submission, after: Submission) -> Result<ManualSettlement, Failure> {
+async fn write(
+    tables: &Tables,
+    before: &Submission,
+    after: Submission,
+) -> Result<ManualSettlement, Failure> {
     let details = json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),
@@ -185,9 +217,14 @@ async fn write(tables: &Tables, before: &Submission, after: Submission) -> Resul
     });
     let decision = after.decision.as_ref();
     // The row is that of the second operator, if there are two.
-    let why = decision
-        .and_then(|both| both.confirmed.as_ref().map_or(both.why.as_ref(), |second| second.why.as_ref()));
-    let row = action("submission.settle", before).because(why.map_or("", String::as_str)).with(details);
+    let why = decision.and_then(|both| {
+        both.confirmed
+            .as_ref()
+            .map_or(both.why.as_ref(), |second| second.why.as_ref())
+    });
+    let row = action("submission.settle", before)
+        .because(why.map_or("", String::as_str))
+        .with(details);
     tables.audit.append(row, after.updated_at).await?;
     match tables.store.settle(before, &after, None).await? {
         SettleResult::Committed => Ok(ManualSettlement::Done(after)),
@@ -207,7 +244,11 @@ async fn propose(
     acceptance: ProposedAcceptance,
     at_stake: String,
 ) -> Result<ManualSettlement, Failure> {
-    let ProposedAcceptance { entries, purchase, decision } = &acceptance;
+    let ProposedAcceptance {
+        entries,
+        purchase,
+        decision,
+    } = &acceptance;
     let key = before.status.message_key();
     let details = json!({
         "before": key,
@@ -217,13 +258,19 @@ async fn propose(
         "proposal": true,
     });
     let why = decision.why.as_deref().unwrap_or_default();
-    let row = action("submission.settle", &before).because(why).with(details);
+    let row = action("submission.settle", &before)
+        .because(why)
+        .with(details);
     tables.audit.append(row, decision.at).await?;
     let after = before.with_first_acceptance(acceptance);
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }
-    Ok(ManualSettlement::Proposed { after, at_stake, replaced: before.acceptance.map(Box::new) })
+    Ok(ManualSettlement::Proposed {
+        after,
+        at_stake,
+        replaced: before.acceptance.map(Box::new),
+    })
 }
 
 /// Why two people have to accept it; `None` if one is enough.
@@ -235,24 +282,36 @@ fn at_stake(prize: Option<&str>, entries: u32, max_entries_alone: u32) -> Option
         )
     };
     match prize {
-        Some(prize) => Some(format!("it gives the instant prize \u{201c}{prize}\u{201d}")),
+        Some(prize) => Some(format!(
+            "it gives the instant prize \u{201c}{prize}\u{201d}"
+        )),
         None => (entries > max_entries_alone).then(too_many),
     }
 }
 
 /// The most entries that the service itself would give, and so one operator alone may.
 fn max_entries_alone(campaign: &Campaign, submission: &Submission) -> u32 {
-    let counted = submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries);
-    counted.map_or(campaign.entries_per_submission, |counted| counted.min(max_entries(campaign)))
+    let counted = submission
+        .receipt
+        .as_ref()
+        .and_then(|receipt| receipt.counted_entries);
+    counted.map_or(campaign.entries_per_submission, |counted| {
+        counted.min(max_entries(campaign))
+    })
 }
 
 fn max_entries(campaign: &Campaign) -> u32 {
-    campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries)
+    campaign
+        .receipt
+        .as_ref()
+        .map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries)
 }
 
 fn second_person_needed(submission: &Submission, at_stake: &str) -> Failure {
     let first = submission.acceptance.as_ref().map(|first| &first.decision);
-    let by = first.map(|first| format!(", and {} accepted it at {}", first.by, first.at)).unwrap_or_default();
+    let by = first
+        .map(|first| format!(", and {} accepted it at {}", first.by, first.at))
+        .unwrap_or_default();
     let message = format!(
         "{at_stake}{by}; nothing happens until a second operator accepts it too, with their own AWS identity and name"
     );
@@ -265,7 +324,11 @@ pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32
     if let Some(first) = &submission.acceptance {
         return Some(first.entries);
     }
-    match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
+    match submission
+        .receipt
+        .as_ref()
+        .and_then(|receipt| receipt.counted_entries)
+    {
         Some(counted) => (counted <= max_entries(campaign)).then_some(counted),
         None => Some(campaign.entries_per_submission),
     }
@@ -285,7 +348,10 @@ fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, 
 
 /// Whether the service may ask the partner at any moment, or has just done so.
 fn is_with_the_partner(submission: &Submission) -> bool {
-    let asks = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Service);
+    let asks = submission
+        .settling
+        .as_ref()
+        .is_some_and(|settling| settling.assignee == Assignee::Service);
     asks && submission.partner_code.is_some()
 }
 
@@ -299,8 +365,7 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
     let settling = match &before.settling {
         None => return Err(settled_already(&before)),
         Some(settling) if settling.assignee == Assignee::Service => {
-            let message =
-                "the service works on the submission already; `ops submission show` says what comes next";
+            let message = "the service works on the submission already; `ops submission show` says what comes next";
             return Err(Failure::new("not_waiting", message));
         }
         Some(_) if !has_work(&before) => {
@@ -311,8 +376,17 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
         Some(settling) => settling.resumed(now),
     };
     let (reasons, settling) = (Vec::new(), Some(settling));
-    let after = Submission { settling, reasons, decision: None, acceptance: None, ..before.changed(now) };
-    tables.audit.append(action("submission.resume", &before), now).await?;
+    let after = Submission {
+        settling,
+        reasons,
+        decision: None,
+        acceptance: None,
+        ..before.changed(now)
+    };
+    tables
+        .audit
+        .append(action("submission.resume", &before), now)
+        .await?;
     match tables.store.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
         SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => Err(moved()),
@@ -320,13 +394,18 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
 }
 
 pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
-    Action::new(name).in_scope(&submission.scope).on(submission.submission_id)
+    Action::new(name)
+        .in_scope(&submission.scope)
+        .on(submission.submission_id)
 }
 
 /// Whether the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
 /// was reopened without a receipt has nothing of these, and would be accepted unseen.
 fn has_work(submission: &Submission) -> bool {
-    let code = submission.code_key.as_ref().and_then(|key| CodeKey::parse(&submission.scope, key));
+    let code = submission
+        .code_key
+        .as_ref()
+        .and_then(|key| CodeKey::parse(&submission.scope, key));
     submission.receipt_id.is_some()
         || submission.partner_code.is_some()
         || matches!(code, Some(CodeKey::Sentinel(_)))
@@ -378,24 +457,41 @@ fn settled_already(submission: &Submission) -> Failure {
 }
 
 /// The instant prize of the code that a submission holds.
-pub(crate) async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>, Failure> {
-    if let Some(prize) = submission.settling.as_ref().and_then(|settling| settling.prize.clone()) {
+pub(crate) async fn prize(
+    tables: &Tables,
+    submission: &Submission,
+) -> Result<Option<String>, Failure> {
+    if let Some(prize) = submission
+        .settling
+        .as_ref()
+        .and_then(|settling| settling.prize.clone())
+    {
         return Ok(Some(prize));
     }
-    Ok(code_batch(tables, submission).await?.and_then(|batch| batch.prize))
+    Ok(code_batch(tables, submission)
+        .await?
+        .and_then(|batch| batch.prize))
 }
 
 /// The batch of the code that a submission has or had.
-pub(crate) async fn code_batch(tables: &Tables, submission: &Submission) -> Result<Option<Batch>, Failure> {
-    let (Some(code_key), Some(book)) =
-        (&submission.code_key, tables.code_books.overview(&submission.scope).await?)
-    else {
+pub(crate) async fn code_batch(
+    tables: &Tables,
+    submission: &Submission,
+) -> Result<Option<Batch>, Failure> {
+    let (Some(code_key), Some(book)) = (
+        &submission.code_key,
+        tables.code_books.overview(&submission.scope).await?,
+    ) else {
         return Ok(None);
     };
     let batch = match CodeKey::parse(&submission.scope, code_key) {
         Some(CodeKey::Minted(serial)) => book.batch_of(serial).cloned(),
         Some(key @ CodeKey::Imported { .. }) => {
-            let record = tables.codes().get(&submission.scope, &key).await?.unwrap_or_default();
+            let record = tables
+                .codes()
+                .get(&submission.scope, &key)
+                .await?
+                .unwrap_or_default();
             record.batch.and_then(|name| book.batch(&name).cloned())
         }
         Some(CodeKey::Partner(_) | CodeKey::Sentinel(_)) | None => None,

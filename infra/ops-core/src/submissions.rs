@@ -38,11 +38,14 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     } else if let Ok(reference) = name.parse::<Reference>() {
         by_reference(tables, reference).await?
     } else {
-        let message =
-            "this is neither a submission's id nor a reference such as K7M2-Q9XD; check what was pasted";
+        let message = "this is neither a submission's id nor a reference such as K7M2-Q9XD; check what was pasted";
         return Err(Failure::new("name_invalid", message));
     };
-    if found.is_empty() { Err(unknown()) } else { Ok(found) }
+    if found.is_empty() {
+        Err(unknown())
+    } else {
+        Ok(found)
+    }
 }
 
 /// Finds the one submission that an id or a reference names.
@@ -51,8 +54,7 @@ pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failu
     match (found.pop(), found.is_empty()) {
         (Some(submission), true) => Ok(submission),
         _ => {
-            let message =
-                "several submissions have this reference; `ops submission show REF` lists them, take the id";
+            let message = "several submissions have this reference; `ops submission show REF` lists them, take the id";
             Err(Failure::new("reference_ambiguous", message))
         }
     }
@@ -62,20 +64,29 @@ pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failu
 ///
 /// # Errors
 /// When a table does not answer.
-pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Result<Vec<Submission>, Failure> {
+pub(crate) async fn by_reference(
+    tables: &Tables,
+    reference: Reference,
+) -> Result<Vec<Submission>, Failure> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns.into_iter().flat_map(|campaign| {
-        Environment::ALL.map(|environment| Scope { campaign: campaign.slug.clone(), environment })
+        Environment::ALL.map(|environment| Scope {
+            campaign: campaign.slug.clone(),
+            environment,
+        })
     });
     let submissions = tables.store.submissions();
-    let reads = scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
-    let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+    let reads =
+        scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
+    let found: Vec<_> = stream::iter(reads)
+        .buffered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     Ok(found.into_iter().flatten().collect())
 }
 
 fn unknown() -> Failure {
-    let message =
-        "there is no such submission on this stack; check the id, and which stack the environment points at";
+    let message = "there is no such submission on this stack; check the id, and which stack the environment points at";
     Failure::new("submission_unknown", message)
 }
 
@@ -99,12 +110,21 @@ pub async fn list(
 ///
 /// # Errors
 /// When a table or Secrets Manager does not answer.
-pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>, Failure> {
+pub async fn of_phone(
+    tables: &Tables,
+    scope: &Scope,
+    phone: &Phone,
+) -> Result<Vec<Submission>, Failure> {
     let entrant = tables.entrant_id(scope, phone).await?;
     let submissions = tables.store.submissions();
     let found = submissions.recent(scope, &entrant, MAX_PER_PHONE).await?;
-    let reads = found.into_iter().map(|found| submissions.get(scope, found.submission_id));
-    let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+    let reads = found
+        .into_iter()
+        .map(|found| submissions.get(scope, found.submission_id));
+    let found: Vec<_> = stream::iter(reads)
+        .buffered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -120,21 +140,42 @@ pub async fn of_code(
     now: Timestamp,
 ) -> Result<Option<Submission>, Failure> {
     let refused = |why: &str| Failure::new("code_invalid", format!("--code is {why}"));
-    let code: Code = typed.parse().map_err(|_| refused("no code, which has 1 to 64 characters"))?;
+    let code: Code = typed
+        .parse()
+        .map_err(|_| refused("no code, which has 1 to 64 characters"))?;
     if code.sentinel().is_some() {
-        return Err(refused("a test code, which every phone has for itself; use --phone"));
+        return Err(refused(
+            "a test code, which every phone has for itself; use --phone",
+        ));
     }
     let code = match &campaign.partner {
         Some(partner) => code.in_form(partner.code),
         None => code,
     };
     let verifier = CodeVerifier::new(tables.codes().clone(), tables.code_books.clone());
-    let query = CodeQuery { scope, policy: campaign.code, code: &code, consumer: None };
-    let resolved = verifier.resolve(query, None, Staleness::BeforeRejecting, now).await?;
-    let Some(key) = resolved.key() else { return Ok(None) };
-    let claim = tables.codes().get(scope, key).await?.and_then(|record| record.claim);
+    let query = CodeQuery {
+        scope,
+        policy: campaign.code,
+        code: &code,
+        consumer: None,
+    };
+    let resolved = verifier
+        .resolve(query, None, Staleness::BeforeRejecting, now)
+        .await?;
+    let Some(key) = resolved.key() else {
+        return Ok(None);
+    };
+    let claim = tables
+        .codes()
+        .get(scope, key)
+        .await?
+        .and_then(|record| record.claim);
     let Some(claim) = claim else { return Ok(None) };
-    Ok(tables.store.submissions().get(scope, claim.submission_id).await?)
+    Ok(tables
+        .store
+        .submissions()
+        .get(scope, claim.submission_id)
+        .await?)
 }
 
 /// Lists a scope's unsettled submissions, longest waiting first.
@@ -166,11 +207,21 @@ pub async fn record_look(
     look: Look,
     now: Timestamp,
 ) -> Result<Option<Recorded>, Failure> {
-    let Look { phone, receipt, photo } = look;
+    let Look {
+        phone,
+        receipt,
+        photo,
+    } = look;
     if !(phone || receipt || photo) {
         return Ok(None);
     }
-    let action = Action::new("submission.show").in_scope(&submission.scope).on(submission.submission_id);
+    let action = Action::new("submission.show")
+        .in_scope(&submission.scope)
+        .on(submission.submission_id);
     let details = json!({ "phone": phone, "receipt": receipt, "photo": photo });
-    tables.audit.append(action.with(details), now).await.map(Some)
+    tables
+        .audit
+        .append(action.with(details), now)
+        .await
+        .map(Some)
 }

@@ -138,7 +138,13 @@ impl Tables {
     /// # Errors
     /// When Secrets Manager does not answer.
     pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
-        Ok(self.secrets().version_for_phones().await?.secret.consumer(scope, phone.clone()).id)
+        Ok(self
+            .secrets()
+            .version_for_phones()
+            .await?
+            .secret
+            .consumer(scope, phone.clone())
+            .id)
     }
 
     /// A campaign that must exist.
@@ -146,7 +152,10 @@ impl Tables {
     /// # Errors
     /// When it does not exist, or the table does not answer.
     pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
-        self.campaigns.get(slug).await?.ok_or_else(|| unknown_campaign(slug))
+        self.campaigns
+            .get(slug)
+            .await?
+            .ok_or_else(|| unknown_campaign(slug))
     }
 }
 

@@ -44,7 +44,12 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
-        Self { json, text: text.into(), note: None, code: EXIT_OK }
+        Self {
+            json,
+            text: text.into(),
+            note: None,
+            code: EXIT_OK,
+        }
     }
 }
 
@@ -52,11 +57,15 @@ impl Terminal<'_> {
     /// Prints a command's result and returns the exit code.
     pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
-            Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), report.code),
+            Ok(report) if as_json => (
+                writeln!(self.out, "{}", printable_json(&report.json)),
+                report.code,
+            ),
             Ok(report) => (self.report(&report), report.code),
-            Err(failure) if as_json => {
-                (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), EXIT_FAILURE)
-            }
+            Err(failure) if as_json => (
+                writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))),
+                EXIT_FAILURE,
+            ),
             Err(failure) => (self.failure(&failure), EXIT_FAILURE),
         };
         // The output was closed, so the operator did not see the result.
@@ -80,7 +89,10 @@ impl Terminal<'_> {
     }
 
     fn failure(&mut self, failure: &Failure) -> io::Result<()> {
-        failure.problems.iter().try_for_each(|problem| writeln!(self.err, "{problem}"))?;
+        failure
+            .problems
+            .iter()
+            .try_for_each(|problem| writeln!(self.err, "{problem}"))?;
         writeln!(self.err, "error: {failure}")
     }
 
@@ -90,7 +102,14 @@ impl Terminal<'_> {
         let (shown, code) = if !error.use_stderr() {
             (write!(self.out, "{text}"), EXIT_OK)
         } else if as_json {
-            (writeln!(self.err, "{}", json!({ "error": { "code": "usage", "message": text } })), EXIT_USAGE)
+            (
+                writeln!(
+                    self.err,
+                    "{}",
+                    json!({ "error": { "code": "usage", "message": text } })
+                ),
+                EXIT_USAGE,
+            )
         } else {
             (write!(self.err, "{text}"), EXIT_USAGE)
         };
@@ -106,7 +125,9 @@ fn printable_json(document: &Value) -> String {
         if (' '..='~').contains(&c) || printable(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
             shown.push(c);
         } else {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
         }
     }
     shown
@@ -129,7 +150,13 @@ impl<'a> Progress<'a> {
     /// `doing` is a past participle, such as `minted`.
     pub(crate) fn new(clock: &'a Clock, doing: &'static str, total: u64) -> Self {
         let now = clock.now();
-        Self { clock, doing, total, started: now, shown: now }
+        Self {
+            clock,
+            doing,
+            total,
+            started: now,
+            shown: now,
+        }
     }
 
     /// Progress of work whose total is unknown.
@@ -143,8 +170,11 @@ impl<'a> Progress<'a> {
             return;
         }
         let now = self.clock.now();
-        let pause =
-            if terminal.err_is_terminal { Self::BETWEEN_DRAWINGS_MILLIS } else { Self::BETWEEN_LINES_MILLIS };
+        let pause = if terminal.err_is_terminal {
+            Self::BETWEEN_DRAWINGS_MILLIS
+        } else {
+            Self::BETWEEN_LINES_MILLIS
+        };
         if now.as_millis() - self.shown.as_millis() < pause {
             return;
         }
@@ -172,10 +202,17 @@ impl<'a> Progress<'a> {
     }
 
     fn line(&self, now: Timestamp, done: u64) -> String {
-        let millis = u64::try_from(now.as_millis() - self.started.as_millis()).unwrap_or(0).max(1);
+        let millis = u64::try_from(now.as_millis() - self.started.as_millis())
+            .unwrap_or(0)
+            .max(1);
         let rate = (done.saturating_mul(1000) / millis).max(1);
         if self.total == 0 {
-            return format!("{} {}, {} a second", self.doing, grouped(done), grouped(rate));
+            return format!(
+                "{} {}, {} a second",
+                self.doing,
+                grouped(done),
+                grouped(rate)
+            );
         }
         let left = self.total.saturating_sub(done).div_ceil(rate);
         let percent = done.saturating_mul(100) / self.total.max(1);
@@ -199,8 +236,14 @@ mod tests {
     fn json_is_the_same_document_with_what_cannot_be_seen_escaped() {
         let document = json!({ "region": "a\u{7f}\u{202e}b\u{2028}\u{e0041} é \u{1f375}" });
         let shown = printable_json(&document);
-        assert_eq!(shown, "{\"region\":\"a\\u007f\\u202eb\\u2028\\udb40\\udc41 é \u{1f375}\"}");
-        assert_eq!(serde_json::from_str::<Value>(&shown).expect("JSON"), document);
+        assert_eq!(
+            shown,
+            "{\"region\":\"a\\u007f\\u202eb\\u2028\\udb40\\udc41 é \u{1f375}\"}"
+        );
+        assert_eq!(
+            serde_json::from_str::<Value>(&shown).expect("JSON"),
+            document
+        );
     }
 
     #[test]
@@ -208,13 +251,21 @@ mod tests {
         let clock = Clock::manual(Timestamp::from_millis(0));
         let mut progress = Progress::new(&clock, "minted", 10_000_000);
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut terminal =
-            Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
+        let mut terminal = Terminal {
+            out: &mut out,
+            err: &mut err,
+            input: None,
+            err_is_terminal: false,
+            is_quiet: false,
+        };
         progress.show(&mut terminal, 1);
         clock.advance(Duration::from_secs(5));
         progress.show(&mut terminal, 2_500_000);
         progress.end(&mut terminal);
         let shown = String::from_utf8(err).expect("text");
-        assert_eq!(shown, "minted 2,500,000 of 10,000,000 (25 %), 500,000 a second, 15 s left\n");
+        assert_eq!(
+            shown,
+            "minted 2,500,000 of 10,000,000 (25 %), 500,000 a second, 15 s left\n"
+        );
     }
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, SharedHttpConnector};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector,
+};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use common::aws::Aws;
@@ -27,7 +29,9 @@ pub(crate) struct WriteGuard(Arc<AtomicBool>);
 
 /// A write without a row.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing was changed: this command wrote no audit row first. This is a bug in ops; report it")]
+#[error(
+    "nothing was changed: this command wrote no audit row first. This is a bug in ops; report it"
+)]
 struct NotRecorded;
 
 #[derive(Debug)]
@@ -39,7 +43,12 @@ struct Guarded {
 impl WriteGuard {
     /// The connection with this guard in front of it.
     pub(crate) fn before(&self, aws: &Aws) -> Aws {
-        aws.through(|connector| SharedHttpConnector::new(Guarded { guard: self.clone(), connector }))
+        aws.through(|connector| {
+            SharedHttpConnector::new(Guarded {
+                guard: self.clone(),
+                connector,
+            })
+        })
     }
 
     /// Lets writes through from now on.
@@ -59,7 +68,11 @@ impl HttpConnector for Guarded {
 }
 
 fn only_reads(request: &HttpRequest) -> bool {
-    match request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next()) {
+    match request
+        .headers()
+        .get("x-amz-target")
+        .and_then(|target| target.rsplit('.').next())
+    {
         Some(operation) => READS.contains(&operation),
         None => matches!(request.method(), "GET" | "HEAD"),
     }

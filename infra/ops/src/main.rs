@@ -21,7 +21,15 @@ async fn run() -> ExitCode {
     // The question goes to standard error, so that has to be seen too.
     let asks = answers.is_terminal() && err_is_terminal;
     let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
-    let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal, is_quiet: false };
+    let mut terminal = Terminal {
+        out: &mut out,
+        err: &mut err,
+        input,
+        err_is_terminal,
+        is_quiet: false,
+    };
     let (args, env) = (std::env::args_os(), Env::from_process());
-    ops_core::run(args, env, &Clock::system(), &mut terminal, console::serve).await.into()
+    ops_core::run(args, env, &Clock::system(), &mut terminal, console::serve)
+        .await
+        .into()
 }

@@ -33,20 +33,37 @@ async fn settled(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Reply
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), polling).await.expect("it settles")
+    tokio::time::timeout(Duration::from_secs(120), polling)
+        .await
+        .expect("it settles")
 }
 
 #[tokio::test]
 async fn a_photo_is_uploaded_submitted_read_and_accepted() {
     let campaign = campaign().await;
-    let photo =
-        qr_photo(&["https://verify.tra.go.tz/GOOD010001_101530"], &Look::default(), 7).expect("a photo");
-    let receipt = campaign.photo(&campaign.live_key, &jpeg(&photo, 85).expect("a file"), None).await;
-    let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
+    let photo = qr_photo(
+        &["https://verify.tra.go.tz/GOOD010001_101530"],
+        &Look::default(),
+        7,
+    )
+    .expect("a photo");
+    let receipt = campaign
+        .photo(&campaign.live_key, &jpeg(&photo, 85).expect("a file"), None)
+        .await;
+    let submitted = campaign
+        .with_receipt(&campaign.live_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     assert_eq!(submitted.field("message_key"), "receipt_received");
     let settled = settled(&campaign, &campaign.live_key, &submitted).await;
-    assert_eq!((settled.field("message_key"), settled.field("entries")), (json!("entered"), json!(1)));
-    let read = campaign.live("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    assert_eq!(
+        (settled.field("message_key"), settled.field("entries")),
+        (json!("entered"), json!(1))
+    );
+    let read = campaign
+        .live("GET", &format!("/api/v1/receipts/{receipt}"))
+        .send()
+        .await;
     assert_eq!(read.field("state"), "attached");
 }
 
@@ -54,7 +71,10 @@ async fn a_photo_is_uploaded_submitted_read_and_accepted() {
 async fn what_has_to_be_asked_again_is_found_by_the_sweep() {
     let campaign = campaign().await;
     let receipt = campaign.typed(&campaign.live_key, "LATE010001", TIME).await;
-    let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
+    let submitted = campaign
+        .with_receipt(&campaign.live_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     let settled = settled(&campaign, &campaign.live_key, &submitted).await;
     assert_eq!(settled.field("message_key"), "entered");
 }
@@ -63,7 +83,10 @@ async fn what_has_to_be_asked_again_is_found_by_the_sweep() {
 async fn a_slow_test_code_is_accepted_while_its_caller_polls() {
     let campaign = campaign().await;
     let receipt = campaign.typed(&campaign.test_key, "TEST0SLOW", TIME).await;
-    let submitted = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    let submitted = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     let settled = settled(&campaign, &campaign.test_key, &submitted).await;
     assert_eq!(settled.field("state"), "accepted");
 }

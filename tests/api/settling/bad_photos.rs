@@ -18,7 +18,16 @@ fn photo(payloads: &[&str]) -> image::GrayImage {
 }
 
 fn hopeless() -> image::GrayImage {
-    qr_photo(&[PAYLOAD], &Look { blur: 15.0, shake: 40.0, ..Look::default() }, 1).expect("a photo")
+    qr_photo(
+        &[PAYLOAD],
+        &Look {
+            blur: 15.0,
+            shake: 40.0,
+            ..Look::default()
+        },
+        1,
+    )
+    .expect("a photo")
 }
 
 #[tokio::test]
@@ -32,8 +41,17 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
     for (number, (code, encode)) in (1..).zip(files) {
         let photo = photo(&[&format!("https://verify.tra.go.tz/{code}_101530")]);
         // All are announced as JPEG, whatever they are.
-        let receipt = campaign.photo(&campaign.live_key, &encode(&photo, 85).expect("a file"), None).await;
-        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
+        let receipt = campaign
+            .photo(
+                &campaign.live_key,
+                &encode(&photo, 85).expect("a file"),
+                None,
+            )
+            .await;
+        let submitted = campaign
+            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
+            .send()
+            .await;
         settler.settle_due().await;
         assert_eq!(
             status(&campaign, &submitted).await,
@@ -47,24 +65,40 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
 async fn a_payload_that_came_along_needs_no_reading() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let blank = jpeg(&hopeless(), 50).expect("a file");
-    let receipt = campaign.photo(&campaign.live_key, &blank, Some(PAYLOAD)).await;
-    let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
+    let receipt = campaign
+        .photo(&campaign.live_key, &blank, Some(PAYLOAD))
+        .await;
+    let submitted = campaign
+        .with_receipt(&campaign.live_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &submitted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 }
 
 #[tokio::test]
 async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_declined() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let good = jpeg(&photo(&[PAYLOAD]), 85).expect("a file");
-    let review = |reason: &str| (json!(["pending", "under_review", "receipt_received", 0]), json!([reason]));
+    let review = |reason: &str| {
+        (
+            json!(["pending", "under_review", "receipt_received", 0]),
+            json!([reason]),
+        )
+    };
     let declined = (
         json!(["rejected", "declined", "receipt_unreadable", 0]),
         json!(["receipt_unreadable", "photo_not_decoded"]),
     );
     let elsewhere = jpeg(&photo(&["https://example.com/GOOD010001_101530"]), 85).expect("a file");
     let no_time = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010001"]), 85).expect("a file");
-    let two = ["https://verify.tra.go.tz/GOOD010001_101530", "https://verify.tra.go.tz/GOOD010002_101530"];
+    let two = [
+        "https://verify.tra.go.tz/GOOD010001_101530",
+        "https://verify.tra.go.tz/GOOD010002_101530",
+    ];
     let two = jpeg(&photo(&two), 85).expect("a file");
     let huge_png = [
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
@@ -76,11 +110,19 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
     let huge_webp = b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff".to_vec();
     let animation = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\x0f\0\0\x0f\0\0".to_vec();
     let cases = [
-        ("hopeless", jpeg(&hopeless(), 50).expect("a file"), review("no_qr_code")),
+        (
+            "hopeless",
+            jpeg(&hopeless(), 50).expect("a file"),
+            review("no_qr_code"),
+        ),
         ("elsewhere", elsewhere, review("no_receipt_in_qr_codes")),
         ("no time", no_time, review("no_time_in_qr_code")),
         ("two receipts", two, review("several_receipts_in_photo")),
-        ("no picture", b"\xff\xd8\xff\xe0 and nothing more".to_vec(), declined.clone()),
+        (
+            "no picture",
+            b"\xff\xd8\xff\xe0 and nothing more".to_vec(),
+            declined.clone(),
+        ),
         ("no header", good[..20].to_vec(), declined),
         ("truncated", good[..600].to_vec(), review("photo_damaged")),
         ("20,000 x 20,000", huge_png, review("photo_too_large")),
@@ -89,11 +131,24 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
     ];
     for (number, (what, file, (expected, reasons))) in (1..).zip(cases) {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
-        assert_eq!(submitted.field("message_key"), "receipt_received", "{what}: {}", submitted.text);
+        let submitted = campaign
+            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
+            .send()
+            .await;
+        assert_eq!(
+            submitted.field("message_key"),
+            "receipt_received",
+            "{what}: {}",
+            submitted.text
+        );
         assert_eq!(settler.settle_due().await, 1, "{what}");
         assert_eq!(status(&campaign, &submitted).await, expected, "{what}");
-        let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+        let now = campaign
+            .read(
+                &campaign.live_key,
+                submitted.field("id").as_str().expect("an id"),
+            )
+            .await;
         assert_eq!(now.field("reasons"), reasons, "{what}");
     }
 }
@@ -105,7 +160,12 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     let mut submitted = Vec::new();
     for number in 1..=2 {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        submitted.push(campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await);
+        submitted.push(
+            campaign
+                .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
+                .send()
+                .await,
+        );
         settler.settle_due().await;
     }
     let mut kept = Vec::new();
@@ -114,26 +174,54 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
             .expect("the tables");
         let scope = campaign.scope(Environment::Live);
-        kept.push(store.submissions().get(&scope, id).await.expect("the table").expect("it is there"));
+        kept.push(
+            store
+                .submissions()
+                .get(&scope, id)
+                .await
+                .expect("the table")
+                .expect("it is there"),
+        );
     }
     assert_eq!(
-        kept.iter().map(|kept| kept.reasons[0].as_str()).collect::<Vec<_>>(),
+        kept.iter()
+            .map(|kept| kept.reasons[0].as_str())
+            .collect::<Vec<_>>(),
         ["no_qr_code", "photo_seen_before"]
     );
-    let anomaly =
-        kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
-    assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference()));
+    let anomaly = kept[1]
+        .settling
+        .as_ref()
+        .and_then(|settling| settling.anomaly.as_ref())
+        .expect("a surprise");
+    assert_eq!(
+        anomaly.summary,
+        format!("submission {} sent the same photo", kept[0].reference())
+    );
     // After an operator rejects both, the file counts as new.
-    let store =
-        SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the tables");
     for before in &kept {
-        let (transition, now) =
-            (Transition::reject(MessageKey::ReceiptUnreadable), campaign.service.clock.now());
-        let after = before.apply(&transition, Findings::default(), now).expect("it is open");
-        assert_eq!(store.settle(before, &after, None).await.expect("it answers"), SettleResult::Committed);
+        let (transition, now) = (
+            Transition::reject(MessageKey::ReceiptUnreadable),
+            campaign.service.clock.now(),
+        );
+        let after = before
+            .apply(&transition, Findings::default(), now)
+            .expect("it is open");
+        assert_eq!(
+            store
+                .settle(before, &after, None)
+                .await
+                .expect("it answers"),
+            SettleResult::Committed
+        );
     }
     let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-    let third = campaign.with_receipt(&campaign.live_key, &phone(3), "", &receipt).send().await;
+    let third = campaign
+        .with_receipt(&campaign.live_key, &phone(3), "", &receipt)
+        .send()
+        .await;
     settler.settle_due().await;
     let now = campaign.read(&campaign.live_key, &id_of(&third)).await;
     assert_eq!(now.field("reasons"), json!(["no_qr_code"]));
@@ -142,12 +230,22 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
 #[tokio::test]
 async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_one() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    let polyglot =
-        [jpeg(&photo(&[PAYLOAD]), 85).expect("a file"), b"PK\x03\x04<html><script>".to_vec()].concat();
-    let ten = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010002_101530"; 10]), 85).expect("a file");
+    let polyglot = [
+        jpeg(&photo(&[PAYLOAD]), 85).expect("a file"),
+        b"PK\x03\x04<html><script>".to_vec(),
+    ]
+    .concat();
+    let ten = jpeg(
+        &photo(&["https://verify.tra.go.tz/GOOD010002_101530"; 10]),
+        85,
+    )
+    .expect("a file");
     for (number, file) in [(1, polyglot), (2, ten)] {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
+        let submitted = campaign
+            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
+            .send()
+            .await;
         settler.settle_due().await;
         assert_eq!(
             status(&campaign, &submitted).await,

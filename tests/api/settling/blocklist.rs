@@ -14,8 +14,18 @@ async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
     let other = submit_typed(&campaign, &phone(2), "", "GOOD010002", TIME).await;
     let scope = campaign.scope(Environment::Live);
     let number = phone(1).parse().expect("a phone");
-    campaign.service.set_blocked(&scope, &number, true).await.expect("the table");
+    campaign
+        .service
+        .set_blocked(&scope, &number, true)
+        .await
+        .expect("the table");
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &blocked).await, json!(["rejected", null, "blocked", 0]));
-    assert_eq!(status(&campaign, &other).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &blocked).await,
+        json!(["rejected", null, "blocked", 0])
+    );
+    assert_eq!(
+        status(&campaign, &other).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 }

@@ -21,20 +21,38 @@ const WORKER_TIMEOUT: Duration = Duration::from_secs(85);
 
 fn message(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let scope = campaign.scope(Environment::Live);
-    SettleMessage { scope, submission_id: id_of(submitted).parse().expect("an id") }
+    SettleMessage {
+        scope,
+        submission_id: id_of(submitted).parse().expect("an id"),
+    }
 }
 
 #[tokio::test]
-async fn a_submission_that_is_due_at_once_by_a_clock_ahead_is_left_by_its_message_and_settled_by_the_sweep() {
+async fn a_submission_that_is_due_at_once_by_a_clock_ahead_is_left_by_its_message_and_settled_by_the_sweep()
+ {
     let (campaign, settler) = set_up(receipts_alone).await;
     let clock = Clock::manual(campaign.service.clock.now().after(AHEAD));
-    let ahead = campaign.service.beside(Options { clock, background: false, ..Options::default() });
-    let campaign_ahead = TestCampaign { service: ahead, ..campaign.clone() };
+    let ahead = campaign.service.beside(Options {
+        clock,
+        background: false,
+        ..Options::default()
+    });
+    let campaign_ahead = TestCampaign {
+        service: ahead,
+        ..campaign.clone()
+    };
     let submitted = submit_typed(&campaign_ahead, &phone(1), "", "GOOD010001", TIME).await;
     let delivered = settler.deliver(&message(&campaign, &submitted)).await;
-    assert_eq!(delivered, SqsBatchResponse::default(), "the message does not come again");
+    assert_eq!(
+        delivered,
+        SqsBatchResponse::default(),
+        "the message does not come again"
+    );
     assert_eq!(status(&campaign, &submitted).await[0], "pending");
-    assert_eq!(settler.settle_after(AHEAD - Duration::from_millis(1)).await, 0);
+    assert_eq!(
+        settler.settle_after(AHEAD - Duration::from_millis(1)).await,
+        0
+    );
     assert_eq!(settler.settle_after(Duration::from_millis(1)).await, 1);
     assert_eq!(status(&campaign, &submitted).await[0], "accepted");
 }
@@ -44,9 +62,20 @@ async fn a_step_is_not_started_again_by_a_clock_ahead_while_its_worker_can_live(
     let (campaign, _) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
-    let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
-    let cut = ("TAX_AUTHORITY_URL".to_owned(), fault_injection.in_front_of(&authority).await);
-    let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
+    let authority = campaign
+        .service
+        .env
+        .required("TAX_AUTHORITY_URL")
+        .expect("the stack sets it");
+    let cut = (
+        "TAX_AUTHORITY_URL".to_owned(),
+        fault_injection.in_front_of(&authority).await,
+    );
+    let env = campaign
+        .service
+        .env
+        .clone()
+        .overridden_by([cut].into_iter().collect());
     let victim = Settler::new(&campaign.service.with_env(env));
     let message = message(&campaign, &submitted);
     tokio::select! {

@@ -59,12 +59,19 @@ impl Kind {
                 let photo = qr_photo(&[&payload], &Look::default(), 1).expect("a photo");
                 let photo = jpeg(&photo, 80).expect("a file");
                 let receipt = campaign.photo(&campaign.live_key, &photo, None).await;
-                campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await
+                campaign
+                    .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
+                    .send()
+                    .await
             }
             Self::Partner => {
                 let sending = campaign.live("POST", "/api/v1/submissions");
                 let body = body(&phone(number), &format!("{case}-{number}"));
-                sending.header("idempotency-key", fresh_key()).json(&body).send().await
+                sending
+                    .header("idempotency-key", fresh_key())
+                    .json(&body)
+                    .send()
+                    .await
             }
         }
     }
@@ -75,7 +82,12 @@ const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
 /// A settler with a proxy in front of everything it calls.
 async fn cut_settler(service: &Service, fault_injection: &FaultInjector) -> Settler {
-    cut_settler_at(service, fault_injection, AWS.into_iter().chain([TAX_AUTHORITY])).await
+    cut_settler_at(
+        service,
+        fault_injection,
+        AWS.into_iter().chain([TAX_AUTHORITY]),
+    )
+    .await
 }
 
 /// A settler with a proxy in front of the services that these variables name.
@@ -87,27 +99,45 @@ async fn cut_settler_at(
     let mut env: Vec<(String, String)> = Vec::new();
     for variable in variables {
         let upstream = service.env.required(variable).expect("the stack sets it");
-        env.push((variable.to_owned(), fault_injection.in_front_of(&upstream).await));
+        env.push((
+            variable.to_owned(),
+            fault_injection.in_front_of(&upstream).await,
+        ));
     }
-    let env = service.env.clone().overridden_by(env.into_iter().collect::<Env>());
+    let env = service
+        .env
+        .clone()
+        .overridden_by(env.into_iter().collect::<Env>());
     Settler::new(&service.with_env(env))
 }
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let submission_id = id_of(submitted).parse().expect("an id");
-    SettleMessage { scope: campaign.scope(Environment::Live), submission_id }
+    SettleMessage {
+        scope: campaign.scope(Environment::Live),
+        submission_id,
+    }
 }
 
 /// Injects each kind of fault at every call while a submission settles, and checks that it ends as expected. Returns
 /// the number of calls.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let partner = SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() })
-        .await
-        .expect("it serves");
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let partner = SimulatedPartner::serve(PartnerOptions {
+        secret,
+        ..PartnerOptions::default()
+    })
+    .await
+    .expect("it serves");
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
-    let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
+    let partner_url = format!(
+        "{}/redeem",
+        fault_injection.in_front_of(&partner.base_url).await
+    );
     let (campaign, settler) = set_up(|campaign| kind.campaign(campaign, partner_url)).await;
     let mut number = 0;
     for how in FaultKind::ALL {
@@ -117,7 +147,10 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             let message = message_about(&campaign, &submitted);
             let victim = cut_settler(&campaign.service, &fault_injection).await;
             // A submission that a partner left open is due a few seconds later.
-            campaign.service.clock.advance(Duration::from_secs(10) / SPEEDUP);
+            campaign
+                .service
+                .clock
+                .advance(Duration::from_secs(10) / SPEEDUP);
             fault_injection.arm(call, how);
             tokio::select! {
                 _ = victim.deliver_to(kind.dependency(), &message) => {}
@@ -128,11 +161,19 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             fault_injection.disarm();
             // The message is delivered again, twice at once, before and after the lease of the interrupted step
             // expires.
-            for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(5)] {
+            for wait in [
+                Duration::ZERO,
+                STEP_LEASE,
+                Duration::from_secs(1),
+                Duration::from_secs(5),
+            ] {
                 campaign.service.clock.advance(wait);
                 let deliver = || settler.deliver_to(kind.dependency(), &message);
                 let (one, other) = tokio::join!(deliver(), deliver());
-                assert_eq!((one.batch_item_failures, other.batch_item_failures), (vec![], vec![]));
+                assert_eq!(
+                    (one.batch_item_failures, other.batch_item_failures),
+                    (vec![], vec![])
+                );
             }
             let context = format!("{kind:?} {case}, call {call} {how:?}");
             assert_eq!(status(&campaign, &submitted).await, expected, "{context}");
@@ -162,25 +203,49 @@ async fn check_counts(
     let accepted = expected[0] == "accepted";
     let scope = campaign.scope(Environment::Live);
     let phone: Phone = phone(number).parse().expect("a phone");
-    let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("an entrant");
+    let entrant = campaign
+        .service
+        .entrant(&scope, &phone, "")
+        .await
+        .expect("an entrant");
     let entries = expected[3].as_u64().expect("a number");
-    assert_eq!((entrant.total, entrant.entries), (u32::from(accepted), entries), "{context}");
+    assert_eq!(
+        (entrant.total, entrant.entries),
+        (u32::from(accepted), entries),
+        "{context}"
+    );
     if matches!(kind, Kind::CodeAndReceipt | Kind::Partner) {
         let claims = campaign.service.claims(&scope).await;
-        let claim = claims.iter().find(|claim| claim.entrant == entrant_id(&scope, &phone));
-        assert_eq!(claim.map(|claim| claim.redeemed), accepted.then_some(true), "{context}");
+        let claim = claims
+            .iter()
+            .find(|claim| claim.entrant == entrant_id(&scope, &phone));
+        assert_eq!(
+            claim.map(|claim| claim.redeemed),
+            accepted.then_some(true),
+            "{context}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_typed_receipt_is_accepted_once_wherever_settling_is_cut() {
-    let calls = cut_everywhere(Kind::Typed, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
+    let calls = cut_everywhere(
+        Kind::Typed,
+        "GOOD",
+        json!(["accepted", "verified", "entered", 1]),
+    )
+    .await;
     assert!(calls >= 3 * 6, "{calls}");
 }
 
 #[tokio::test]
 async fn a_photo_is_accepted_once_wherever_settling_is_cut() {
-    let calls = cut_everywhere(Kind::Photo, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
+    let calls = cut_everywhere(
+        Kind::Photo,
+        "GOOD",
+        json!(["accepted", "verified", "entered", 1]),
+    )
+    .await;
     assert!(calls >= 3 * 7, "{calls}");
 }
 
@@ -200,13 +265,23 @@ async fn a_declined_receipt_gives_code_and_place_back_once_wherever_settling_is_
 
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_settling_is_cut() {
-    let calls = cut_everywhere(Kind::Partner, "DOWN", json!(["accepted", null, "entered", 2])).await;
+    let calls = cut_everywhere(
+        Kind::Partner,
+        "DOWN",
+        json!(["accepted", null, "entered", 2]),
+    )
+    .await;
     assert!(calls >= 3 * 6, "{calls}");
 }
 
 #[tokio::test]
 async fn a_code_that_the_partner_refuses_late_is_given_back_wherever_settling_is_cut() {
-    let calls = cut_everywhere(Kind::Partner, "DNBC", json!(["rejected", null, "invalid", 0])).await;
+    let calls = cut_everywhere(
+        Kind::Partner,
+        "DNBC",
+        json!(["rejected", null, "invalid", 0]),
+    )
+    .await;
     assert!(calls >= 3 * 6, "{calls}");
 }
 
@@ -225,5 +300,8 @@ async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
         }
         campaign.service.clock.advance(STEP_LEASE);
     }
-    assert_eq!(status(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]));
+    assert_eq!(
+        status(&campaign, &submitted).await,
+        json!(["unknown", null, "checking", 0])
+    );
 }

@@ -63,7 +63,8 @@ impl Case {
             Kind::Code => {}
             Kind::Receipt | Kind::CodeAndReceipt => {
                 let receipt = format!("{}01{number:04}", self.letters);
-                body["receipt_id"] = json!(campaign.typed(&campaign.live_key, &receipt, TIME).await);
+                body["receipt_id"] =
+                    json!(campaign.typed(&campaign.live_key, &receipt, TIME).await);
             }
             Kind::Partner => body["code"] = json!(format!("{}-{number}", self.letters)),
         }
@@ -72,34 +73,60 @@ impl Case {
 }
 
 /// The function with a proxy in front of everything it calls.
-async fn cut_function(service: &Service, fault_injection: &FaultInjector) -> ApiHandler<CreateSubmission> {
+async fn cut_function(
+    service: &Service,
+    fault_injection: &FaultInjector,
+) -> ApiHandler<CreateSubmission> {
     let mut proxied = Vec::new();
     for variable in AWS {
         let upstream = service.env.required(variable).expect("the stack sets it");
-        proxied.push((variable.to_owned(), fault_injection.in_front_of(&upstream).await));
+        proxied.push((
+            variable.to_owned(),
+            fault_injection.in_front_of(&upstream).await,
+        ));
     }
-    let env = service.env.clone().overridden_by(proxied.into_iter().collect::<Env>());
+    let env = service
+        .env
+        .clone()
+        .overridden_by(proxied.into_iter().collect::<Env>());
     let env = as_function(&env, "create-submission");
-    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off).expect("the stack sets it");
+    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off)
+        .expect("the stack sets it");
     let setup = AppContext::new(env, frame).expect("the stack sets every variable");
     ApiHandler::new(setup).expect("the stack sets every variable")
 }
 
 fn event(campaign: &TestCampaign, key: &str, body: &Value) -> Value {
-    let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", key.to_owned())];
-    event::of("POST", "/api/v1/submissions", &headers, Some(body), &campaign.live_key)
+    let headers = [
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", key.to_owned()),
+    ];
+    event::of(
+        "POST",
+        "/api/v1/submissions",
+        &headers,
+        Some(body),
+        &campaign.live_key,
+    )
 }
 
 /// Retries the request after the reply's `Retry-After` until it is answered.
 async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", key).json(body);
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", key)
+        .json(body);
     loop {
         let reply = sending.clone().send().await;
         if reply.status == 200 {
             return reply;
         }
         assert_eq!(reply.status, 409, "{}", reply.text);
-        let wait = reply.header("retry-after").expect("a wait").parse().expect("seconds");
+        let wait = reply
+            .header("retry-after")
+            .expect("a wait")
+            .parse()
+            .expect("seconds");
         campaign.service.clock.advance(Duration::from_secs(wait));
     }
 }
@@ -107,13 +134,22 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
 /// Injects each kind of fault at every call of a case's request, and checks each outcome. Prints and returns the number
 /// of faults.
 async fn cut_everywhere(case: Case) -> usize {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let partner = SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() })
-        .await
-        .expect("it serves");
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let partner = SimulatedPartner::serve(PartnerOptions {
+        secret,
+        ..PartnerOptions::default()
+    })
+    .await
+    .expect("it serves");
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
-    let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
+    let partner_url = format!(
+        "{}/redeem",
+        fault_injection.in_front_of(&partner.base_url).await
+    );
     let (campaign, settler) = set_up(|campaign| case.campaign(campaign, partner_url)).await;
     let mut number = 0;
     let mut ends = BTreeSet::new();
@@ -140,15 +176,27 @@ async fn cut_everywhere(case: Case) -> usize {
             }
         }
     }
-    assert_eq!(ends, case.ends.iter().copied().collect(), "each of the ends was seen");
+    assert_eq!(
+        ends,
+        case.ends.iter().copied().collect(),
+        "each of the ends was seen"
+    );
     let fault_injection = usize::try_from(number).expect("small") - FaultKind::ALL.len();
-    println!("{:?} {}: {fault_injection} cut points", case.kind, case.letters);
+    println!(
+        "{:?} {}: {fault_injection} cut points",
+        case.kind, case.letters
+    );
     fault_injection
 }
 
 /// Delivers and sweeps past the lease of an interrupted step and some retries.
 async fn settle(campaign: &TestCampaign, settler: &Settler) {
-    for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(30)] {
+    for wait in [
+        Duration::ZERO,
+        STEP_LEASE,
+        Duration::from_secs(1),
+        Duration::from_secs(30),
+    ] {
         campaign.service.clock.advance(wait);
         settler.settle_due().await;
     }
@@ -167,82 +215,147 @@ async fn check(
     let id = id_of(reply);
     let now = campaign.read(&campaign.live_key, &id).await;
     let (state, key) = (now.field("state"), now.field("message_key"));
-    let end = case.ends.iter().find(|(of_state, of_key)| state == *of_state && key == *of_key).copied();
+    let end = case
+        .ends
+        .iter()
+        .find(|(of_state, of_key)| state == *of_state && key == *of_key)
+        .copied();
     let end = end.unwrap_or_else(|| panic!("{context}: {}", now.text));
     let lookup = campaign
         .live("POST", "/api/v1/submissions/lookup")
-        .header("svc-client-ip", format!("10.{}.{}.1", number / 200, number % 200))
+        .header(
+            "svc-client-ip",
+            format!("10.{}.{}.1", number / 200, number % 200),
+        )
         .json(&json!({ "phone": phone(number) }))
         .send()
         .await;
     let listed = lookup.field("submissions");
-    assert_eq!((listed.as_array().map(Vec::len), &listed[0]["id"]), (Some(1), &json!(id)), "{context}");
-    assert_eq!(lookup.field("total_entries"), now.field("entries"), "{context}");
+    assert_eq!(
+        (listed.as_array().map(Vec::len), &listed[0]["id"]),
+        (Some(1), &json!(id)),
+        "{context}"
+    );
+    assert_eq!(
+        lookup.field("total_entries"),
+        now.field("entries"),
+        "{context}"
+    );
 
     let counts = end.0 != "rejected";
     let scope = campaign.scope(Environment::Live);
     let phone = phone(number).parse().expect("a phone");
     let entrant = campaign.service.entrant(&scope, &phone, "").await;
-    assert_eq!(entrant.expect("an entrant").total, u32::from(counts), "{context}");
+    assert_eq!(
+        entrant.expect("an entrant").total,
+        u32::from(counts),
+        "{context}"
+    );
     let submission_id = id.parse().expect("an id");
     let claims = campaign.service.claims(&scope).await;
-    let mine = claims.iter().find(|claim| claim.submission_id == submission_id);
+    let mine = claims
+        .iter()
+        .find(|claim| claim.submission_id == submission_id);
     let takes_code = counts && case.kind != Kind::Receipt;
-    assert_eq!(mine.map(|claim| claim.redeemed), takes_code.then_some(end == ENTERED), "{context}");
+    assert_eq!(
+        mine.map(|claim| claim.redeemed),
+        takes_code.then_some(end == ENTERED),
+        "{context}"
+    );
     let owners: BTreeSet<_> = claims.iter().map(|claim| claim.entrant.as_str()).collect();
-    assert_eq!(owners.len(), claims.len(), "{context}: nobody has a second code");
+    assert_eq!(
+        owners.len(),
+        claims.len(),
+        "{context}: nobody has a second code"
+    );
     // The partner redeems once, and only for a submission that counts.
     let redeemed = case.kind == Kind::Partner && counts;
     assert_eq!(partner.redeemed(&id), u32::from(redeemed), "{context}");
-    let redemptions = if redeemed { usize::try_from(number).expect("small") } else { 0 };
+    let redemptions = if redeemed {
+        usize::try_from(number).expect("small")
+    } else {
+        0
+    };
     assert_eq!(partner.redemptions().len(), redemptions, "{context}");
     end
 }
 
 #[tokio::test]
 async fn a_service_code_is_entered_once_wherever_its_request_is_cut() {
-    let fault_injection = cut_everywhere(Case { kind: Kind::Code, letters: "", ends: &[ENTERED] }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::Code,
+        letters: "",
+        ends: &[ENTERED],
+    })
+    .await;
     assert!(fault_injection >= 3 * 4, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_receipt_is_entered_once_wherever_its_request_is_cut() {
-    let fault_injection =
-        cut_everywhere(Case { kind: Kind::Receipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::Receipt,
+        letters: "GOOD",
+        ends: &[ENTERED],
+    })
+    .await;
     assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn code_and_receipt_are_entered_once_wherever_their_request_is_cut() {
-    let fault_injection =
-        cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::CodeAndReceipt,
+        letters: "GOOD",
+        ends: &[ENTERED],
+    })
+    .await;
     assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_declined_receipt_gives_its_code_back_wherever_its_request_is_cut() {
     let ends = &[("rejected", "receipt_wrong_store")];
-    let fault_injection = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "SHOP", ends }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::CodeAndReceipt,
+        letters: "SHOP",
+        ends,
+    })
+    .await;
     assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_its_request_is_cut() {
-    let fault_injection =
-        cut_everywhere(Case { kind: Kind::Partner, letters: "OKAY", ends: &[ENTERED] }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::Partner,
+        letters: "OKAY",
+        ends: &[ENTERED],
+    })
+    .await;
     assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_code_that_the_partner_refuses_is_given_back_wherever_its_request_is_cut() {
     let ends = &[("rejected", "invalid")];
-    let fault_injection = cut_everywhere(Case { kind: Kind::Partner, letters: "BADC", ends }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::Partner,
+        letters: "BADC",
+        ends,
+    })
+    .await;
     assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_partner_that_answers_twice_differently_redeems_for_nobody_that_is_refused() {
     let ends = &[ENTERED, ("unknown", "checking")];
-    let fault_injection = cut_everywhere(Case { kind: Kind::Partner, letters: "FLIP", ends }).await;
+    let fault_injection = cut_everywhere(Case {
+        kind: Kind::Partner,
+        letters: "FLIP",
+        ends,
+    })
+    .await;
     assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }

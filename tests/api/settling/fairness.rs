@@ -28,7 +28,10 @@ use crate::retention::sweeper;
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let scope = campaign.scope(Environment::Live);
-    SettleMessage { scope, submission_id: id_of(submitted).parse().expect("an id") }
+    SettleMessage {
+        scope,
+        submission_id: id_of(submitted).parse().expect("an id"),
+    }
 }
 
 #[tokio::test]
@@ -40,7 +43,10 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     let mut messages = Vec::new();
     for number in 0..100 {
         let code = format!("NONE01{number:04}");
-        messages.push(message_about(&junk, &submit_typed(&junk, &phone(number), "", &code, TIME).await));
+        messages.push(message_about(
+            &junk,
+            &submit_typed(&junk, &phone(number), "", &code, TIME).await,
+        ));
     }
     // The queue has delivered one message before the other campaign's receipt arrives.
     settler.deliver(&messages[0]).await;
@@ -48,8 +54,15 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     for message in &messages[1..3] {
         settler.deliver(message).await;
     }
-    assert_eq!(status(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
-    assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
+    assert_eq!(
+        status(&honest, &submitted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
+    assert_eq!(
+        settler.due().await.len(),
+        98,
+        "the other turns were the first campaign's own"
+    );
 }
 
 /// A campaign on this stack whose only lease is taken, so that its submissions are left to the queue.
@@ -61,22 +74,36 @@ async fn left_to_the_queue(service: &Service, url: String) -> TestCampaign {
     let leases = PartnerLeases::from_env(&service.env, &service.dynamodb()).expect("the table");
     let (scope, now) = (campaign.scope(Environment::Live), service.clock.now());
     let until = now.after(Duration::from_secs(600));
-    let taken = leases.take(&scope, 1, until, now, common::random::unit_f64).await.expect("it answers");
+    let taken = leases
+        .take(&scope, 1, until, now, common::random::unit_f64)
+        .await
+        .expect("it answers");
     assert!(taken.is_some());
     campaign
 }
 
 async fn submit_code(campaign: &TestCampaign, number: u32) -> Reply {
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-    let reply = sending.json(&body(&phone(number), &format!("OKAY-{number}"))).send().await;
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
+    let reply = sending
+        .json(&body(&phone(number), &format!("OKAY-{number}")))
+        .send()
+        .await;
     assert_eq!(reply.field("state"), "unknown", "{}", reply.text);
     reply
 }
 
 #[tokio::test]
 async fn many_codes_of_one_partner_do_not_hold_up_another() {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let options = local::partner::PartnerOptions {
+        secret,
+        ..local::partner::PartnerOptions::default()
+    };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let (service, deliver_to) = (service(), Dependency::Partner);
     let settler = Settler::new(&service);
@@ -95,7 +122,11 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
         settler.deliver_to(deliver_to, message).await;
     }
     assert_eq!(status(&other, &submitted).await[0], "accepted");
-    assert_eq!(settler.due().await.len(), 18, "the other turns were the first campaign's own");
+    assert_eq!(
+        settler.due().await.len(),
+        18,
+        "the other turns were the first campaign's own"
+    );
     // A message whose submission is settled takes no turn.
     settler.deliver_to(deliver_to, &messages[0]).await;
     assert_eq!(settler.due().await.len(), 18);
@@ -104,8 +135,14 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
 
 #[tokio::test]
 async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment() {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let options = local::partner::PartnerOptions { secret, ..local::partner::PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let options = local::partner::PartnerOptions {
+        secret,
+        ..local::partner::PartnerOptions::default()
+    };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let service = service();
     let settler = Settler::new(&service);
@@ -131,8 +168,10 @@ async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment()
 async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
     let service = service();
     let turns = PartnerTurns::from_env(&service.env, &service.dynamodb()).expect("the table");
-    let scope =
-        |slug: &str| Scope { campaign: slug.parse().expect("a slug"), environment: Environment::Live };
+    let scope = |slug: &str| Scope {
+        campaign: slug.parse().expect("a slug"),
+        environment: Environment::Live,
+    };
     let (first, second, now) = (scope("first"), scope("second"), service.clock.now());
     assert_eq!(turns.last().await.expect("it answers"), None);
     let pass = async |last, next| turns.pass(last, next, now).await.expect("it answers");
@@ -145,21 +184,48 @@ async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
 
 #[tokio::test]
 async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
-    let service = Service::with_options(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        background: false,
+        ..Options::default()
+    });
     // Never asked: the sweep only sends a message.
     let campaign = left_to_the_queue(&service, "http://127.0.0.1:1/redeem".to_owned()).await;
     submit_code(&campaign, 1).await;
     let mut config = plain();
     receipts_alone(&mut config);
-    submit_typed(&TestCampaign::on(&service, config).await, &phone(1), "", "GOOD010001", TIME).await;
+    submit_typed(
+        &TestCampaign::on(&service, config).await,
+        &phone(1),
+        "",
+        "GOOD010001",
+        TIME,
+    )
+    .await;
     let mut variables = service.variables.clone();
-    variables.get_mut(settle_queue::TAX_VARIABLE).expect("the stack sets it").push_str("-gone");
+    variables
+        .get_mut(settle_queue::TAX_VARIABLE)
+        .expect("the stack sets it")
+        .push_str("-gone");
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let mut environment = Process::start(&program, &["sweep-unsettled"], &variables).await;
-    assert_eq!(environment.invoke(&event::of_schedule()).await, None, "the sweep failed");
+    assert_eq!(
+        environment.invoke(&event::of_schedule()).await,
+        None,
+        "the sweep failed"
+    );
     let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
-    let metrics = ["Failed", "Due", "Hinted", "OldestReviewSeconds", "OldestDueSeconds"];
-    assert_eq!(metrics.map(|name| line[name].as_u64()), [Some(1), Some(1), Some(1), Some(0), None], "{line}");
+    let metrics = [
+        "Failed",
+        "Due",
+        "Hinted",
+        "OldestReviewSeconds",
+        "OldestDueSeconds",
+    ];
+    assert_eq!(
+        metrics.map(|name| line[name].as_u64()),
+        [Some(1), Some(1), Some(1), Some(0), None],
+        "{line}"
+    );
 }
 
 #[tokio::test]
@@ -172,8 +238,13 @@ async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
     for (skipped_at, counted) in [("0", 0), ("9999999999999", 1)] {
         let number = |value: &str| AttributeValue::N(value.to_owned());
         let head = service.dynamodb().put_item().table_name("audit");
-        let head = head.item("day", AttributeValue::S("head".to_owned())).item("sequence", number("0"));
-        head.item("skipped_at", number(skipped_at)).send().await.expect("the table");
+        let head = head
+            .item("day", AttributeValue::S("head".to_owned()))
+            .item("sequence", number("0"));
+        head.item("skipped_at", number(skipped_at))
+            .send()
+            .await
+            .expect("the table");
         environment.invoke(&event::of_schedule()).await;
         let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
         assert_eq!(line["AuditRowsPassedBy"], counted, "{line}");
@@ -190,8 +261,15 @@ async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
     let waiting = async || queues.count_waiting(tax).await.expect("the queue");
     let sweeper = sweeper(&campaign.service);
     sweeper.handle(Tick::default()).await.expect("it sweeps");
-    assert_eq!(waiting().await, 2, "one of the submission, one of the sweep");
-    queues.wake_all(tax, &vec![settler.due().await.remove(0); 46]).await.expect("the queue");
+    assert_eq!(
+        waiting().await,
+        2,
+        "one of the submission, one of the sweep"
+    );
+    queues
+        .wake_all(tax, &vec![settler.due().await.remove(0); 46])
+        .await
+        .expect("the queue");
     sweeper.handle(Tick::default()).await.expect("it sweeps");
     assert_eq!(waiting().await, 48);
 }
@@ -204,7 +282,9 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
     let second = TestCampaign::on(&first.service, config).await;
     for campaign in [&first, &second] {
         for number in 0..4 {
-            let photo = campaign.photo(&campaign.live_key, &hardly_a_photo(), None).await;
+            let photo = campaign
+                .photo(&campaign.live_key, &hardly_a_photo(), None)
+                .await;
             let sending = campaign.with_receipt(&campaign.live_key, &phone(number), "", &photo);
             assert_eq!(sending.send().await.status, 200);
         }
@@ -213,7 +293,9 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
     for delivered in 1..=4 {
         // The photos need no look-up, so their steps take no slot.
         let next = due.pop().expect("something is due");
-        settler.deliver(&SettleMessage::new(&next.scope, next.submission_id)).await;
+        settler
+            .deliver(&SettleMessage::new(&next.scope, next.submission_id))
+            .await;
         due = settler.due().await;
         let left = |campaign: &TestCampaign| {
             let scope = campaign.scope(Environment::Live);
@@ -229,25 +311,48 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
 async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     let (campaign, settler) = set_up(receipts_alone).await;
     for number in 0..8 {
-        let odd = submit_typed(&campaign, &phone(number), "", &format!("GOOD0100{number:02}"), TIME).await;
+        let odd = submit_typed(
+            &campaign,
+            &phone(number),
+            "",
+            &format!("GOOD0100{number:02}"),
+            TIME,
+        )
+        .await;
         campaign.make_unreadable(&id_of(&odd)).await;
         // The message fails until it reaches the dead-letter queue, which has an alarm.
-        assert_eq!(settler.deliver(&message_about(&campaign, &odd)).await.batch_item_failures.len(), 1);
+        assert_eq!(
+            settler
+                .deliver(&message_about(&campaign, &odd))
+                .await
+                .batch_item_failures
+                .len(),
+            1
+        );
         assert_eq!(settler.due().await, [], "it is not due any more");
     }
     let good = submit_typed(&campaign, &phone(9), "", "GOOD010099", TIME).await;
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &good).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 
     let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_mins(minutes) / SPEEDUP);
     for wait in waits {
-        campaign.service.clock.advance(wait - Duration::from_millis(1));
+        campaign
+            .service
+            .clock
+            .advance(wait - Duration::from_millis(1));
         assert_eq!(settler.due().await, [], "before {wait:?}");
         campaign.service.clock.advance(Duration::from_millis(1));
         let due = settler.due().await;
         assert_eq!(due.len(), 8, "after {wait:?}");
         for due in due {
-            let message = SettleMessage { scope: due.scope, submission_id: due.submission_id };
+            let message = SettleMessage {
+                scope: due.scope,
+                submission_id: due.submission_id,
+            };
             assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
         }
     }
@@ -257,14 +362,24 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
 async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let good = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+    let table = campaign
+        .service
+        .env
+        .required("SUBMISSIONS_TABLE")
+        .expect("the stack sets it");
     let text = |text: &str| AttributeValue::S(text.to_owned());
     for shard in 0..4 {
         let put = campaign.service.dynamodb().put_item().table_name(&table);
         let put = put.item("id", text(&format!("of a newer build {shard}")));
         let put = put.item("unsettled", text(&format!("tax#{shard}")));
-        put.item("scope_and_next_step", text("!")).send().await.expect("the table");
+        put.item("scope_and_next_step", text("!"))
+            .send()
+            .await
+            .expect("the table");
     }
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &good).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 }

@@ -42,7 +42,9 @@ fn service() -> Service {
 }
 
 /// A campaign on a new stack, and its settler.
-async fn set_up(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> (TestCampaign, Settler) {
+async fn set_up(
+    change: impl FnOnce(&mut common::domain::campaign::Campaign),
+) -> (TestCampaign, Settler) {
     let service = service();
     let mut config = plain();
     change(&mut config);
@@ -51,10 +53,19 @@ async fn set_up(change: impl FnOnce(&mut common::domain::campaign::Campaign)) ->
 }
 
 /// Submits a typed live receipt.
-async fn submit_typed(campaign: &TestCampaign, phone: &str, code: &str, receipt: &str, time: &str) -> Reply {
+async fn submit_typed(
+    campaign: &TestCampaign,
+    phone: &str,
+    code: &str,
+    receipt: &str,
+    time: &str,
+) -> Reply {
     let key = &campaign.live_key;
     let receipt = campaign.typed(key, receipt, time).await;
-    let reply = campaign.with_receipt(key, phone, code, &receipt).send().await;
+    let reply = campaign
+        .with_receipt(key, phone, code, &receipt)
+        .send()
+        .await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
 }
@@ -67,5 +78,10 @@ async fn status(campaign: &TestCampaign, submitted: &Reply) -> Value {
 /// [`status`] for any key.
 async fn standing_with(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Value {
     let now = campaign.read(key, &id_of(submitted)).await;
-    json!([now.field("state"), now.field("review_status"), now.field("message_key"), now.field("entries")])
+    json!([
+        now.field("state"),
+        now.field("review_status"),
+        now.field("message_key"),
+        now.field("entries")
+    ])
 }

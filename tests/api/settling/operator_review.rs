@@ -12,7 +12,8 @@ use service_tests::receipts::{TIME, receipts_alone};
 use super::{set_up, submit_typed};
 
 fn store(campaign: &TestCampaign) -> SubmissionStore {
-    SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables")
+    SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the tables")
 }
 
 #[tokio::test]
@@ -20,20 +21,49 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let (store, scope) = (store(&campaign), campaign.scope(Environment::Live));
-    let fresh = store.submissions().list_unsettled(&scope).await.expect("it answers").0.remove(0);
-    let anomaly = Anomaly { summary: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
+    let fresh = store
+        .submissions()
+        .list_unsettled(&scope)
+        .await
+        .expect("it answers")
+        .0
+        .remove(0);
+    let anomaly = Anomaly {
+        summary: "connect".to_owned(),
+        excerpt: Some("Karibu".to_owned()),
+    };
     let settling = fresh.settling.clone().expect("it is open");
-    let settling = PendingSettlement { attempts_started: 5, anomaly: Some(anomaly), ..settling };
-    let begun = Submission { settling: Some(settling), ..fresh.changed(fresh.updated_at) };
-    assert_eq!(store.settle(&fresh, &begun, None).await.expect("it answers"), SettleResult::Committed);
+    let settling = PendingSettlement {
+        attempts_started: 5,
+        anomaly: Some(anomaly),
+        ..settling
+    };
+    let begun = Submission {
+        settling: Some(settling),
+        ..fresh.changed(fresh.updated_at)
+    };
+    assert_eq!(
+        store
+            .settle(&fresh, &begun, None)
+            .await
+            .expect("it answers"),
+        SettleResult::Committed
+    );
     assert_eq!(settler.settle_due().await, 1);
-    let left = store.submissions().get(&scope, fresh.submission_id).await.expect("it answers");
+    let left = store
+        .submissions()
+        .get(&scope, fresh.submission_id)
+        .await
+        .expect("it answers");
     let left = left.expect("it is there");
     assert_eq!(left.reasons, ["step_never_finished"]);
     let settling = left.settling.expect("it is open");
     let anomaly = settling.anomaly.expect("it says why");
     assert_eq!(settling.assignee, Assignee::Operator);
-    assert_eq!(anomaly.summary, "a step was begun again and again, and never finished; connect");
+    assert_eq!(
+        anomaly.summary,
+        "a step was begun again and again, and never finished; connect"
+    );
     assert_eq!(anomaly.excerpt.as_deref(), Some("Karibu"));
 }
 
@@ -45,20 +75,40 @@ async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
     let second = TestCampaign::on(&first.service, config).await;
     let store = store(&first);
     let longest = async |environment| {
-        store.submissions().longest_waiting_for_a_person(environment).await.expect("it answers")
+        store
+            .submissions()
+            .longest_waiting_for_a_person(environment)
+            .await
+            .expect("it answers")
     };
     assert_eq!(longest(Environment::Test).await, None);
     let since = first.service.clock.now();
     for campaign in [&second, &first] {
         let key = &campaign.test_key;
         let receipt = campaign.typed(key, "TEST0REVIEW", TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+        let submitted = campaign
+            .with_receipt(key, &phone(1), "", &receipt)
+            .send()
+            .await;
         assert_eq!(submitted.status, 200, "{}", submitted.text);
         assert_eq!(settler.settle_due().await, 1);
         assert_eq!(longest(Environment::Test).await, Some(since));
         first.service.clock.advance(Duration::from_secs(60));
     }
-    assert_eq!(longest(Environment::Live).await, None, "tests are left lying");
+    assert_eq!(
+        longest(Environment::Live).await,
+        None,
+        "tests are left lying"
+    );
     let scope = first.scope(Environment::Test);
-    assert_eq!(store.submissions().list_unsettled(&scope).await.expect("it answers").0.len(), 1);
+    assert_eq!(
+        store
+            .submissions()
+            .list_unsettled(&scope)
+            .await
+            .expect("it answers")
+            .0
+            .len(),
+        1
+    );
 }

@@ -13,15 +13,31 @@ async fn a_receipt_is_received_first_and_judged_then() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     assert_eq!(
-        (submitted.field("state"), submitted.field("message_key"), submitted.field("display_status")),
-        (json!("pending"), json!("receipt_received"), json!("checking"))
+        (
+            submitted.field("state"),
+            submitted.field("message_key"),
+            submitted.field("display_status")
+        ),
+        (
+            json!("pending"),
+            json!("receipt_received"),
+            json!("checking")
+        )
     );
     assert_eq!(
-        (submitted.field("terminal"), submitted.field("poll_after_seconds")),
+        (
+            submitted.field("terminal"),
+            submitted.field("poll_after_seconds")
+        ),
         (json!(false), json!(2))
     );
     assert_eq!(settler.settle_due().await, 1);
-    let settled = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+    let settled = campaign
+        .read(
+            &campaign.live_key,
+            submitted.field("id").as_str().expect("an id"),
+        )
+        .await;
     assert_eq!(
         settled.redacted(),
         json!([200, {
@@ -36,19 +52,33 @@ async fn a_receipt_is_received_first_and_judged_then() {
         }])
     );
     assert_eq!(settled.field("receipt")["date"], "2050-06-15");
-    assert_eq!(settler.settle_due().await, 0, "what is settled is not due any more");
+    assert_eq!(
+        settler.settle_due().await,
+        0,
+        "what is settled is not due any more"
+    );
 }
 
 #[tokio::test]
 async fn every_answer_that_settles_has_its_outcome() {
     let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
-        campaign.window.start = Some(common::domain::timestamp::Timestamp::from_millis(2_535_000_000_000));
+        campaign.window.start = Some(common::domain::timestamp::Timestamp::from_millis(
+            2_535_000_000_000,
+        ));
     })
     .await;
     let cases = [
-        ("GOOD020001", json!(["accepted", "verified", "entered", 1]), json!([])),
-        ("OLDP010001", json!(["accepted", "verified", "entered", 1]), json!([])),
+        (
+            "GOOD020001",
+            json!(["accepted", "verified", "entered", 1]),
+            json!([]),
+        ),
+        (
+            "OLDP010001",
+            json!(["accepted", "verified", "entered", 1]),
+            json!([]),
+        ),
         (
             "VOID010001",
             json!(["rejected", "declined", "receipt_not_found", 0]),
@@ -89,13 +119,22 @@ async fn every_answer_that_settles_has_its_outcome() {
             json!(["pending", "under_review", "receipt_received", 0]),
             json!(["no_product_matched"]),
         ),
-        ("INDX010001", json!(["unknown", null, "checking", 0]), json!(["referer_refused"])),
+        (
+            "INDX010001",
+            json!(["unknown", null, "checking", 0]),
+            json!(["referer_refused"]),
+        ),
     ];
     for (number, (code, expected, reasons)) in (1..).zip(cases) {
         let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
         settler.settle_due().await;
         assert_eq!(status(&campaign, &submitted).await, expected, "{code}");
-        let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+        let now = campaign
+            .read(
+                &campaign.live_key,
+                submitted.field("id").as_str().expect("an id"),
+            )
+            .await;
         assert_eq!(now.field("reasons"), reasons, "{code}");
     }
 }
@@ -105,16 +144,37 @@ async fn what_was_bought_earns_entries_by_product_and_quantity() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
-    let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
-    let summary = now.field("receipt")["items_summary"].as_str().expect("a summary").to_owned();
+    let now = campaign
+        .read(
+            &campaign.live_key,
+            submitted.field("id").as_str().expect("an id"),
+        )
+        .await;
+    let summary = now.field("receipt")["items_summary"]
+        .as_str()
+        .expect("a summary")
+        .to_owned();
     let pieces: Vec<u32> = summary
         .split(", ")
-        .map(|line| line.split(' ').next().expect("a number").parse().expect("a number"))
+        .map(|line| {
+            line.split(' ')
+                .next()
+                .expect("a number")
+                .parse()
+                .expect("a number")
+        })
         .collect();
-    assert_eq!(now.field("entries"), json!(pieces[0] + 2 * pieces[1]), "{summary}");
+    assert_eq!(
+        now.field("entries"),
+        json!(pieces[0] + 2 * pieces[1]),
+        "{summary}"
+    );
     assert!(pieces[0] > 1 && pieces[1] > 1, "{summary}");
-    let lookup =
-        campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) })).send().await;
+    let lookup = campaign
+        .live("POST", "/api/v1/submissions/lookup")
+        .json(&json!({ "phone": phone(1) }))
+        .send()
+        .await;
     assert_eq!(lookup.field("total_entries"), now.field("entries"));
 }
 
@@ -123,19 +183,29 @@ async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
     let (mut campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
-    let entries = status(&campaign, &submitted).await[3].as_u64().expect("a number");
+    let entries = status(&campaign, &submitted).await[3]
+        .as_u64()
+        .expect("a number");
     assert!(entries > 1);
     let most = u32::try_from(entries).expect("few");
     for (number, most, expected) in [
         (2, most, json!(["accepted", "verified", "entered", entries])),
-        (3, most - 1, json!(["pending", "under_review", "receipt_received", 0])),
+        (
+            3,
+            most - 1,
+            json!(["pending", "under_review", "receipt_received", 0]),
+        ),
     ] {
         campaign.config.receipt.as_mut().expect("rules").max_entries = most;
         campaign.apply().await;
         let code = format!("MANY01000{number}");
         let submitted = submit_typed(&campaign, &phone(number), "", &code, TIME).await;
         settler.settle_due().await;
-        assert_eq!(status(&campaign, &submitted).await, expected, "at most {most}");
+        assert_eq!(
+            status(&campaign, &submitted).await,
+            expected,
+            "at most {most}"
+        );
     }
 }
 
@@ -145,7 +215,12 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
     let bought = Timestamp::from_millis(2_538_890_130_000);
     let later = Timestamp::from_millis(bought.as_millis() + 1);
     let (first, settler) = set_up(receipts_alone).await;
-    for zone in ["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Los_Angeles"] {
+    for zone in [
+        "UTC",
+        "Africa/Dar_es_Salaam",
+        "Pacific/Auckland",
+        "America/Los_Angeles",
+    ] {
         for (start, end, expected) in [
             (Some(bought), Some(later), "entered"),
             (Some(later), None, "receipt_outside_window"),
@@ -160,7 +235,11 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
             campaign.config.window = Window { start, end };
             campaign.apply().await;
             settler.settle_due().await;
-            assert_eq!(status(&campaign, &submitted).await[2], expected, "{zone} {start:?} {end:?}");
+            assert_eq!(
+                status(&campaign, &submitted).await[2],
+                expected,
+                "{zone} {start:?} {end:?}"
+            );
         }
     }
 }
@@ -183,8 +262,15 @@ async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
     let third = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     assert_eq!(third.field("message_key"), "rate_limited");
     let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
-    let other = campaign.with_receipt(&campaign.live_key, &phone(2), "", &receipt).send().await;
-    assert_eq!(other.field("message_key"), "receipt_received", "another phone is not throttled");
+    let other = campaign
+        .with_receipt(&campaign.live_key, &phone(2), "", &receipt)
+        .send()
+        .await;
+    assert_eq!(
+        other.field("message_key"),
+        "receipt_received",
+        "another phone is not throttled"
+    );
 }
 
 #[tokio::test]
@@ -196,14 +282,31 @@ async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
     .await;
     let mut guesses = Vec::new();
     for second in 10..16 {
-        guesses.push(submit_typed(&campaign, &phone(1), "", "GOOD010001", &format!("11:11:{second}")).await);
+        guesses.push(
+            submit_typed(
+                &campaign,
+                &phone(1),
+                "",
+                "GOOD010001",
+                &format!("11:11:{second}"),
+            )
+            .await,
+        );
     }
     settler.settle_due().await;
     let mut keys = Vec::new();
     for guess in &guesses {
-        keys.push(status(&campaign, guess).await[2].as_str().expect("a key").to_owned());
+        keys.push(
+            status(&campaign, guess).await[2]
+                .as_str()
+                .expect("a key")
+                .to_owned(),
+        );
     }
-    let asked = keys.iter().filter(|key| *key == "receipt_time_mismatch").count();
+    let asked = keys
+        .iter()
+        .filter(|key| *key == "receipt_time_mismatch")
+        .count();
     let waiting = keys.iter().filter(|key| *key == "receipt_received").count();
     assert_eq!((asked, waiting), (2, 4), "{keys:?}");
 }
@@ -213,14 +316,22 @@ async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
     let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         let on_no_match = common::domain::receipt::rules::OnNoMatch::Decline;
-        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules { on_no_match, ..rules() });
+        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules {
+            on_no_match,
+            ..rules()
+        });
     })
     .await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
     settler.settle_due().await;
     let expected = json!(["rejected", "declined", "receipt_no_qualifying_product", 0]);
     assert_eq!(status(&campaign, &submitted).await, expected);
-    let shown = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+    let shown = campaign
+        .read(
+            &campaign.live_key,
+            submitted.field("id").as_str().expect("an id"),
+        )
+        .await;
     assert_eq!(shown.field("display_status"), "needs_attention");
 }
 
@@ -230,7 +341,11 @@ async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refus
     let code = campaign.code(1);
     let first = submit_typed(&campaign, &phone(1), &code, "SHOP010001", TIME).await;
     assert_eq!(first.field("message_key"), "receipt_received");
-    let check = campaign.live("POST", "/api/v1/codes/check").json(&json!({ "code": code })).send().await;
+    let check = campaign
+        .live("POST", "/api/v1/codes/check")
+        .json(&json!({ "code": code }))
+        .send()
+        .await;
     assert_eq!(
         (check.field("precheck"), check.field("message_key")),
         (json!("already_used"), json!("code_held"))
@@ -239,14 +354,20 @@ async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refus
     assert_eq!(held.field("message_key"), "code_held");
 
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &first).await, json!(["rejected", "declined", "receipt_wrong_store", 0]));
+    assert_eq!(
+        status(&campaign, &first).await,
+        json!(["rejected", "declined", "receipt_wrong_store", 0])
+    );
     let again = submit_typed(&campaign, &phone(1), &code, "GOOD010002", TIME).await;
     assert_eq!(
         (again.field("message_key"), again.field("replayed")),
         (json!("receipt_received"), json!(false))
     );
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &again).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &again).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
     let used = submit_typed(&campaign, &phone(2), &code, "GOOD010003", TIME).await;
     assert_eq!(used.field("message_key"), "already_used");
 }
@@ -256,8 +377,14 @@ async fn a_test_receipt_that_is_no_sentinel_is_not_asked_for() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let receipt = campaign.typed(key, "GOOD010001", TIME).await;
-    let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+    let submitted = campaign
+        .with_receipt(key, &phone(1), "", &receipt)
+        .send()
+        .await;
     settler.settle_due().await;
     let expected = json!(["rejected", "declined", "receipt_not_found", 0]);
-    assert_eq!(super::standing_with(&campaign, key, &submitted).await, expected);
+    assert_eq!(
+        super::standing_with(&campaign, key, &submitted).await,
+        expected
+    );
 }

@@ -40,10 +40,16 @@ impl Portal {
             if is_look_up {
                 portal.0.lock().expect("not poisoned").push(Instant::now());
             }
-            let status = if is_look_up { StatusCode::FOUND } else { StatusCode::OK };
+            let status = if is_look_up {
+                StatusCode::FOUND
+            } else {
+                StatusCode::OK
+            };
             std::future::ready((status, [(LOCATION, "/Home/Missing")]))
         };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
         url
@@ -53,7 +59,10 @@ impl Portal {
     fn beginnings(&self) -> Vec<Duration> {
         let mut beginnings = self.0.lock().expect("not poisoned").clone();
         beginnings.sort();
-        beginnings.iter().map(|beginning| beginning.duration_since(beginnings[0])).collect()
+        beginnings
+            .iter()
+            .map(|beginning| beginning.duration_since(beginnings[0]))
+            .collect()
     }
 
     /// Checks that there were `count` look-ups, each a gap after the one before.
@@ -89,7 +98,10 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
 
 /// Settles concurrently in environments with these clocks until `count` look-ups have begun.
 async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count: usize) {
-    let settlers: Vec<_> = clocks.iter().map(|clock| Settler::new(&service.seen_by(clock.clone()))).collect();
+    let settlers: Vec<_> = clocks
+        .iter()
+        .map(|clock| Settler::new(&service.seen_by(clock.clone())))
+        .collect();
     while portal.beginnings().len() < count {
         join_all(settlers.iter().map(Settler::settle_due)).await;
     }
@@ -109,7 +121,8 @@ async fn clocks_that_differ_bring_no_look_ups_together() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 8).await;
     // Everything is due by each of these clocks, and they differ by at most a minute.
-    let clocks = [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
+    let clocks =
+        [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
     settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
 }
 
@@ -124,9 +137,13 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
         // Longer than the wait before the next look-up.
         campaign.service.clock.advance(Duration::from_hours(3));
     }
-    let slots =
-        LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
-    let last = slots.last().await.expect("it answers").expect("there were look-ups");
+    let slots = LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the table");
+    let last = slots
+        .last()
+        .await
+        .expect("it answers")
+        .expect("there were look-ups");
     assert_eq!(last.scope, Some(campaign.scope(Environment::Live)));
 }
 
@@ -135,9 +152,20 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 2).await;
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
-    let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
-    let cut = ("TAX_AUTHORITY_URL".to_owned(), fault_injection.in_front_of(&authority).await);
-    let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
+    let authority = campaign
+        .service
+        .env
+        .required("TAX_AUTHORITY_URL")
+        .expect("the stack sets it");
+    let cut = (
+        "TAX_AUTHORITY_URL".to_owned(),
+        fault_injection.in_front_of(&authority).await,
+    );
+    let env = campaign
+        .service
+        .env
+        .clone()
+        .overridden_by([cut].into_iter().collect());
     let victim = Settler::new(&campaign.service.with_env(env));
     let message = SettleMessage {
         scope: campaign.scope(Environment::Live),
@@ -148,7 +176,11 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
         () = fault_injection.death() => {}
     }
     let died = Instant::now();
-    assert_eq!(Settler::new(&campaign.service).settle_due().await, 1, "the other one");
+    assert_eq!(
+        Settler::new(&campaign.service).settle_due().await,
+        1,
+        "the other one"
+    );
     assert_eq!(portal.beginnings().len(), 1);
     assert!(died.elapsed() >= GAP - JITTER, "the slot was taken");
 }
@@ -156,17 +188,32 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
 #[tokio::test]
 async fn only_a_look_up_takes_a_slot() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    let slots =
-        LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let slots = LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the table");
     let (test, live) = (&campaign.test_key, &campaign.live_key);
     let typed = campaign.typed(test, "TEST0VERIFIED", TIME).await;
-    let tested = campaign.with_receipt(test, &phone(1), "", &typed).send().await;
+    let tested = campaign
+        .with_receipt(test, &phone(1), "", &typed)
+        .send()
+        .await;
     let photo = campaign.photo(live, &hardly_a_photo(), None).await;
-    let unreadable = campaign.with_receipt(live, &phone(2), "", &photo).send().await;
+    let unreadable = campaign
+        .with_receipt(live, &phone(2), "", &photo)
+        .send()
+        .await;
     assert_eq!(settler.settle_due().await, 2);
     assert_eq!(standing_with(&campaign, test, &tested).await[0], "accepted");
-    assert_eq!(standing_with(&campaign, live, &unreadable).await[0], json!("rejected"));
-    let slots_taken = async || slots.last().await.expect("it answers").map(|last| last.number);
+    assert_eq!(
+        standing_with(&campaign, live, &unreadable).await[0],
+        json!("rejected")
+    );
+    let slots_taken = async || {
+        slots
+            .last()
+            .await
+            .expect("it answers")
+            .map(|last| last.number)
+    };
     assert_eq!(slots_taken().await, Some(0), "the photo had a turn");
     submit_typed(&campaign, &phone(3), "", "GOOD010001", TIME).await;
     assert_eq!(settler.settle_due().await, 1);

@@ -30,8 +30,16 @@ use super::{SPEEDUP, set_up, status, submit_typed};
 
 /// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    SimulatedPartner::serve(PartnerOptions { secret, ..PartnerOptions::default() }).await.expect("it serves")
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    SimulatedPartner::serve(PartnerOptions {
+        secret,
+        ..PartnerOptions::default()
+    })
+    .await
+    .expect("it serves")
 }
 
 async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
@@ -71,11 +79,28 @@ async fn an_answer_in_time_decides_in_the_same_request() {
     ];
     for (number, (code, expected)) in (1..).zip(cases) {
         let reply = submit(&campaign, number, code).await;
-        let prize = if reply.field("instant_win").is_string() { json!("won") } else { Value::Null };
-        let shown = json!([reply.field("state"), reply.field("message_key"), reply.field("entries"), prize]);
+        let prize = if reply.field("instant_win").is_string() {
+            json!("won")
+        } else {
+            Value::Null
+        };
+        let shown = json!([
+            reply.field("state"),
+            reply.field("message_key"),
+            reply.field("entries"),
+            prize
+        ]);
         assert_eq!(shown, expected, "{code}");
-        assert!(reply.field("upstream")["code"].is_number(), "{}", reply.text);
-        assert!(reply.field("upstream")["message"].is_string(), "{}", reply.text);
+        assert!(
+            reply.field("upstream")["code"].is_number(),
+            "{}",
+            reply.text
+        );
+        assert!(
+            reply.field("upstream")["message"].is_string(),
+            "{}",
+            reply.text
+        );
         let redeemed = partner.redeemed(&id_of(&reply));
         assert_eq!(redeemed, u32::from(expected[0] == "accepted"), "{code}");
         let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
@@ -92,7 +117,11 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     for (number, code) in (1..).zip(codes) {
         let reply = submit(&campaign, number, code).await;
         assert_eq!(
-            (reply.field("state"), reply.field("message_key"), reply.field("terminal")),
+            (
+                reply.field("state"),
+                reply.field("message_key"),
+                reply.field("terminal")
+            ),
             (json!("unknown"), json!("checking"), json!(false)),
             "{code}"
         );
@@ -107,9 +136,16 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     for _ in 0..60 {
         settler.settle_after(Duration::from_secs(60)).await;
     }
-    assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
+    assert_eq!(
+        settler.settle_after(Duration::from_secs(1_000_000)).await,
+        0,
+        "nothing more is asked"
+    );
     for reply in &open {
-        assert_eq!(status(&campaign, reply).await, json!(["unknown", null, "checking", 0]));
+        assert_eq!(
+            status(&campaign, reply).await,
+            json!(["unknown", null, "checking", 0])
+        );
         let now = campaign.read(&campaign.live_key, &id_of(reply)).await;
         assert_eq!(now.field("reasons"), json!(["partner_unanswered"]));
     }
@@ -121,18 +157,28 @@ async fn a_partner_that_was_down_is_asked_again_until_it_answers() {
     let reply = submit(&campaign, 1, "DOWN-1").await;
     assert_eq!(reply.field("state"), "unknown");
     let again = submit(&campaign, 1, "DOWN-1").await;
-    assert_eq!((again.field("id"), again.field("replayed")), (reply.field("id"), json!(true)));
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (reply.field("id"), json!(true))
+    );
     let held = submit(&campaign, 2, "DOWN-1").await;
     assert_eq!(held.field("message_key"), "code_held");
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
     let settled = status(&campaign, &reply).await;
-    assert_eq!((&settled[0], &settled[2]), (&json!("accepted"), &json!("entered")));
+    assert_eq!(
+        (&settled[0], &settled[2]),
+        (&json!("accepted"), &json!("entered"))
+    );
     assert_eq!(partner.redeemed(&id_of(&reply)), 1);
     let used = submit(&campaign, 2, "DOWN-1").await;
     assert_eq!(used.field("message_key"), "already_used");
-    assert_eq!(partner.asked(&id_of(&used)), 0, "what is known here is not asked there");
+    assert_eq!(
+        partner.asked(&id_of(&used)),
+        0,
+        "what is known here is not asked there"
+    );
 }
 
 #[tokio::test]
@@ -143,14 +189,22 @@ async fn a_step_sends_a_message_for_the_next_one_only_if_that_is_due_before_the_
     let queue = Queue::from_env(env, PARTNER_VARIABLE);
     let before = queue.messages().await;
     assert_eq!(settler.settle_after(Duration::from_secs(1)).await, 1);
-    assert_eq!(queue.messages().await, before + 1, "the next step follows within seconds");
+    assert_eq!(
+        queue.messages().await,
+        before + 1,
+        "the next step follows within seconds"
+    );
 
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(2), "", "LATE010001", TIME).await;
     let queue = Queue::from_env(&campaign.service.env, TAX_VARIABLE);
     let before = queue.messages().await;
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(queue.messages().await, before, "the next step follows in a quarter of an hour");
+    assert_eq!(
+        queue.messages().await,
+        before,
+        "the next step follows in a quarter of an hour"
+    );
 }
 
 #[tokio::test]
@@ -162,11 +216,18 @@ async fn an_answer_that_was_lost_redeems_once() {
         settler.settle_after(Duration::from_secs(1)).await;
     }
     assert_eq!(status(&campaign, &reply).await[0], "accepted");
-    assert_eq!((partner.redeemed(&id_of(&reply)), partner.asked(&id_of(&reply))), (1, 2));
+    assert_eq!(
+        (
+            partner.redeemed(&id_of(&reply)),
+            partner.asked(&id_of(&reply))
+        ),
+        (1, 2)
+    );
 }
 
 #[tokio::test]
-async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_acceptance_under_success_alone() {
+async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_acceptance_under_success_alone()
+ {
     let (_partner, campaign, _) = judged().await;
     let cases = [
         ("CONF-1", json!(["rejected", null, "already_used", 0])),
@@ -181,11 +242,19 @@ async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_accepta
 
 #[tokio::test]
 async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!(
+        "http://{}/redeem",
+        listener.local_addr().expect("an address")
+    );
     // Without a speedup, so that the wait for the next step is longer than the test.
-    let options =
-        stack::Options { clock: Clock::manual(NOON), background: false, ..stack::Options::default() };
+    let options = stack::Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        ..stack::Options::default()
+    };
     let service = Service::with_options(options);
     let mut config = plain();
     judged_by(url)(&mut config);
@@ -198,20 +267,38 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
         drop(stream);
     });
     let reply = submit(&campaign, 1, "OKAY-1").await;
-    assert_eq!((queue.messages().await, queue.waiting().await), (1, Some(0)), "not before the next step");
+    assert_eq!(
+        (queue.messages().await, queue.waiting().await),
+        (1, Some(0)),
+        "not before the next step"
+    );
     silence.await.expect("a connection");
     assert_eq!(reply.field("state"), "unknown");
     let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
-    assert_eq!(reply.field("poll_after_seconds"), read.field("poll_after_seconds"));
+    assert_eq!(
+        reply.field("poll_after_seconds"),
+        read.field("poll_after_seconds")
+    );
     assert_eq!(reply.field("updated_at"), read.field("updated_at"));
 
     let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
     let id = id_of(&reply).parse().expect("an id");
-    let open = submissions.get(&campaign.scope(Environment::Live), id).await.expect("it answers");
-    let next_step_at = open.and_then(|open| open.settling).expect("it is open").next_step_at;
+    let open = submissions
+        .get(&campaign.scope(Environment::Live), id)
+        .await
+        .expect("it answers");
+    let next_step_at = open
+        .and_then(|open| open.settling)
+        .expect("it is open")
+        .next_step_at;
     // Queues delay by whole seconds.
-    let delay = next_step_at.since(service.clock.now()).as_millis().div_ceil(1_000);
-    service.queue_clock.advance(Duration::from_secs(delay.try_into().expect("some seconds")));
+    let delay = next_step_at
+        .since(service.clock.now())
+        .as_millis()
+        .div_ceil(1_000);
+    service
+        .queue_clock
+        .advance(Duration::from_secs(delay.try_into().expect("some seconds")));
     assert_eq!(queue.waiting().await, Some(1), "and not after it");
 }
 
@@ -221,9 +308,15 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let reply = submit(&campaign, 1, "DOWN-1").await;
     let scope = campaign.scope(Environment::Live);
     let submission_id = id_of(&reply).parse().expect("an id");
-    let message = SettleMessage { scope, submission_id };
+    let message = SettleMessage {
+        scope,
+        submission_id,
+    };
     // Nothing listens there.
-    let nowhere = ("AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(), "http://127.0.0.1:1".to_owned());
+    let nowhere = (
+        "AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(),
+        "http://127.0.0.1:1".to_owned(),
+    );
     let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::new(&campaign.service.with_env(env));
@@ -232,7 +325,11 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     for _ in 0..20 {
         campaign.service.clock.advance(round);
         assert_eq!(
-            broken.deliver_to(Dependency::Partner, &message).await.batch_item_failures.len(),
+            broken
+                .deliver_to(Dependency::Partner, &message)
+                .await
+                .batch_item_failures
+                .len(),
             1,
             "the message comes again"
         );
@@ -249,10 +346,16 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     // The partner redeems the code, and its first answer is lost.
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::AnswerLost);
-    let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
+    let url = format!(
+        "{}/redeem",
+        fault_injection.in_front_of(&partner.base_url).await
+    );
     let (campaign, settler) = set_up(judged_by(url)).await;
     let reply = submit(&campaign, 1, "FLIP-1").await;
-    assert_eq!((reply.field("state"), partner.redeemed(&id_of(&reply))), (json!("unknown"), 1));
+    assert_eq!(
+        (reply.field("state"), partner.redeemed(&id_of(&reply))),
+        (json!("unknown"), 1)
+    );
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
@@ -269,26 +372,47 @@ async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     // The process that asked first dies before it gets the answer.
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::DiesAfter);
-    let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
+    let url = format!(
+        "{}/redeem",
+        fault_injection.in_front_of(&partner.base_url).await
+    );
     let (campaign, settler) = set_up(judged_by(url)).await;
     let first = tokio::spawn(sending(&campaign, &phone(1), "FLIP-1").send());
     fault_injection.death().await;
     first.abort();
     let scope = campaign.scope(Environment::Live);
-    let submissions =
-        Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
-    let id = submissions.list_unsettled(&scope).await.expect("it answers").0[0].submission_id;
+    let submissions = Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the table");
+    let id = submissions
+        .list_unsettled(&scope)
+        .await
+        .expect("it answers")
+        .0[0]
+        .submission_id;
     for _ in 0..2 {
         settler.settle_after(STEP_LEASE).await;
-        let left = submissions.get(&scope, id).await.expect("it answers").expect("it is there");
+        let left = submissions
+            .get(&scope, id)
+            .await
+            .expect("it answers")
+            .expect("it is there");
         assert_eq!(left.reasons, ["partner_used_when_asked_again"]);
         let settling = left.settling.clone().expect("it is open");
         assert_eq!(settling.assignee, Assignee::Operator);
         let resumed = settling.resumed(campaign.service.clock.now());
-        let resumed = Submission { settling: Some(resumed), ..left.changed(left.updated_at) };
+        let resumed = Submission {
+            settling: Some(resumed),
+            ..left.changed(left.updated_at)
+        };
         let client = campaign.service.dynamodb();
         let store = SubmissionStore::from_env(&campaign.service.env, &client).expect("the tables");
-        assert_eq!(store.settle(&left, &resumed, None).await.expect("it answers"), SettleResult::Committed);
+        assert_eq!(
+            store
+                .settle(&left, &resumed, None)
+                .await
+                .expect("it answers"),
+            SettleResult::Committed
+        );
     }
     assert_eq!(partner.redeemed(&id.to_string()), 1);
 }
@@ -310,7 +434,10 @@ async fn tests_never_reach_the_partner() {
     assert_eq!(sentinel.field("message_key"), "entered");
     assert!(partner.redemptions().is_empty());
     let check = campaign.check("OKAY-1").send().await;
-    assert_eq!((check.field("precheck"), check.field("message_key")), (json!("unsupported"), Value::Null));
+    assert_eq!(
+        (check.field("precheck"), check.field("message_key")),
+        (json!("unsupported"), Value::Null)
+    );
 }
 
 #[tokio::test]
@@ -321,12 +448,20 @@ async fn of_many_phones_with_one_code_one_is_asked_about_and_redeems() {
         async move { submit(&campaign, number, "OKAY-7").await }
     }))
     .await;
-    let entered: Vec<_> = replies.iter().filter(|reply| reply.field("message_key") == "entered").collect();
+    let entered: Vec<_> = replies
+        .iter()
+        .filter(|reply| reply.field("message_key") == "entered")
+        .collect();
     assert_eq!(entered.len(), 1);
     assert_eq!(partner.redemptions().len(), 1);
     for reply in &replies {
         let key = reply.field("message_key");
-        assert!(["entered", "code_held", "already_used"].iter().any(|known| key == *known), "{key}");
+        assert!(
+            ["entered", "code_held", "already_used"]
+                .iter()
+                .any(|known| key == *known),
+            "{key}"
+        );
     }
 }
 
@@ -335,7 +470,10 @@ async fn a_partner_is_asked_about_the_code_that_is_compared() {
     let (partner, campaign, _) = judged().await;
     let first = submit(&campaign, 1, " okay\u{2013}e\u{301} 1\n").await;
     assert_eq!(first.field("message_key"), "entered");
-    let (again, another) = (submit(&campaign, 1, "OKAYÉ1").await, submit(&campaign, 2, "Ｏkay-É-1").await);
+    let (again, another) = (
+        submit(&campaign, 1, "OKAYÉ1").await,
+        submit(&campaign, 2, "Ｏkay-É-1").await,
+    );
     assert_eq!(again.field("replayed"), true, "{}", again.text);
     assert_eq!(another.field("message_key"), "already_used");
     assert_eq!(partner.codes(), ["OKAYÉ1"]);
@@ -352,22 +490,38 @@ async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
     let first = submit(&campaign, 1, "\u{feff} Okay-e\u{301}_1\n").await;
     assert_eq!(first.field("message_key"), "entered");
     let again = submit(&campaign, 1, "Okay-é_1").await;
-    assert_eq!((again.field("id"), again.field("replayed")), (first.field("id"), json!(true)));
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (first.field("id"), json!(true))
+    );
     let other = submit(&campaign, 2, "OKAY-é_1").await;
-    assert_eq!((other.field("message_key"), partner.asked(&id_of(&other))), (json!("already_used"), 1));
+    assert_eq!(
+        (other.field("message_key"), partner.asked(&id_of(&other))),
+        (json!("already_used"), 1)
+    );
     let later = submit(&campaign, 3, "Down-x").await;
     assert_eq!(later.field("state"), "unknown");
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
     assert_eq!(status(&campaign, &later).await[0], "accepted");
-    assert_eq!(partner.codes(), ["Okay-é_1", "OKAY-é_1", "Down-x", "Down-x", "Down-x"]);
+    assert_eq!(
+        partner.codes(),
+        ["Okay-é_1", "OKAY-é_1", "Down-x", "Down-x", "Down-x"]
+    );
 }
 
 #[tokio::test]
 async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_ten_seconds() {
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
-    let slow = PartnerOptions { secret, slow_for: Duration::from_secs(3), ..PartnerOptions::default() };
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
+    let slow = PartnerOptions {
+        secret,
+        slow_for: Duration::from_secs(3),
+        ..PartnerOptions::default()
+    };
     let partner = SimulatedPartner::serve(slow).await.expect("it serves");
     let (campaign, _) = set_up(judged_by(partner.url())).await;
     let sending = sending(&campaign, &phone(1), "SLOW-1");
@@ -381,7 +535,10 @@ async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_
     assert_eq!(busy.error_code(), "idempotency_in_progress");
     assert_eq!(busy.header("retry-after"), Some("10"));
     campaign.service.clock.advance(Duration::from_secs(4));
-    assert_eq!(sending.clone().send().await.header("retry-after"), Some("6"));
+    assert_eq!(
+        sending.clone().send().await.header("retry-after"),
+        Some("6")
+    );
     campaign.service.clock.advance(Duration::from_secs(6));
     let stored = sending.clone().send().await;
     assert_eq!(

@@ -58,7 +58,9 @@ impl Partner {
     }
 
     fn take(&self, span: Duration) {
-        self.0.takes_ms.store(u64::try_from(span.as_millis()).expect("small"), SeqCst);
+        self.0
+            .takes_ms
+            .store(u64::try_from(span.as_millis()).expect("small"), SeqCst);
     }
 
     async fn serve(&self) -> String {
@@ -66,12 +68,18 @@ impl Partner {
         let answer = move |_question: Bytes| {
             let under_way = UnderWay::new(partner.clone());
             async move {
-                tokio::time::sleep(Duration::from_millis(under_way.0.0.takes_ms.load(SeqCst))).await;
+                tokio::time::sleep(Duration::from_millis(under_way.0.0.takes_ms.load(SeqCst)))
+                    .await;
                 Json(json!({ "status": 0, "text": "Accepted", "entries": 1, "prize": null }))
             }
         };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let url = format!(
+            "http://{}/redeem",
+            listener.local_addr().expect("an address")
+        );
         let router = Router::new().route("/redeem", post(answer));
         tokio::spawn(async move { axum::serve(listener, router).await });
         url
@@ -91,20 +99,28 @@ async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler
 /// Submits entries with different phones and codes.
 async fn submit(campaign: &TestCampaign, entries: u32, at_once: usize) -> Vec<Reply> {
     let sent = (0..entries).map(|number| {
-        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-        sending.json(&body(&phone(number), &format!("OKAY-{number}"))).send()
+        let sending = campaign
+            .live("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key());
+        sending
+            .json(&body(&phone(number), &format!("OKAY-{number}")))
+            .send()
     });
     stream::iter(sent).buffer_unordered(at_once).collect().await
 }
 
 fn states(replies: &[Reply], state: &str) -> usize {
-    replies.iter().filter(|reply| reply.status == 200 && reply.field("state") == state).count()
+    replies
+        .iter()
+        .filter(|reply| reply.status == 200 && reply.field("state") == state)
+        .count()
 }
 
 /// The queue does not work the entries off at eight seconds each: a request has eight seconds in all, preparation
 /// included, so an answer after eight comes too late. They wait until the partner is faster.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_every_entry_is_settled_once_it_is_fast() {
+async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_every_entry_is_settled_once_it_is_fast()
+ {
     const ENTRIES: u32 = 500;
     let partner = Partner::taking(Duration::from_secs(8));
     let (campaign, settler) = judged(&partner, 50).await;
@@ -113,7 +129,11 @@ async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_every_entry_is_
     println!("{} asked, {most} at a time", partner.0.asked.load(SeqCst));
     assert!((25..=50).contains(&most), "{most}");
     let (unknown, accepted) = (states(&replies, "unknown"), states(&replies, "accepted"));
-    assert_eq!(unknown + accepted, replies.len(), "every one is answered, and none is refused");
+    assert_eq!(
+        unknown + accepted,
+        replies.len(),
+        "every one is answered, and none is refused"
+    );
     // The partner is fast again, and the queue asks about the rest.
     partner.take(Duration::ZERO);
     let mut rounds = 0;
@@ -122,7 +142,10 @@ async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_every_entry_is_
         assert!(rounds < 100, "it never ends");
     }
     for reply in &replies {
-        assert_eq!(status(&campaign, reply).await, json!(["accepted", null, "entered", 1]));
+        assert_eq!(
+            status(&campaign, reply).await,
+            json!(["accepted", null, "entered", 1])
+        );
     }
 }
 
@@ -137,10 +160,15 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     while partner.0.under_way.load(SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let second = sending.json(&body(&phone(7), "OKAY-7")).send().await;
     let shown = |name: &str| second.field(name);
-    assert_eq!([shown("state"), shown("message_key")], [json!("unknown"), json!("checking")]);
+    assert_eq!(
+        [shown("state"), shown("message_key")],
+        [json!("unknown"), json!("checking")]
+    );
     assert_eq!(partner.0.asked.load(SeqCst), 1);
     let due = settler.due().await;
     assert_eq!(due.len(), 1, "the clock has not moved");
@@ -151,7 +179,9 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     let first = first.await.expect("it ends");
     assert_eq!(first[0].field("state"), Value::from("accepted"));
     // The lease was released after the answer.
-    let third = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let third = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let third = third.json(&body(&phone(8), "OKAY-8")).send().await;
     assert_eq!(third.field("state"), "accepted");
 }
@@ -166,21 +196,44 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
         campaign.wrong_codes.count = 2;
     })
     .await;
-    let (leases, scope) = (environments(&campaign, 1).remove(0), campaign.scope(Environment::Live));
+    let (leases, scope) = (
+        environments(&campaign, 1).remove(0),
+        campaign.scope(Environment::Live),
+    );
     let now = campaign.service.clock.now();
     let until = now.after(Duration::from_secs(600));
-    let taken = leases.take(&scope, 1, until, now, common::random::unit_f64).await.expect("it answers");
+    let taken = leases
+        .take(&scope, 1, until, now, common::random::unit_f64)
+        .await
+        .expect("it answers");
     let lease = taken.expect("none was taken");
     let send = async |code: &str| {
-        let request = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-        request.json(&body(&phone(7), code)).send().await.field("message_key")
+        let request = campaign
+            .live("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key());
+        request
+            .json(&body(&phone(7), code))
+            .send()
+            .await
+            .field("message_key")
     };
-    assert_eq!([send("OKAY-7").await, send("OKAY-8").await], ["checking", "checking"]);
-    assert_eq!(send("OKAY-9").await, "rate_limited", "two codes of this phone are not judged yet");
+    assert_eq!(
+        [send("OKAY-7").await, send("OKAY-8").await],
+        ["checking", "checking"]
+    );
+    assert_eq!(
+        send("OKAY-9").await,
+        "rate_limited",
+        "two codes of this phone are not judged yet"
+    );
     assert_eq!(partner.0.asked.load(SeqCst), 0);
     leases.release(&lease).await.expect("it answers");
     settler.settle_due().await;
-    assert_eq!(send("OKAY-9").await, "entered", "neither of the two was wrong");
+    assert_eq!(
+        send("OKAY-9").await,
+        "entered",
+        "neither of the two was wrong"
+    );
 }
 
 /// Lease holders of several environments, each with its own connection.
@@ -199,7 +252,10 @@ async fn take(
 ) -> Option<PartnerLease> {
     let until = now.after(Duration::from_secs(10));
     let scope = campaign.scope(Environment::Live);
-    leases.take(&scope, max, until, now, common::random::unit_f64).await.expect("it answers")
+    leases
+        .take(&scope, max, until, now, common::random::unit_f64)
+        .await
+        .expect("it answers")
 }
 
 #[tokio::test]
@@ -209,12 +265,20 @@ async fn no_more_leases_are_taken_than_there_are_however_many_environments_want_
     let now = campaign.service.clock.now();
     let mut held = Vec::new();
     for _ in 0..5 {
-        let taken = join_all(environments.iter().map(|leases| take(leases, &campaign, 40, now))).await;
+        let taken = join_all(
+            environments
+                .iter()
+                .map(|leases| take(leases, &campaign, 40, now)),
+        )
+        .await;
         held.extend(taken.into_iter().flatten());
     }
     assert_eq!(held.len(), 40);
     let given_back = held.pop().expect("some");
-    environments[0].release(&given_back).await.expect("it answers");
+    environments[0]
+        .release(&given_back)
+        .await
+        .expect("it answers");
     let mut again = Vec::new();
     for leases in &environments {
         again.extend(take(leases, &campaign, 40, now).await);
@@ -228,18 +292,51 @@ async fn an_environment_whose_clock_is_ahead_has_one_request_too_many_and_takes_
     let environments = environments(&campaign, 3);
     let now = campaign.service.clock.now();
     let ahead = now.after(Duration::from_secs(30));
-    let first = take(&environments[0], &campaign, 1, now).await.expect("it is free");
-    let one_too_many = take(&environments[1], &campaign, 1, ahead).await.expect("over, by its clock");
+    let first = take(&environments[0], &campaign, 1, now)
+        .await
+        .expect("it is free");
+    let one_too_many = take(&environments[1], &campaign, 1, ahead)
+        .await
+        .expect("over, by its clock");
     assert_eq!(take(&environments[2], &campaign, 1, now).await, None);
     environments[0].release(&first).await.expect("it answers");
-    assert_eq!(take(&environments[2], &campaign, 1, now).await, None, "the other request is in flight");
-    environments[1].release(&one_too_many).await.expect("it answers");
-    let next = take(&environments[2], &campaign, 1, now).await.expect("it is free");
+    assert_eq!(
+        take(&environments[2], &campaign, 1, now).await,
+        None,
+        "the other request is in flight"
+    );
+    environments[1]
+        .release(&one_too_many)
+        .await
+        .expect("it answers");
+    let next = take(&environments[2], &campaign, 1, now)
+        .await
+        .expect("it is free");
     environments[2].release(&next).await.expect("it answers");
     // Lost with its environment, it is another's after its ten seconds and the difference of the clocks.
-    take(&environments[1], &campaign, 1, ahead).await.expect("it is free");
-    assert_eq!(take(&environments[0], &campaign, 1, now.after(Duration::from_secs(39))).await, None);
-    assert!(take(&environments[0], &campaign, 1, now.after(Duration::from_secs(40))).await.is_some());
+    take(&environments[1], &campaign, 1, ahead)
+        .await
+        .expect("it is free");
+    assert_eq!(
+        take(
+            &environments[0],
+            &campaign,
+            1,
+            now.after(Duration::from_secs(39))
+        )
+        .await,
+        None
+    );
+    assert!(
+        take(
+            &environments[0],
+            &campaign,
+            1,
+            now.after(Duration::from_secs(40))
+        )
+        .await
+        .is_some()
+    );
 }
 
 #[tokio::test]
@@ -247,11 +344,18 @@ async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
     let (campaign, _) = judged(&Partner::default(), 50).await;
     let environments = environments(&campaign, 2);
     let now = campaign.service.clock.now();
-    let lost = take(&environments[0], &campaign, 1, now).await.expect("it is free");
+    let lost = take(&environments[0], &campaign, 1, now)
+        .await
+        .expect("it is free");
     let just_before = now.after(Duration::from_millis(9_999));
-    assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
+    assert_eq!(
+        take(&environments[1], &campaign, 1, just_before).await,
+        None
+    );
     let over = now.after(Duration::from_secs(10));
-    let taken = take(&environments[1], &campaign, 1, over).await.expect("it is over");
+    let taken = take(&environments[1], &campaign, 1, over)
+        .await
+        .expect("it is over");
     // An expired holder cannot release the lease of the next.
     environments[0].release(&lost).await.expect("it answers");
     assert_eq!(take(&environments[0], &campaign, 1, over).await, None);

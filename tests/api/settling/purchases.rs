@@ -12,7 +12,10 @@ async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let first = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &first).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &first).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
     for (number, typed) in [(1, "GOOD010001"), (2, "good-0100 01")] {
         let again = submit_typed(&campaign, &phone(number), "", typed, TIME).await;
         settler.settle_due().await;
@@ -37,7 +40,10 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
         if now == json!(["accepted", "verified", "entered", 1]) {
             entered += 1;
         } else {
-            assert_eq!(now, json!(["rejected", "declined", "receipt_already_used", 0]));
+            assert_eq!(
+                now,
+                json!(["rejected", "declined", "receipt_already_used", 0])
+            );
         }
     }
     assert_eq!(entered, 1);
@@ -52,7 +58,10 @@ async fn a_receipt_that_was_declined_can_still_be_accepted_elsewhere() {
     assert_eq!(status(&campaign, &declined).await, expected);
     let accepted = submit_typed(&campaign, &phone(2), "", "GOOD010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &accepted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 }
 
 #[tokio::test]
@@ -63,14 +72,26 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
     assert_eq!(status(&campaign, &waiting).await, expected);
     // Without products, every purchase counts.
-    campaign.config.receipt.as_mut().expect("rules").products.clear();
+    campaign
+        .config
+        .receipt
+        .as_mut()
+        .expect("rules")
+        .products
+        .clear();
     campaign.apply().await;
     let accepted = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &accepted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
     let third = submit_typed(&campaign, &phone(3), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &third).await, json!(["rejected", "declined", "receipt_already_used", 0]));
+    assert_eq!(
+        status(&campaign, &third).await,
+        json!(["rejected", "declined", "receipt_already_used", 0])
+    );
 }
 
 #[tokio::test]
@@ -93,6 +114,9 @@ async fn another_campaign_takes_the_same_receipt() {
     for campaign in [&campaign, &other] {
         let submitted = submit_typed(campaign, &phone(1), "", "GOOD010001", TIME).await;
         settler.settle_due().await;
-        assert_eq!(status(campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+        assert_eq!(
+            status(campaign, &submitted).await,
+            json!(["accepted", "verified", "entered", 1])
+        );
     }
 }

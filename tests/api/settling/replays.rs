@@ -24,7 +24,9 @@ fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
 #[tokio::test]
 async fn no_replay_answers_with_a_rejected_submission() {
     // `RACES` asks for more of them.
-    let races = std::env::var("RACES").ok().map_or(20, |races| races.parse().expect("RACES is a number"));
+    let races = std::env::var("RACES")
+        .ok()
+        .map_or(20, |races| races.parse().expect("RACES is a number"));
     let (campaign, settler) = set_up(code_and_receipt).await;
     let mut replays = 0;
     for race in 0..races {
@@ -34,8 +36,10 @@ async fn no_replay_answers_with_a_rejected_submission() {
         // rejection.
         let tap_until_refused = || async {
             for taps in 0.. {
-                let reply =
-                    campaign.with_receipt(&campaign.live_key, &phone, &code, UNKNOWN_RECEIPT).send().await;
+                let reply = campaign
+                    .with_receipt(&campaign.live_key, &phone, &code, UNKNOWN_RECEIPT)
+                    .send()
+                    .await;
                 assert!(!is_replay_of_a_rejected_one(&reply), "{}", reply.text);
                 if reply.status == 404 {
                     return taps;
@@ -71,12 +75,19 @@ async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_rec
     submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     hold.select(records_a_replay);
     let key = &campaign.live_key;
-    let tap = tokio::spawn(campaign.with_receipt(key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT).send());
+    let tap = tokio::spawn(
+        campaign
+            .with_receipt(key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT)
+            .send(),
+    );
     hold.reached().await;
     assert_eq!(Settler::new(&service).settle_due().await, 1);
     hold.release();
     let reply = tap.await.expect("it ends");
-    assert_eq!(reply.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));
+    assert_eq!(
+        reply.refusal(),
+        (404, "not_found".to_owned(), Some("receipt_id".to_owned()))
+    );
 }
 
 #[tokio::test]
@@ -84,12 +95,14 @@ async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile(
     let (campaign, settler) = set_up(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     let scope = campaign.scope(Environment::Live);
-    let store =
-        SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the tables");
     let earlier = id_of(&first).parse().expect("an id");
     let first_entrant = entrant_id(&scope, &phone(1).parse().expect("a phone"));
-    let (key, other_key) =
-        ("a-replay-that-races".parse().expect("a key"), "a-replay-in-time-00".parse().expect("a key"));
+    let (key, other_key) = (
+        "a-replay-that-races".parse().expect("a key"),
+        "a-replay-in-time-00".parse().expect("a key"),
+    );
     let keys = |key| RecordKeys {
         scope: &scope,
         key,
@@ -98,13 +111,30 @@ async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile(
         receipt: None,
     };
     let now = campaign.service.clock.now();
-    let in_time = store.record_replay(keys(&other_key), "hash", earlier, now).await.expect("the tables");
+    let in_time = store
+        .record_replay(keys(&other_key), "hash", earlier, now)
+        .await
+        .expect("the tables");
     assert!(matches!(in_time, ReplayWrite::Recorded), "{in_time:?}");
     settler.settle_due().await;
-    let late = store.record_replay(keys(&key), "hash", earlier, now).await.expect("the tables");
+    let late = store
+        .record_replay(keys(&key), "hash", earlier, now)
+        .await
+        .expect("the tables");
     assert!(matches!(late, ReplayWrite::CodeMoved), "{late:?}");
-    let again = store.record_replay(keys(&other_key), "hash", earlier, now).await.expect("the tables");
+    let again = store
+        .record_replay(keys(&other_key), "hash", earlier, now)
+        .await
+        .expect("the tables");
     assert!(matches!(again, ReplayWrite::KeyUsed(record) if record.record_id == earlier));
-    let tapped = campaign.with_receipt(&campaign.live_key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT);
-    assert_eq!(tapped.send().await.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));
+    let tapped = campaign.with_receipt(
+        &campaign.live_key,
+        &phone(1),
+        &campaign.code(0),
+        UNKNOWN_RECEIPT,
+    );
+    assert_eq!(
+        tapped.send().await.refusal(),
+        (404, "not_found".to_owned(), Some("receipt_id".to_owned()))
+    );
 }

@@ -15,7 +15,11 @@ async fn settle_at(settler: &service_tests::receipts::Settler, waits: &[u64]) {
     for wait in waits {
         let almost = Duration::from_secs(*wait) - Duration::from_millis(1);
         assert_eq!(settler.settle_after(almost).await, 0, "before {wait}");
-        assert_eq!(settler.settle_after(Duration::from_millis(1)).await, 1, "after {wait}");
+        assert_eq!(
+            settler.settle_after(Duration::from_millis(1)).await,
+            1,
+            "after {wait}"
+        );
     }
 }
 
@@ -25,10 +29,22 @@ async fn a_late_receipt_is_found_when_it_is_asked_for_again() {
     let submitted = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &submitted).await, STILL());
-    let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
-    assert_eq!(now.field("poll_after_seconds"), 15, "not before the next step");
+    let now = campaign
+        .read(
+            &campaign.live_key,
+            submitted.field("id").as_str().expect("an id"),
+        )
+        .await;
+    assert_eq!(
+        now.field("poll_after_seconds"),
+        15,
+        "not before the next step"
+    );
     settle_at(&settler, &[15, 60]).await;
-    assert_eq!(status(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(
+        status(&campaign, &submitted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
 }
 
 #[tokio::test]
@@ -46,9 +62,11 @@ async fn a_receipt_that_never_comes_is_not_found_in_the_end() {
 #[tokio::test]
 async fn throttling_trouble_and_mix_ups_pass() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    for (number, code, waits) in
-        [(1, "BUSY010001", &[2, 5][..]), (2, "DOWN010001", &[1, 5]), (3, "SWAP010001", &[1])]
-    {
+    for (number, code, waits) in [
+        (1, "BUSY010001", &[2, 5][..]),
+        (2, "DOWN010001", &[1, 5]),
+        (3, "SWAP010001", &[1]),
+    ] {
         let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
         settler.settle_due().await;
         assert_eq!(status(&campaign, &submitted).await, STILL(), "{code}");
@@ -64,9 +82,14 @@ async fn throttling_trouble_and_mix_ups_pass() {
 #[tokio::test]
 async fn a_day_without_an_answer_is_left_to_a_person() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    for (number, code) in
-        (1..).zip(["DEAD010001", "SWAX010001", "HTML010001", "EMPT010001", "LOOP010001", "AWAY010001"])
-    {
+    for (number, code) in (1..).zip([
+        "DEAD010001",
+        "SWAX010001",
+        "HTML010001",
+        "EMPT010001",
+        "LOOP010001",
+        "AWAY010001",
+    ]) {
         let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
         settler.settle_due().await;
         settle_at(&settler, &[1, 5, 15, 45]).await;
@@ -76,8 +99,16 @@ async fn a_day_without_an_answer_is_left_to_a_person() {
         }
         assert_eq!(status(&campaign, &submitted).await, STILL(), "{code}");
         settle_at(&settler, &[120]).await;
-        assert_eq!(status(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]), "{code}");
-        assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
+        assert_eq!(
+            status(&campaign, &submitted).await,
+            json!(["unknown", null, "checking", 0]),
+            "{code}"
+        );
+        assert_eq!(
+            settler.settle_after(Duration::from_secs(1_000_000)).await,
+            0,
+            "nothing more is asked"
+        );
     }
 }
 

@@ -16,7 +16,10 @@ async fn a_test_receipt_gives_every_message_key() {
     for (number, asked) in (1..).zip(MessageKey::ALL) {
         let code = format!("TEST0{}", asked.as_str().replace('_', "").to_uppercase());
         let receipt = campaign.typed(key, &code, TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        let submitted = campaign
+            .with_receipt(key, &phone(number), "", &receipt)
+            .send()
+            .await;
         assert_eq!(submitted.field("message_key"), "receipt_received", "{code}");
         settler.settle_due().await;
         let expected = match asked {
@@ -26,7 +29,11 @@ async fn a_test_receipt_gives_every_message_key() {
         };
         let now = standing_with(&campaign, key, &submitted).await;
         assert_eq!(now[2], expected, "{code}");
-        assert_eq!(settler.settle_due().await, 0, "{code} is settled, or for a person");
+        assert_eq!(
+            settler.settle_due().await,
+            0,
+            "{code} is settled, or for a person"
+        );
     }
 }
 
@@ -35,15 +42,31 @@ async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_paylo
     let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let cases = [
-        ("TEST0WRONGSTORE", json!(["rejected", "declined", "receipt_wrong_store", 0])),
-        ("test0verified.7", json!(["accepted", "verified", "entered", 1])),
-        ("TEST0REVIEW", json!(["pending", "under_review", "receipt_received", 0])),
+        (
+            "TEST0WRONGSTORE",
+            json!(["rejected", "declined", "receipt_wrong_store", 0]),
+        ),
+        (
+            "test0verified.7",
+            json!(["accepted", "verified", "entered", 1]),
+        ),
+        (
+            "TEST0REVIEW",
+            json!(["pending", "under_review", "receipt_received", 0]),
+        ),
     ];
     for (number, (payload, expected)) in (1..).zip(cases) {
         let receipt = campaign.photo(key, &hardly_a_photo(), Some(payload)).await;
-        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        let submitted = campaign
+            .with_receipt(key, &phone(number), "", &receipt)
+            .send()
+            .await;
         settler.settle_due().await;
-        assert_eq!(standing_with(&campaign, key, &submitted).await, expected, "{payload}");
+        assert_eq!(
+            standing_with(&campaign, key, &submitted).await,
+            expected,
+            "{payload}"
+        );
     }
 }
 
@@ -51,16 +74,28 @@ async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_paylo
 async fn a_verified_test_receipt_comes_with_a_made_up_record() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
-    for (number, code) in (1..).zip(["TEST0VERIFIED", "TEST0INSTANTWIN", "TEST0WRONGSTORE", "TEST0REVIEW"]) {
+    for (number, code) in (1..).zip([
+        "TEST0VERIFIED",
+        "TEST0INSTANTWIN",
+        "TEST0WRONGSTORE",
+        "TEST0REVIEW",
+    ]) {
         let receipt = campaign.typed(key, code, TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        let submitted = campaign
+            .with_receipt(key, &phone(number), "", &receipt)
+            .send()
+            .await;
         settler.settle_due().await;
         let now = campaign.read(key, &id_of(&submitted)).await;
         let made_up = json!({
             "date": "2026-01-31", "branch": "kko", "items_summary": "1 x CHAI BORA 250", "tra_verified": true,
         });
         let is_verified = now.field("review_status") == "verified";
-        assert_eq!(now.field("receipt"), if is_verified { made_up } else { json!(null) }, "{code}");
+        assert_eq!(
+            now.field("receipt"),
+            if is_verified { made_up } else { json!(null) },
+            "{code}"
+        );
         assert_eq!(is_verified, number <= 2, "{code}");
     }
 }
@@ -70,9 +105,15 @@ async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let receipt = campaign.typed(key, "TEST0SLOW", TIME).await;
-    let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+    let submitted = campaign
+        .with_receipt(key, &phone(1), "", &receipt)
+        .send()
+        .await;
     settler.settle_due().await;
-    assert_eq!(standing_with(&campaign, key, &submitted).await, json!(["unknown", null, "checking", 0]));
+    assert_eq!(
+        standing_with(&campaign, key, &submitted).await,
+        json!(["unknown", null, "checking", 0])
+    );
     assert_eq!(settler.settle_after(Duration::from_secs(4)).await, 1);
     assert_eq!(
         standing_with(&campaign, key, &submitted).await,
@@ -82,24 +123,38 @@ async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
     let (campaign, settler) = set_up(|_| {}).await;
     let key = &campaign.test_key;
     let slow = campaign.submit(&phone(1), "TEST-0-SLOW").await;
-    assert_eq!((slow.field("state"), slow.field("message_key")), (json!("unknown"), json!("checking")));
+    assert_eq!(
+        (slow.field("state"), slow.field("message_key")),
+        (json!("unknown"), json!("checking"))
+    );
     let again = campaign.submit(&phone(1), "TEST-0-SLOW").await;
-    assert_eq!((again.field("id"), again.field("replayed")), (slow.field("id"), json!(true)));
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (slow.field("id"), json!(true))
+    );
     assert_eq!(settler.settle_after(Duration::from_secs(4)).await, 1);
-    assert_eq!(standing_with(&campaign, key, &slow).await, json!(["accepted", null, "entered", 1]));
+    assert_eq!(
+        standing_with(&campaign, key, &slow).await,
+        json!(["accepted", null, "entered", 1])
+    );
 }
 
 #[tokio::test]
 async fn a_test_code_can_stay_open() {
     let (campaign, settler) = set_up(|_| {}).await;
-    for (number, code, key) in
-        [(1, "TEST-0-CHECKING", "checking"), (2, "TEST-0-RECEIPT-RECEIVED", "receipt_received")]
-    {
+    for (number, code, key) in [
+        (1, "TEST-0-CHECKING", "checking"),
+        (2, "TEST-0-RECEIPT-RECEIVED", "receipt_received"),
+    ] {
         let submitted = campaign.submit(&phone(number), code).await;
         assert_eq!(
             (submitted.field("state"), submitted.field("message_key")),
             (json!("pending"), json!(key))
         );
     }
-    assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "a person has to settle them");
+    assert_eq!(
+        settler.settle_after(Duration::from_secs(1_000_000)).await,
+        0,
+        "a person has to settle them"
+    );
 }

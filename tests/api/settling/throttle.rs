@@ -36,12 +36,19 @@ async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
 
 /// Uploads a photo with this QR code, without announcing its payload.
 async fn photo_of(campaign: &TestCampaign, payload: &str) -> String {
-    let photo = jpeg(&qr_photo(&[payload], &Look::default(), 1).expect("a photo"), 85).expect("a file");
+    let photo = jpeg(
+        &qr_photo(&[payload], &Look::default(), 1).expect("a photo"),
+        85,
+    )
+    .expect("a file");
     campaign.photo(&campaign.live_key, &photo, None).await
 }
 
 async fn submit(campaign: &TestCampaign, phone: &str, receipt: &str) -> Reply {
-    campaign.with_receipt(&campaign.live_key, phone, "", receipt).send().await
+    campaign
+        .with_receipt(&campaign.live_key, phone, "", receipt)
+        .send()
+        .await
 }
 
 #[tokio::test]
@@ -51,11 +58,22 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     settler.settle_due().await;
     throttle(&campaign, &settler, &phone(1)).await;
     // The next look-up is due after fifteen minutes, but waits until the throttle ends.
-    assert_eq!(settler.settle_after(Duration::from_mins(15) / SPEEDUP).await, 1);
+    assert_eq!(
+        settler
+            .settle_after(Duration::from_mins(15) / SPEEDUP)
+            .await,
+        1
+    );
     assert_eq!(status(&campaign, &late).await, WAITS());
-    assert_eq!(settler.settle_after(Duration::from_mins(50)).await, 0, "this wait is not shortened");
+    assert_eq!(
+        settler.settle_after(Duration::from_mins(50)).await,
+        0,
+        "this wait is not shortened"
+    );
     settler.settle_after(Duration::from_mins(10)).await;
-    settler.settle_after(Duration::from_hours(1) / SPEEDUP).await;
+    settler
+        .settle_after(Duration::from_hours(1) / SPEEDUP)
+        .await;
     assert_eq!(status(&campaign, &late).await, ENTERED());
 }
 
@@ -80,7 +98,11 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
             }
         }
         settler.deliver(&message(&waiting)).await;
-        assert_eq!(status(&campaign, &waiting).await, expected, "after {wait} hours more");
+        assert_eq!(
+            status(&campaign, &waiting).await,
+            expected,
+            "after {wait} hours more"
+        );
     }
 }
 
@@ -90,7 +112,12 @@ async fn a_throttled_phone_still_enters_with_a_photo() {
     throttle(&campaign, &settler, &phone(1)).await;
     let receipt = photo_of(&campaign, "https://verify.tra.go.tz/GOOD010001_101530").await;
     let submitted = submit(&campaign, &phone(1), &receipt).await;
-    assert_eq!(submitted.field("message_key"), "receipt_received", "{}", submitted.text);
+    assert_eq!(
+        submitted.field("message_key"),
+        "receipt_received",
+        "{}",
+        submitted.text
+    );
     settler.settle_due().await;
     assert_eq!(status(&campaign, &submitted).await, ENTERED());
 }
@@ -113,15 +140,26 @@ async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like
 async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
     let (campaign, settler) = limited().await;
     for number in 1..=3 {
-        let receipt =
-            photo_of(&campaign, &format!("https://verify.tra.go.tz/TIME01000{number}_111111")).await;
+        let receipt = photo_of(
+            &campaign,
+            &format!("https://verify.tra.go.tz/TIME01000{number}_111111"),
+        )
+        .await;
         let submitted = submit(&campaign, &phone(1), &receipt).await;
         settler.settle_due().await;
-        assert_eq!(status(&campaign, &submitted).await[2], "receipt_time_mismatch", "{number}");
+        assert_eq!(
+            status(&campaign, &submitted).await[2],
+            "receipt_time_mismatch",
+            "{number}"
+        );
     }
     let scope = campaign.scope(Environment::Live);
     let phone = phone(1).parse().expect("a phone");
-    let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("the table");
+    let entrant = campaign
+        .service
+        .entrant(&scope, &phone, "")
+        .await
+        .expect("the table");
     assert_eq!(entrant.wrong_codes, []);
 }
 
@@ -132,7 +170,10 @@ async fn the_refusal_of_a_throttled_phone_takes_no_less_time_for_a_wrong_code() 
     for code in [campaign.code(1), "WRONG".to_owned()] {
         let started = tokio::time::Instant::now();
         assert_eq!(campaign.outcome(&phone(1), &code).await, "rate_limited");
-        assert!(started.elapsed() >= Duration::from_millis(200), "{code}: both wait for the same moment");
+        assert!(
+            started.elapsed() >= Duration::from_millis(200),
+            "{code}: both wait for the same moment"
+        );
     }
 }
 
@@ -141,15 +182,38 @@ async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let mut open = Vec::new();
     for number in 1..=20 {
-        open.push(submit_typed(&campaign, &phone(1), "", &format!("LATE0100{number:02}"), TIME).await);
+        open.push(
+            submit_typed(
+                &campaign,
+                &phone(1),
+                "",
+                &format!("LATE0100{number:02}"),
+                TIME,
+            )
+            .await,
+        );
     }
     let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
     let one_more = submit(&campaign, &phone(1), &receipt).await;
-    assert_eq!((one_more.status.as_u16(), one_more.field("message_key")), (200, json!("rate_limited")));
-    let unused = campaign.live("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
-    assert_eq!(unused.field("state"), "uploaded", "it is attached to nothing");
+    assert_eq!(
+        (one_more.status.as_u16(), one_more.field("message_key")),
+        (200, json!("rate_limited"))
+    );
+    let unused = campaign
+        .live("GET", &format!("/api/v1/receipts/{receipt}"))
+        .send()
+        .await;
+    assert_eq!(
+        unused.field("state"),
+        "uploaded",
+        "it is attached to nothing"
+    );
     let other = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
-    assert_eq!(other.field("message_key"), "receipt_received", "another phone has its own");
+    assert_eq!(
+        other.field("message_key"),
+        "receipt_received",
+        "another phone has its own"
+    );
     for wait in [0, 15, 60] {
         settler.settle_after(Duration::from_secs(wait)).await;
     }
@@ -162,13 +226,28 @@ async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
 async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
     let (campaign, settler) = set_up(receipts_alone).await;
     for number in 1..=21 {
-        let submitted = submit_typed(&campaign, &phone(1), "", &format!("GENR0100{number:02}"), TIME).await;
-        assert_eq!(submitted.field("message_key"), "receipt_received", "{number}");
+        let submitted = submit_typed(
+            &campaign,
+            &phone(1),
+            "",
+            &format!("GENR0100{number:02}"),
+            TIME,
+        )
+        .await;
+        assert_eq!(
+            submitted.field("message_key"),
+            "receipt_received",
+            "{number}"
+        );
         settler.settle_due().await;
     }
     let scope = campaign.scope(Environment::Live);
     let phone = phone(1).parse().expect("a phone");
-    let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("the table");
+    let entrant = campaign
+        .service
+        .entrant(&scope, &phone, "")
+        .await
+        .expect("the table");
     assert_eq!((entrant.open_receipts, entrant.total), (0, 21));
 }
 
@@ -183,7 +262,10 @@ async fn an_earlier_submission_of_the_code_is_given_back_whatever_receipt_comes_
     assert_eq!(used.field("state"), "accepted");
     let fresh = campaign.typed(&campaign.live_key, "GOOD010002", TIME).await;
     for receipt in [fresh.as_str(), "00000000-0000-4000-8000-000000000000"] {
-        let again = campaign.with_receipt(&campaign.live_key, &phone(1), &code, receipt).send().await;
+        let again = campaign
+            .with_receipt(&campaign.live_key, &phone(1), &code, receipt)
+            .send()
+            .await;
         assert_eq!(
             (again.field("id"), again.field("replayed")),
             (json!(attached), json!(true)),

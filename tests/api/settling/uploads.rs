@@ -22,7 +22,10 @@ fn marker(service: &Service) -> MarkReceiptUploaded {
 /// An event for these photos, with malformed records before each.
 fn event(campaign: &TestCampaign, ids: &[&str]) -> StorageEvent {
     let record = |id: &&str| {
-        let key = object_key(&campaign.scope(Environment::Test), id.parse().expect("an id"));
+        let key = object_key(
+            &campaign.scope(Environment::Test),
+            id.parse().expect("an id"),
+        );
         json!({ "s3": { "object": { "key": key } } })
     };
     let odd: [Value; 4] = [
@@ -31,12 +34,19 @@ fn event(campaign: &TestCampaign, ids: &[&str]) -> StorageEvent {
         json!({ "s3": { "object": { "key": 7 } } }),
         json!({ "s3": { "object": { "key": "x" } } }),
     ];
-    let records = ids.iter().flat_map(|id| odd.iter().cloned().chain([record(id)])).collect();
+    let records = ids
+        .iter()
+        .flat_map(|id| odd.iter().cloned().chain([record(id)]))
+        .collect();
     StorageEvent { records }
 }
 
 async fn state(campaign: &TestCampaign, id: &str) -> Value {
-    campaign.test("GET", &format!("/api/v1/receipts/{id}")).send().await.field("state")
+    campaign
+        .test("GET", &format!("/api/v1/receipts/{id}"))
+        .send()
+        .await
+        .field("state")
 }
 
 #[tokio::test]
@@ -44,17 +54,44 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
     let (campaign, _) = set_up(receipts_alone).await;
     let marker = marker(&campaign.service);
     let key = &campaign.test_key;
-    let first = campaign.photo(key, &hardly_a_photo(), Some("TEST0REVIEW")).await;
-    let second = campaign.photo(key, &hardly_a_photo(), Some("TEST0REVIEW")).await;
-    let absent = id_of(&campaign.receipt(key, &announced(&[0; 9], None)).send().await);
-    assert_eq!(state(&campaign, &first).await, "awaiting_upload", "nobody has told yet");
+    let first = campaign
+        .photo(key, &hardly_a_photo(), Some("TEST0REVIEW"))
+        .await;
+    let second = campaign
+        .photo(key, &hardly_a_photo(), Some("TEST0REVIEW"))
+        .await;
+    let absent = id_of(
+        &campaign
+            .receipt(key, &announced(&[0; 9], None))
+            .send()
+            .await,
+    );
+    assert_eq!(
+        state(&campaign, &first).await,
+        "awaiting_upload",
+        "nobody has told yet"
+    );
     let event = event(&campaign, &[&absent, &second, &first, &second]);
     marker.handle(event.clone()).await.expect("no record fails");
-    marker.handle(event.clone()).await.expect("a second time neither");
-    for (id, expected) in [(&first, "uploaded"), (&second, "uploaded"), (&absent, "awaiting_upload")] {
+    marker
+        .handle(event.clone())
+        .await
+        .expect("a second time neither");
+    for (id, expected) in [
+        (&first, "uploaded"),
+        (&second, "uploaded"),
+        (&absent, "awaiting_upload"),
+    ] {
         assert_eq!(state(&campaign, id).await, expected);
     }
-    assert_eq!(campaign.with_receipt(key, &phone(1), "", &first).send().await.status, 200);
+    assert_eq!(
+        campaign
+            .with_receipt(key, &phone(1), "", &first)
+            .send()
+            .await
+            .status,
+        200
+    );
     marker.handle(event).await.expect("a late one neither");
     assert_eq!(state(&campaign, &first).await, "attached");
 }
@@ -63,16 +100,28 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
 async fn an_event_whose_records_fail_comes_again() {
     let (campaign, _) = set_up(receipts_alone).await;
     let ids = [
-        campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
-        campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
+        campaign
+            .photo(&campaign.test_key, &hardly_a_photo(), None)
+            .await,
+        campaign
+            .photo(&campaign.test_key, &hardly_a_photo(), None)
+            .await,
     ];
     // With the wrong AWS credentials, looking at either photo fails.
-    let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())].into_iter().collect();
+    let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())]
+        .into_iter()
+        .collect();
     let env = campaign.service.env.clone().overridden_by(wrong);
     let blind = marker(&campaign.service.with_env(env));
     let event = event(&campaign, &[&ids[0], &ids[1]]);
-    blind.handle(event.clone()).await.expect_err("it has to come again");
-    marker(&campaign.service).handle(event).await.expect("no record fails");
+    blind
+        .handle(event.clone())
+        .await
+        .expect_err("it has to come again");
+    marker(&campaign.service)
+        .handle(event)
+        .await
+        .expect("no record fails");
     for id in &ids {
         assert_eq!(state(&campaign, id).await, "uploaded");
     }
@@ -81,9 +130,17 @@ async fn an_event_whose_records_fail_comes_again() {
 #[tokio::test]
 async fn a_submission_before_the_event_looks_for_itself() {
     let (campaign, _) = set_up(receipts_alone).await;
-    let made =
-        campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), Some("TEST0REVIEW"))).send().await;
+    let made = campaign
+        .receipt(
+            &campaign.test_key,
+            &announced(&hardly_a_photo(), Some("TEST0REVIEW")),
+        )
+        .send()
+        .await;
     assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
-    let submitted = campaign.with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made)).send().await;
+    let submitted = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made))
+        .send()
+        .await;
     assert_eq!(submitted.field("message_key"), "receipt_received");
 }

@@ -17,24 +17,45 @@ fn every_function_has_alarms_by_its_objective() {
     let template = service();
     let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
     let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
-    let expected: BTreeSet<_> = crates().iter().map(|name| format!("{}Alarms", logical_id(name))).collect();
-    assert_eq!(stacks.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
+    let expected: BTreeSet<_> = crates()
+        .iter()
+        .map(|name| format!("{}Alarms", logical_id(name)))
+        .collect();
+    assert_eq!(
+        stacks
+            .keys()
+            .map(ToString::to_string)
+            .collect::<BTreeSet<_>>(),
+        expected
+    );
     for name in crates() {
         let id = logical_id(&name);
-        let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
+        let timeout = template["Resources"][&id]["Properties"]["Timeout"]
+            .as_u64()
+            .expect("seconds");
         let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
-        assert_eq!(told["Function"], json!({ "Fn::Sub": format!("${{Service}}-{name}") }));
+        assert_eq!(
+            told["Function"],
+            json!({ "Fn::Sub": format!("${{Service}}-{name}") })
+        );
         if name == "create-submission" {
             assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
         } else {
             let slow = told["SlowMs"].as_u64().expect("milliseconds");
-            assert!(slow < timeout * 500, "{name} is slow long before it is cut off");
+            assert!(
+                slow < timeout * 500,
+                "{name} is slow long before it is cut off"
+            );
         }
         // Only functions of the API reply with a status.
         let is_api = has_server_errors(&name);
         let api = [json!({ "Ref": "Service" }), json!(name)];
         let told = ["Service", "Operation"].map(|parameter| told.get(parameter).cloned());
-        assert_eq!(told, if is_api { api.map(Some) } else { [None, None] }, "{name}");
+        assert_eq!(
+            told,
+            if is_api { api.map(Some) } else { [None, None] },
+            "{name}"
+        );
     }
 }
 
@@ -47,30 +68,55 @@ pub(super) fn has_server_errors(function: &str) -> bool {
 fn alarms() -> BTreeMap<String, Value> {
     let files = ["template.yaml", "function.yaml", "campaign.yaml"];
     let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
-    let all = templates.iter().flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
-    all.map(|(_, alarm)| (alarm["AlarmName"]["Fn::Sub"].as_str().expect("a name").to_owned(), alarm.clone()))
-        .collect()
+    let all = templates
+        .iter()
+        .flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
+    all.map(|(_, alarm)| {
+        (
+            alarm["AlarmName"]["Fn::Sub"]
+                .as_str()
+                .expect("a name")
+                .to_owned(),
+            alarm.clone(),
+        )
+    })
+    .collect()
 }
 
 #[test]
 fn every_alarm_counts_its_own_stack_alone() {
     for (name, alarm) in alarms() {
         let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
-        let parts = alarm.get("Metrics").and_then(Value::as_array).cloned().unwrap_or_default();
-        let parts = parts.iter().filter_map(|part| part.pointer("/MetricStat/Metric"));
+        let parts = alarm
+            .get("Metrics")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let parts = parts
+            .iter()
+            .filter_map(|part| part.pointer("/MetricStat/Metric"));
         for metric in parts.chain([&alarm]) {
             if metric["Namespace"] == "CampaignEntryService" {
-                assert!(metric["Dimensions"].as_array().is_some_and(|all| all.contains(&stack)), "{name}");
+                assert!(
+                    metric["Dimensions"]
+                        .as_array()
+                        .is_some_and(|all| all.contains(&stack)),
+                    "{name}"
+                );
             }
         }
-        assert!(name.starts_with("${Service}-") || name.starts_with("${Function}-"), "{name}");
+        assert!(
+            name.starts_with("${Service}-") || name.starts_with("${Function}-"),
+            "{name}"
+        );
     }
 }
 
 /// The widgets of the dashboard.
 fn widgets() -> Vec<Value> {
     let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
-    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
+    let body =
+        monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
     let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
     body["widgets"].as_array().expect("widgets").clone()
 }
@@ -82,13 +128,22 @@ type Counted = (String, BTreeSet<String>);
 fn metrics_in_templates() -> BTreeSet<Counted> {
     let mut found = BTreeSet::new();
     for alarm in alarms().values() {
-        let parts = alarm.get("Metrics").and_then(Value::as_array).into_iter().flatten();
+        let parts = alarm
+            .get("Metrics")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         let parts = parts.filter_map(|part| part.pointer("/MetricStat/Metric"));
-        let own = parts.chain([alarm]).filter(|metric| metric["Namespace"] == "CampaignEntryService");
+        let own = parts
+            .chain([alarm])
+            .filter(|metric| metric["Namespace"] == "CampaignEntryService");
         found.extend(own.map(|metric| {
             let dimensions = metric["Dimensions"].as_array().expect("dimensions").iter();
             let names = dimensions.map(|one| one["Name"].as_str().expect("a name").to_owned());
-            (metric["MetricName"].as_str().expect("a name").to_owned(), names.collect())
+            (
+                metric["MetricName"].as_str().expect("a name").to_owned(),
+                names.collect(),
+            )
         }));
     }
     for widget in widgets() {
@@ -99,7 +154,10 @@ fn metrics_in_templates() -> BTreeSet<Counted> {
             } else if metric[0] != "..." {
                 above = row(metric, &above);
                 if above[0] == "CampaignEntryService" {
-                    found.insert((above[1].clone(), above[2..].iter().step_by(2).cloned().collect()));
+                    found.insert((
+                        above[1].clone(),
+                        above[2..].iter().step_by(2).cloned().collect(),
+                    ));
                 }
             }
         }
@@ -109,17 +167,39 @@ fn metrics_in_templates() -> BTreeSet<Counted> {
 
 /// A metric of a widget: namespace, name, and each dimension with its value. A dot repeats what is above it.
 fn row(metric: &Value, above: &[String]) -> Vec<String> {
-    let cells = metric.as_array().expect("a metric").iter().filter_map(Value::as_str).enumerate();
-    cells.map(|(place, cell)| if cell == "." { above[place].clone() } else { cell.to_owned() }).collect()
+    let cells = metric
+        .as_array()
+        .expect("a metric")
+        .iter()
+        .filter_map(Value::as_str)
+        .enumerate();
+    cells
+        .map(|(place, cell)| {
+            if cell == "." {
+                above[place].clone()
+            } else {
+                cell.to_owned()
+            }
+        })
+        .collect()
 }
 
 /// The metrics that a search expression of the dashboard finds.
 fn searched(search: &str) -> Vec<Counted> {
-    let schema = search.split_once("{CampaignEntryService,").and_then(|(_, rest)| rest.split_once('}'));
-    let Some((dimensions, rest)) = schema else { return Vec::new() };
+    let schema = search
+        .split_once("{CampaignEntryService,")
+        .and_then(|(_, rest)| rest.split_once('}'));
+    let Some((dimensions, rest)) = schema else {
+        return Vec::new();
+    };
     let dimensions: BTreeSet<_> = dimensions.split(',').map(str::to_owned).collect();
-    let names = rest.split("MetricName=\"").skip(1).filter_map(|rest| rest.split_once('"'));
-    names.map(|(name, _)| (name.to_owned(), dimensions.clone())).collect()
+    let names = rest
+        .split("MetricName=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('"'));
+    names
+        .map(|(name, _)| (name.to_owned(), dimensions.clone()))
+        .collect()
 }
 
 /// Stands for the metrics that a line has only sometimes.
@@ -127,8 +207,17 @@ const OWN: &str = "own";
 
 /// The sets of dimensions that lines of requests and jobs declare for each metric.
 fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
-    let (at, ids) = (Timestamp::from_millis(0), RequestIds { request: "r-1".to_owned(), gateway: None });
-    let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
+    let (at, ids) = (
+        Timestamp::from_millis(0),
+        RequestIds {
+            request: "r-1".to_owned(),
+            gateway: None,
+        },
+    );
+    let scope = |environment| Scope {
+        campaign: "demo".parse().expect("a slug"),
+        environment,
+    };
     let (live, test) = (scope(Environment::Live), scope(Environment::Test));
     let mut lines = Vec::new();
     for (operation, scope) in [
@@ -156,18 +245,36 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
     }
     let function = "sweep-unsettled";
     let (scope, subject, outcome, metrics) = (None, None, "swept", &[(OWN, 1)]);
-    let job = JobLine { at, duration_ms: 4, function, scope, subject, outcome, metrics, error_chain: &[] };
+    let job = JobLine {
+        at,
+        duration_ms: 4,
+        function,
+        scope,
+        subject,
+        outcome,
+        metrics,
+        error_chain: &[],
+    };
     lines.push(job.to_json("stack"));
     let mut declared: BTreeMap<String, BTreeSet<BTreeSet<String>>> = BTreeMap::new();
     for line in lines {
         let line: Value = serde_json::from_str(&line).expect("JSON");
-        for part in line["_aws"]["CloudWatchMetrics"].as_array().expect("declarations") {
+        for part in line["_aws"]["CloudWatchMetrics"]
+            .as_array()
+            .expect("declarations")
+        {
             let sets: Vec<BTreeSet<String>> =
                 serde_json::from_value(part["Dimensions"].clone()).expect("sets of names");
             for metric in part["Metrics"].as_array().expect("metrics") {
                 let name = metric["Name"].as_str().expect("a name").to_owned();
-                assert!(line[&name].is_number(), "{name} is declared without a value");
-                declared.entry(name).or_default().extend(sets.iter().cloned());
+                assert!(
+                    line[&name].is_number(),
+                    "{name} is declared without a value"
+                );
+                declared
+                    .entry(name)
+                    .or_default()
+                    .extend(sets.iter().cloned());
             }
         }
     }
@@ -180,7 +287,10 @@ fn every_metric_of_an_alarm_or_the_dashboard_has_dimensions_that_lines_declare()
     let declared = declared();
     for (name, dimensions) in metrics_in_templates() {
         let sets = declared.get(&name).unwrap_or(&declared[OWN]);
-        assert!(sets.contains(&dimensions), "{name} by {dimensions:?} is not one of {sets:?}");
+        assert!(
+            sets.contains(&dimensions),
+            "{name} by {dimensions:?} is not one of {sets:?}"
+        );
     }
 }
 
@@ -188,7 +298,9 @@ fn every_metric_of_an_alarm_or_the_dashboard_has_dimensions_that_lines_declare()
 fn read_code(folder: &Path, code: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        let is_test = path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
+        let is_test = path
+            .file_stem()
+            .is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
         if path.is_dir() {
             read_code(&path, code);
         } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
@@ -210,12 +322,26 @@ fn code_of(function: &str) -> String {
 #[test]
 fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
     let mut code: String = crates().iter().map(|function| code_of(function)).collect();
-    read_code(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../common/src")), &mut code);
-    let names: BTreeSet<_> = metrics_in_templates().into_iter().map(|(name, _)| name).collect();
-    let unknown: Vec<_> = names.iter().filter(|name| !code.contains(&format!("\"{name}\""))).collect();
+    read_code(
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../common/src")),
+        &mut code,
+    );
+    let names: BTreeSet<_> = metrics_in_templates()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    let unknown: Vec<_> = names
+        .iter()
+        .filter(|name| !code.contains(&format!("\"{name}\"")))
+        .collect();
     assert_eq!(unknown, [""; 0]);
     // One of an alarm, one of a part of an alarm, one of a search, and one after a dot.
-    for found in ["OldestDueSeconds", "KeyRefused", "Steps", "CountingTransactions"] {
+    for found in [
+        "OldestDueSeconds",
+        "KeyRefused",
+        "Steps",
+        "CountingTransactions",
+    ] {
         assert!(names.contains(found), "{found}: {names:?}");
     }
 }
@@ -224,10 +350,15 @@ fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
 fn the_dashboard_sets_pre_checks_against_entry_requests() {
     let all = widgets();
     let ratio = |widget: &&Value| {
-        widget["properties"]["title"].as_str().is_some_and(|title| title.starts_with("Pre-checks"))
+        widget["properties"]["title"]
+            .as_str()
+            .is_some_and(|title| title.starts_with("Pre-checks"))
     };
     let shown = &all.iter().find(ratio).expect("a widget")["properties"];
-    assert_eq!((&shown["period"], &shown["stat"]), (&json!(3600), &json!("Sum")));
+    assert_eq!(
+        (&shown["period"], &shown["stat"]),
+        (&json!(3600), &json!("Sum"))
+    );
     let stack = json!("${Service}");
     assert_eq!(
         shown["metrics"],
@@ -241,18 +372,26 @@ fn the_dashboard_sets_pre_checks_against_entry_requests() {
         ])
     );
     for operation in ["check-code", "create-submission"] {
-        assert!(crates().iter().any(|function| function == operation), "{operation}");
+        assert!(
+            crates().iter().any(|function| function == operation),
+            "{operation}"
+        );
     }
 }
 
 /// The metrics that an alarm's expression uses, by id.
 fn parts(alarm: &Value) -> BTreeMap<&str, &Value> {
     let parts = alarm["Metrics"].as_array().expect("metrics").iter();
-    parts.filter_map(|part| Some((part["Id"].as_str()?, part.pointer("/MetricStat/Metric")?))).collect()
+    parts
+        .filter_map(|part| Some((part["Id"].as_str()?, part.pointer("/MetricStat/Metric")?)))
+        .collect()
 }
 
 fn expression(alarm: &Value) -> &str {
-    let last = alarm["Metrics"].as_array().and_then(|parts| parts.last()).expect("an expression");
+    let last = alarm["Metrics"]
+        .as_array()
+        .and_then(|parts| parts.last())
+        .expect("an expression");
     last["Expression"].as_str().expect("text")
 }
 
@@ -275,16 +414,30 @@ fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() 
             "IF(slowed >= 50, 100 * slowed / (FILL(entries, 0) + FILL(checks, 0) + FILL(lookups, 0)), 0)",
         ),
     ] {
-        let (guesses, tries): (Vec<_>, Vec<_>) =
-            parts(&alarms[name]).into_values().partition(|part| part["MetricName"] == metric);
+        let (guesses, tries): (Vec<_>, Vec<_>) = parts(&alarms[name])
+            .into_values()
+            .partition(|part| part["MetricName"] == metric);
         assert_eq!(guesses.len(), 1, "{name}");
-        assert!(tries.iter().all(|part| part["MetricName"] == "LiveRequests"), "{name}");
-        let counted = tries.iter().map(|part| part["Dimensions"][1]["Value"].as_str().expect("an operation"));
+        assert!(
+            tries
+                .iter()
+                .all(|part| part["MetricName"] == "LiveRequests"),
+            "{name}"
+        );
+        let counted = tries.iter().map(|part| {
+            part["Dimensions"][1]["Value"]
+                .as_str()
+                .expect("an operation")
+        });
         let counting = functions.iter().map(String::as_str).filter(|function| {
             let code = code_of(function);
             words.iter().any(|word| code.contains(word))
         });
-        assert_eq!(counted.collect::<BTreeSet<_>>(), counting.collect::<BTreeSet<_>>(), "{name}");
+        assert_eq!(
+            counted.collect::<BTreeSet<_>>(),
+            counting.collect::<BTreeSet<_>>(),
+            "{name}"
+        );
         assert_eq!(expression(&alarms[name]), expected);
     }
 }
@@ -295,9 +448,14 @@ fn a_canary_that_always_fails_is_noticed_in_its_ten_minutes_and_two_errors_are_n
     let template = service();
     let alarm = &alarms()["${Function}-server-errors"];
     let parts = alarm["Metrics"].as_array().expect("metrics").iter();
-    let periods = parts.filter_map(|part| part.pointer("/MetricStat/Period")).collect::<Vec<_>>();
+    let periods = parts
+        .filter_map(|part| part.pointer("/MetricStat/Period"))
+        .collect::<Vec<_>>();
     let canary = &template["Globals"]["Function"]["DeploymentPreference"]["Type"]["Fn::If"][1];
-    assert_eq!((periods, canary), (vec![&json!(600); 2], &json!("Canary10Percent10Minutes")));
+    assert_eq!(
+        (periods, canary),
+        (vec![&json!(600); 2], &json!("Canary10Percent10Minutes"))
+    );
     assert_eq!(expression(alarm), "IF(failed >= 3, 100 * failed / all, 0)");
     assert_eq!(alarm["ComparisonOperator"], "GreaterThanOrEqualToThreshold");
     assert_eq!(
@@ -307,7 +465,10 @@ fn a_canary_that_always_fails_is_noticed_in_its_ten_minutes_and_two_errors_are_n
     let threshold = alarm["Threshold"].as_u64().expect("percent");
     let rings = |failed: u64, all: u64| failed >= 3 && 100 * failed >= threshold * all;
     assert!(rings(20, 200), "the whole canary");
-    assert!(rings(10, 200), "half of it, when the window still reaches back before it");
+    assert!(
+        rings(10, 200),
+        "half of it, when the window still reaches back before it"
+    );
     assert!(!rings(2, 2) && !rings(9, 200));
 }
 
@@ -319,14 +480,25 @@ type Names = BTreeSet<String>;
 fn read_and_written(template: &Value) -> (Names, Names) {
     let (mut read, mut written) = (Names::new(), Names::new());
     for (_, role) in resources(template, "AWS::IAM::Role") {
-        let statements = role["Policies"][0]["PolicyDocument"]["Statement"].as_array().expect("statements");
+        let statements = role["Policies"][0]["PolicyDocument"]["Statement"]
+            .as_array()
+            .expect("statements");
         for statement in statements {
             let resource = &statement["Resource"][0];
-            let table = resource["Fn::GetAtt"].as_str().and_then(|arn| arn.strip_suffix(".Arn"));
-            let index = resource["Fn::Sub"].as_str().and_then(|arn| arn.split_once("/index/"));
+            let table = resource["Fn::GetAtt"]
+                .as_str()
+                .and_then(|arn| arn.strip_suffix(".Arn"));
+            let index = resource["Fn::Sub"]
+                .as_str()
+                .and_then(|arn| arn.split_once("/index/"));
             let name = table.or(index.map(|(_, index)| index));
             for action in statement["Action"].as_array().expect("actions") {
-                match (action.as_str().and_then(|action| action.strip_prefix("dynamodb:")), name) {
+                match (
+                    action
+                        .as_str()
+                        .and_then(|action| action.strip_prefix("dynamodb:")),
+                    name,
+                ) {
                     (Some("GetItem" | "BatchGetItem" | "Query" | "Scan"), Some(name)) => {
                         read.insert(name.to_owned())
                     }
@@ -336,11 +508,17 @@ fn read_and_written(template: &Value) -> (Names, Names) {
             }
         }
     }
-    let tables = resources(template, "AWS::DynamoDB::Table").filter(|(id, _)| written.contains(*id));
-    let indexes =
-        tables.filter_map(|(_, table)| table.get("GlobalSecondaryIndexes").and_then(Value::as_array));
-    let indexes: Names =
-        indexes.flatten().map(|index| index["IndexName"].as_str().expect("a name").to_owned()).collect();
+    let tables =
+        resources(template, "AWS::DynamoDB::Table").filter(|(id, _)| written.contains(*id));
+    let indexes = tables.filter_map(|(_, table)| {
+        table
+            .get("GlobalSecondaryIndexes")
+            .and_then(Value::as_array)
+    });
+    let indexes: Names = indexes
+        .flatten()
+        .map(|index| index["IndexName"].as_str().expect("a name").to_owned())
+        .collect();
     written.extend(indexes);
     (read, written)
 }
@@ -350,21 +528,42 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     let (mut read, mut written) = read_and_written(&service());
     // Only background functions use them, and other alarms cover their failure.
     assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
-    assert!(read.remove("RetentionTable") && written.remove("RetentionTable") && read.remove("DrawsTable"));
+    assert!(
+        read.remove("RetentionTable")
+            && written.remove("RetentionTable")
+            && read.remove("DrawsTable")
+    );
     assert!(read.remove("AuditTable"));
     let alarms = alarms();
     for (name, metric, expected) in [
-        ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
-        ("${Service}-tables-throttled-writes", "WriteThrottleEvents", written),
+        (
+            "${Service}-tables-throttled-reads",
+            "ReadThrottleEvents",
+            read,
+        ),
+        (
+            "${Service}-tables-throttled-writes",
+            "WriteThrottleEvents",
+            written,
+        ),
     ] {
         let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
-        let metrics: Vec<_> = parts.filter_map(|part| part.pointer("/MetricStat/Metric")).collect();
+        let metrics: Vec<_> = parts
+            .filter_map(|part| part.pointer("/MetricStat/Metric"))
+            .collect();
         // CloudWatch refuses alarms with more metrics.
-        assert!(metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric), "{name}");
+        assert!(
+            metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric),
+            "{name}"
+        );
         let heard = metrics.iter().map(|metric| {
             let dimensions = metric["Dimensions"].as_array().expect("dimensions");
             let value = &dimensions.last().expect("a table")["Value"];
-            value["Ref"].as_str().or(value.as_str()).expect("a name").to_owned()
+            value["Ref"]
+                .as_str()
+                .or(value.as_str())
+                .expect("a name")
+                .to_owned()
         });
         assert_eq!(heard.collect::<Names>(), expected, "{name}");
     }
@@ -372,41 +571,73 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
 
 #[test]
 fn every_alarm_has_its_section_in_the_runbook() {
-    let files =
-        ["monitoring/template.yaml", "monitoring/function.yaml", "monitoring/campaign.yaml", "budget.yaml"];
+    let files = [
+        "monitoring/template.yaml",
+        "monitoring/function.yaml",
+        "monitoring/campaign.yaml",
+        "budget.yaml",
+    ];
     let named: BTreeSet<_> = files
         .iter()
-        .flat_map(|file| text_of(&format!("infra/{file}")).lines().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|file| {
+            text_of(&format!("infra/{file}"))
+                .lines()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .filter(|line| line.contains("AlarmDescription:") || line.contains("# See "))
         .map(|line| {
-            let link = line.split_once("See ${RunbookUrl}#").or(line.split_once("# See infra/runbook.md#"));
-            link.expect("an alarm links to its section").1.trim_end_matches('"').to_owned()
+            let link = line
+                .split_once("See ${RunbookUrl}#")
+                .or(line.split_once("# See infra/runbook.md#"));
+            link.expect("an alarm links to its section")
+                .1
+                .trim_end_matches('"')
+                .to_owned()
         })
         .collect();
     let runbook = text_of("infra/runbook.md");
     let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
-    let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
+    let sections: BTreeSet<_> = sections
+        .map(|title| title.to_lowercase().replace(' ', "-"))
+        .collect();
     assert_eq!(named, sections);
 }
 
 #[test]
 fn runbook_says_which_alarms_wake_people_up() {
-    let files =
-        ["template", "function", "campaign"].map(|file| text_of(&format!("infra/monitoring/{file}.yaml")));
-    let names =
-        files.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once("AlarmName: !Sub "));
+    let files = ["template", "function", "campaign"]
+        .map(|file| text_of(&format!("infra/monitoring/{file}.yaml")));
+    let names = files
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(|line| line.split_once("AlarmName: !Sub "));
     let names: BTreeSet<_> = names
         .map(|(_, name)| {
-            let name = name.replace("${Service}-", "").replace("${Function}", "FUNCTION");
+            let name = name
+                .replace("${Service}-", "")
+                .replace("${Function}", "FUNCTION");
             format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
         })
         .collect();
     let runbook = text_of("infra/runbook.md");
     assert!(runbook.starts_with("# Runbook\n\nYou have time"));
-    let rows: Vec<&str> = runbook.lines().filter(|line| line.starts_with("| `")).collect();
+    let rows: Vec<&str> = runbook
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
     for name in &names {
-        let row: Vec<_> = rows.iter().filter(|row| row.contains(name.as_str())).collect();
+        let row: Vec<_> = rows
+            .iter()
+            .filter(|row| row.contains(name.as_str()))
+            .collect();
         assert_eq!(row.len(), 1, "{name}");
-        assert!(["| wake up |", "| tomorrow |"].iter().any(|when| row[0].contains(when)), "{}", row[0]);
+        assert!(
+            ["| wake up |", "| tomorrow |"]
+                .iter()
+                .any(|when| row[0].contains(when)),
+            "{}",
+            row[0]
+        );
     }
 }

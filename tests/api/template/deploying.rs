@@ -10,10 +10,19 @@ use service_tests::template::{deployer, parse, resources, service, text_of};
 fn every_parameter_is_explained_to_who_deploys() {
     let template = service();
     let page = text_of("infra/deploying.md");
-    let rows = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
-    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
-    let parameters: BTreeSet<_> =
-        template["Parameters"].as_object().expect("parameters").keys().map(String::as_str).collect();
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .filter_map(|line| line.split('|').nth(1));
+    let named: BTreeSet<_> = rows
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    let parameters: BTreeSet<_> = template["Parameters"]
+        .as_object()
+        .expect("parameters")
+        .keys()
+        .map(String::as_str)
+        .collect();
     assert_eq!(named, parameters);
 }
 
@@ -33,12 +42,23 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
         "Serverless" => "lambda".to_owned(),
         other => other.to_lowercase(),
     };
-    for file in ["template.yaml", "infra/monitoring/template.yaml", "infra/monitoring/function.yaml"] {
+    for file in [
+        "template.yaml",
+        "infra/monitoring/template.yaml",
+        "infra/monitoring/function.yaml",
+    ] {
         let template = parse(&text_of(file));
-        for resource in template["Resources"].as_object().expect("resources").values() {
+        for resource in template["Resources"]
+            .as_object()
+            .expect("resources")
+            .values()
+        {
             let kind = resource["Type"].as_str().expect("a type");
             let service = format!("{}:", prefix(kind.split("::").nth(1).expect("a service")));
-            assert!(actions.iter().any(|action| action.starts_with(&service)), "{kind}");
+            assert!(
+                actions.iter().any(|action| action.starts_with(&service)),
+                "{kind}"
+            );
         }
     }
     for never in [
@@ -53,10 +73,17 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
     }
     for statement in statements {
         let action = &statement["Action"];
-        assert!(*action != "*" && statement["Effect"] == "Allow", "{statement}");
+        assert!(
+            *action != "*" && statement["Effect"] == "Allow",
+            "{statement}"
+        );
         // A resource that ends in `*` names the objects of a bucket, too.
-        let of_people = ["photos", "evidence", "openings"].map(|bucket| format!("campaign-entry-{bucket}"));
-        if of_people.iter().any(|bucket| statement["Resource"].to_string().contains(bucket)) {
+        let of_people =
+            ["photos", "evidence", "openings"].map(|bucket| format!("campaign-entry-{bucket}"));
+        if of_people
+            .iter()
+            .any(|bucket| statement["Resource"].to_string().contains(bucket))
+        {
             for reading in ["s3:GetObject", "s3:List", "s3:*"] {
                 assert!(!action.to_string().contains(reading), "{statement}");
             }
@@ -70,69 +97,127 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
 fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
     let policy = deployer();
     let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements.find(|statement| statement["Sid"] == "Buckets").expect("a statement");
+    let statement = statements
+        .find(|statement| statement["Sid"] == "Buckets")
+        .expect("a statement");
     for needed in ["s3:DeleteBucket", "s3:DeleteBucketPolicy"] {
-        assert!(statement["Action"].as_array().expect("actions").contains(&json!(needed)), "{needed}");
+        assert!(
+            statement["Action"]
+                .as_array()
+                .expect("actions")
+                .contains(&json!(needed)),
+            "{needed}"
+        );
     }
     let template = service();
     for (id, bucket) in resources(&template, "AWS::S3::Bucket") {
-        let name = bucket["BucketName"]["Fn::Sub"][0].as_str().expect("a fixed name");
+        let name = bucket["BucketName"]["Fn::Sub"][0]
+            .as_str()
+            .expect("a fixed name");
         let named = json!(format!("arn:aws:s3:::{}", name.replace("${Id}", "*")));
-        assert!(statement["Resource"].as_array().expect("resources").contains(&named), "{id}");
+        assert!(
+            statement["Resource"]
+                .as_array()
+                .expect("resources")
+                .contains(&named),
+            "{id}"
+        );
     }
 }
 
 /// The steps of the workflow that deploys one stack, by name.
 fn steps() -> Vec<(String, Value)> {
     let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
-    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps").iter();
-    steps.filter_map(|step| Some((step["name"].as_str()?.to_owned(), step.clone()))).collect()
+    let steps = workflow["jobs"]["deploy"]["steps"]
+        .as_array()
+        .expect("steps")
+        .iter();
+    steps
+        .filter_map(|step| Some((step["name"].as_str()?.to_owned(), step.clone())))
+        .collect()
 }
 
 /// Whether the workflow accepts the parameters of an environment, and what it says.
 fn check(parameters: &str) -> (bool, String) {
     let steps = steps();
-    let (_, check) = steps.iter().find(|(name, _)| name == "Check the parameters").expect("a step");
+    let (_, check) = steps
+        .iter()
+        .find(|(name, _)| name == "Check the parameters")
+        .expect("a step");
     let script = check["run"].as_str().expect("a script");
-    let output = Command::new("bash").args(["-e", "-c", script]).env("PARAMETERS", parameters).output();
+    let output = Command::new("bash")
+        .args(["-e", "-c", script])
+        .env("PARAMETERS", parameters)
+        .output();
     let output = output.expect("bash");
-    (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+    (
+        output.status.success(),
+        String::from_utf8(output.stdout).expect("text"),
+    )
 }
 
 #[test]
 fn the_workflow_refuses_another_architecture_than_that_of_its_packages() {
-    for fine in ["", "AlarmEmail=ops@example.com", "Traces=off Architecture=x86_64", "Architecture=x86_64"] {
+    for fine in [
+        "",
+        "AlarmEmail=ops@example.com",
+        "Traces=off Architecture=x86_64",
+        "Architecture=x86_64",
+    ] {
         assert_eq!(check(fine), (true, String::new()), "{fine}");
     }
-    for other in ["Architecture=arm64", "Traces=off Architecture=arm64 Rollout=now"] {
+    for other in [
+        "Architecture=arm64",
+        "Traces=off Architecture=arm64 Rollout=now",
+    ] {
         let (is_fine, said) = check(other);
-        assert!(!is_fine && said.contains("x86_64") && said.contains("PARAMETERS"), "{other}: {said}");
+        assert!(
+            !is_fine && said.contains("x86_64") && said.contains("PARAMETERS"),
+            "{other}: {said}"
+        );
     }
     // Without it, a stack would keep the architecture that it was created with.
     let steps = steps();
-    let (_, deploy) = steps.iter().find(|(name, _)| name == "Deploy").expect("a step");
-    assert!(deploy["run"].as_str().expect("a script").contains("\"Architecture=x86_64\""));
+    let (_, deploy) = steps
+        .iter()
+        .find(|(name, _)| name == "Deploy")
+        .expect("a step");
+    assert!(
+        deploy["run"]
+            .as_str()
+            .expect("a script")
+            .contains("\"Architecture=x86_64\"")
+    );
 }
 
 /// Of a parameter that is given twice, only the last value counts.
 #[test]
 fn the_workflow_refuses_a_parameter_that_is_given_twice() {
     for (parameters, twice) in [
-        ("Architecture=x86_64 Traces=off Architecture=arm64", "Architecture"),
+        (
+            "Architecture=x86_64 Traces=off Architecture=arm64",
+            "Architecture",
+        ),
         ("Traces=off Traces=off", "Traces"),
         ("Traces=off\nStage=staging", "Stage"),
         ("AlarmEmail=ops@example.com Release=1", "Release"),
     ] {
         let (is_fine, said) = check(parameters);
         let names_it = said.contains(&format!(": {twice}. "));
-        assert!(!is_fine && names_it && said.contains("PARAMETERS"), "{parameters}: {said}");
+        assert!(
+            !is_fine && names_it && said.contains("PARAMETERS"),
+            "{parameters}: {said}"
+        );
     }
 }
 
 #[test]
 fn a_production_stack_is_protected_before_anything_else_can_fail() {
     let names: Vec<_> = steps().into_iter().map(|(name, _)| name).collect();
-    let deployed = names.iter().position(|name| name == "Deploy").expect("a step");
+    let deployed = names
+        .iter()
+        .position(|name| name == "Deploy")
+        .expect("a step");
     assert_eq!(names[deployed + 1], "Protect the stack");
 }
 
@@ -145,39 +230,70 @@ fn a_release_is_published_once_production_runs_it() {
 /// The command lines of a page, without comments and with continuation lines joined.
 fn commands(page: &str) -> Vec<String> {
     let text = text_of(page);
-    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
+    let blocks = text
+        .split("```sh\n")
+        .skip(1)
+        .map(|block| block.split("```").next().unwrap_or_default());
     let lines = blocks.flat_map(|block| {
         let joined = block.replace("\\\n", " ");
         joined.lines().map(str::to_owned).collect::<Vec<_>>()
     });
-    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
+    lines
+        .map(|line| {
+            line.split(" #")
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        })
+        .collect()
 }
 
 /// Without a new release name, a deployment would leave functions at their current version.
 #[test]
 fn every_deployment_names_its_release() {
     let release = &service()["Parameters"]["Release"];
-    assert_eq!(release.get("Default"), None, "the first deployment is refused without one");
+    assert_eq!(
+        release.get("Default"),
+        None,
+        "the first deployment is refused without one"
+    );
     let named = |command: &str| command.contains("Release=$(date -u +%y%m%d%H%M)");
     let commands = commands("infra/deploying.md");
-    let deployments: Vec<_> = commands.iter().filter(|line| line.starts_with("sam deploy")).collect();
-    assert!(deployments.len() >= 3 && deployments.iter().all(|line| named(line)), "{deployments:#?}");
+    let deployments: Vec<_> = commands
+        .iter()
+        .filter(|line| line.starts_with("sam deploy"))
+        .collect();
+    assert!(
+        deployments.len() >= 3 && deployments.iter().all(|line| named(line)),
+        "{deployments:#?}"
+    );
     // A repeated run deploys the packages of the first.
     let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
-    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps");
-    let deploys =
-        steps.iter().filter_map(|step| step["run"].as_str()).filter(|run| run.contains("sam deploy"));
+    let steps = workflow["jobs"]["deploy"]["steps"]
+        .as_array()
+        .expect("steps");
+    let deploys = steps
+        .iter()
+        .filter_map(|step| step["run"].as_str())
+        .filter(|run| run.contains("sam deploy"));
     assert_eq!(deploys.map(named).collect::<Vec<_>>(), [true]);
 }
 
 #[test]
 fn every_variable_of_a_pages_commands_is_set_on_that_page() {
-    for page in ["infra/deploying.md", "infra/runbook.md", "infra/capacity.md"] {
+    for page in [
+        "infra/deploying.md",
+        "infra/runbook.md",
+        "infra/capacity.md",
+    ] {
         let commands = commands(page);
         let is_part = |c: char| c.is_ascii_uppercase() || c == '_';
         let is_set = |name: &str| {
             let assigned = format!("{name}=");
-            commands.iter().any(|line| line.trim_start_matches("export ").starts_with(&assigned))
+            commands
+                .iter()
+                .any(|line| line.trim_start_matches("export ").starts_with(&assigned))
                 || name == "PATH"
         };
         for line in &commands {
@@ -194,11 +310,23 @@ fn every_variable_of_a_pages_commands_is_set_on_that_page() {
 fn the_deployer_may_read_the_certificates_of_mutual_tls() {
     let policy = deployer();
     let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements.find(|statement| statement["Sid"] == "Truststore").expect("a statement");
-    assert_eq!(statement["Action"], json!(["s3:GetObject", "s3:GetObjectVersion"]));
-    let bucket = statement["Resource"].as_str().and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
-    let bucket = bucket.and_then(|bucket| bucket.strip_suffix("/*")).expect("a bucket");
-    assert!(text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')), "{bucket}");
+    let statement = statements
+        .find(|statement| statement["Sid"] == "Truststore")
+        .expect("a statement");
+    assert_eq!(
+        statement["Action"],
+        json!(["s3:GetObject", "s3:GetObjectVersion"])
+    );
+    let bucket = statement["Resource"]
+        .as_str()
+        .and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
+    let bucket = bucket
+        .and_then(|bucket| bucket.strip_suffix("/*"))
+        .expect("a bucket");
+    assert!(
+        text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')),
+        "{bucket}"
+    );
 }
 
 /// API Gateway asks for them, besides the rights to create and change a domain, when it is given a truststore or loses
@@ -207,12 +335,29 @@ fn the_deployer_may_read_the_certificates_of_mutual_tls() {
 fn the_deployer_may_turn_mutual_tls_on_and_off() {
     let policy = deployer();
     let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements.find(|statement| statement["Sid"] == "Apis").expect("a statement");
-    for needed in ["apigateway:AddCertificateToDomain", "apigateway:RemoveCertificateFromDomain"] {
-        assert!(statement["Action"].as_array().expect("actions").contains(&json!(needed)), "{needed}");
+    let statement = statements
+        .find(|statement| statement["Sid"] == "Apis")
+        .expect("a statement");
+    for needed in [
+        "apigateway:AddCertificateToDomain",
+        "apigateway:RemoveCertificateFromDomain",
+    ] {
+        assert!(
+            statement["Action"]
+                .as_array()
+                .expect("actions")
+                .contains(&json!(needed)),
+            "{needed}"
+        );
     }
     for domains in ["domainnames", "domainnames/*"] {
         let arn = json!(format!("arn:aws:apigateway:REGION::/{domains}"));
-        assert!(statement["Resource"].as_array().expect("resources").contains(&arn), "{arn}");
+        assert!(
+            statement["Resource"]
+                .as_array()
+                .expect("resources")
+                .contains(&arn),
+            "{arn}"
+        );
     }
 }

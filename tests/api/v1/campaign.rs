@@ -15,9 +15,15 @@ const PATH: &str = "/api/v1/campaign";
 #[tokio::test]
 async fn a_campaign_says_what_its_callers_need() {
     let campaign = TestCampaign::with(|config| {
-        config.limits = PhoneLimits { phone_daily: Some(3), phone_total: Some(20) };
+        config.limits = PhoneLimits {
+            phone_daily: Some(3),
+            phone_total: Some(20),
+        };
         config.window.start = Some(Timestamp::from_millis(1_767_214_800_000));
-        config.messages.en.insert(MessageKey::Entered.into(), "Chai for you!".to_owned());
+        config
+            .messages
+            .en
+            .insert(MessageKey::Entered.into(), "Chai for you!".to_owned());
     })
     .await;
     let reply = campaign.test("GET", PATH).send().await;
@@ -63,9 +69,15 @@ async fn a_live_key_reads_the_same_campaign_in_live_mode() {
     let reply = campaign.live("GET", PATH).send().await.json();
     assert_eq!(reply["slug"], campaign.config.slug.as_str());
     assert_eq!(reply["livemode"], true);
-    assert_eq!(reply["window"], json!({ "start": null, "end": "2099-12-31T23:59:59.999Z" }));
+    assert_eq!(
+        reply["window"],
+        json!({ "start": null, "end": "2099-12-31T23:59:59.999Z" })
+    );
     assert_eq!(reply["timezone"], "Asia/Kathmandu");
-    assert_eq!(reply["limits"], json!({ "phone_daily": null, "phone_total": null }));
+    assert_eq!(
+        reply["limits"],
+        json!({ "phone_daily": null, "phone_total": null })
+    );
 }
 
 #[tokio::test]
@@ -74,7 +86,10 @@ async fn the_status_follows_from_the_window_and_the_time() {
     let start = NOON.after(Duration::from_secs(60));
     let end = NOON.after(Duration::from_secs(120));
     let mut config = plain();
-    config.window = Window { start: Some(start), end: Some(end) };
+    config.window = Window {
+        start: Some(start),
+        end: Some(end),
+    };
     let campaign = TestCampaign::on(&service, config).await;
     let status = async || campaign.test("GET", PATH).send().await.field("status");
 
@@ -92,23 +107,36 @@ async fn the_status_follows_from_the_window_and_the_time() {
 async fn a_pause_shows_within_five_seconds_and_comes_before_the_window() {
     let service = Service::at_noon();
     let mut campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(campaign.test("GET", PATH).send().await.field("status"), "live");
+    assert_eq!(
+        campaign.test("GET", PATH).send().await.field("status"),
+        "live"
+    );
     campaign.config.paused = true;
     campaign.config.window.end = Some(NOON);
     campaign.apply().await;
     service.clock.advance(Duration::from_secs(5));
-    assert_eq!(campaign.test("GET", PATH).send().await.field("status"), "paused");
+    assert_eq!(
+        campaign.test("GET", PATH).send().await.field("status"),
+        "paused"
+    );
     campaign.config.paused = false;
     campaign.apply().await;
     service.clock.advance(Duration::from_secs(5));
-    assert_eq!(campaign.test("GET", PATH).send().await.field("status"), "ended");
+    assert_eq!(
+        campaign.test("GET", PATH).send().await.field("status"),
+        "ended"
+    );
 }
 
 #[tokio::test]
 async fn a_campaign_without_codes_needs_and_checks_none() {
     let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
     assert_eq!(
-        campaign.test("GET", PATH).send().await.field("capabilities"),
+        campaign
+            .test("GET", PATH)
+            .send()
+            .await
+            .field("capabilities"),
         json!({
             "precheck": false, "code_required": false, "receipt_required": false, "typed_receipt": false,
         })
@@ -120,11 +148,37 @@ async fn the_copy_is_swahili_for_those_who_prefer_it() {
     let campaign = TestCampaign::plain().await;
     let english = MessageKey::CampaignEnded.text(Language::En);
     let swahili = MessageKey::CampaignEnded.text(Language::Sw);
-    for accepted in ["sw", "SW", "sw-TZ", "sw, en;q=0.9", "en;q=0.4, fr, sw;q=0.5", "en;q=0, sw;q=0.001"] {
-        assert_eq!(copy(&campaign, "", Some(accepted)).await, swahili, "{accepted}");
+    for accepted in [
+        "sw",
+        "SW",
+        "sw-TZ",
+        "sw, en;q=0.9",
+        "en;q=0.4, fr, sw;q=0.5",
+        "en;q=0, sw;q=0.001",
+    ] {
+        assert_eq!(
+            copy(&campaign, "", Some(accepted)).await,
+            swahili,
+            "{accepted}"
+        );
     }
-    for accepted in ["", "en", "fr", "*", "en, sw;q=0.9", "sw;q=0", "sw, en", "swa", "sw;q=1.5", ";;,,q="] {
-        assert_eq!(copy(&campaign, "", Some(accepted)).await, english, "{accepted}");
+    for accepted in [
+        "",
+        "en",
+        "fr",
+        "*",
+        "en, sw;q=0.9",
+        "sw;q=0",
+        "sw, en",
+        "swa",
+        "sw;q=1.5",
+        ";;,,q=",
+    ] {
+        assert_eq!(
+            copy(&campaign, "", Some(accepted)).await,
+            english,
+            "{accepted}"
+        );
     }
     assert_eq!(copy(&campaign, "", None).await, english);
 }
@@ -136,10 +190,24 @@ async fn the_locale_parameter_wins_over_the_header_when_it_names_a_language() {
     let swahili = MessageKey::CampaignEnded.text(Language::Sw);
     assert_eq!(copy(&campaign, "?locale=sw", None).await, swahili);
     assert_eq!(copy(&campaign, "?locale=sw", Some("en")).await, swahili);
-    assert_eq!(copy(&campaign, "?page=1&locale=%73w", Some("en")).await, swahili);
+    assert_eq!(
+        copy(&campaign, "?page=1&locale=%73w", Some("en")).await,
+        swahili
+    );
     assert_eq!(copy(&campaign, "?locale=en", Some("sw")).await, english);
-    for unknown in ["?locale=fr", "?locale=", "?locale", "?locale=SW", "?locale=sw-TZ", "?Locale=en"] {
-        assert_eq!(copy(&campaign, unknown, Some("sw")).await, swahili, "{unknown}");
+    for unknown in [
+        "?locale=fr",
+        "?locale=",
+        "?locale",
+        "?locale=SW",
+        "?locale=sw-TZ",
+        "?Locale=en",
+    ] {
+        assert_eq!(
+            copy(&campaign, unknown, Some("sw")).await,
+            swahili,
+            "{unknown}"
+        );
         assert_eq!(copy(&campaign, unknown, None).await, english, "{unknown}");
     }
 }
@@ -147,13 +215,26 @@ async fn the_locale_parameter_wins_over_the_header_when_it_names_a_language() {
 #[tokio::test]
 async fn a_campaigns_own_copy_wins_in_its_language_alone() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.en.insert(MessageKey::CampaignEnded.into(), "That was \"Chai\" & fun.".to_owned());
-        config.messages.sw.insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
+        config.messages.en.insert(
+            MessageKey::CampaignEnded.into(),
+            "That was \"Chai\" & fun.".to_owned(),
+        );
+        config
+            .messages
+            .sw
+            .insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
     })
     .await;
     assert_eq!(copy(&campaign, "", None).await, "That was \"Chai\" & fun.");
-    assert_eq!(copy(&campaign, "?locale=sw", None).await, MessageKey::CampaignEnded.text(Language::Sw));
-    let swahili = campaign.test("GET", &format!("{PATH}?locale=sw")).send().await.field("messages");
+    assert_eq!(
+        copy(&campaign, "?locale=sw", None).await,
+        MessageKey::CampaignEnded.text(Language::Sw)
+    );
+    let swahili = campaign
+        .test("GET", &format!("{PATH}?locale=sw"))
+        .send()
+        .await
+        .field("messages");
     assert_eq!(swahili["entered"], "Karibu chai!");
     assert_eq!(swahili.as_object().expect("a map").len(), 28);
 }
@@ -169,7 +250,10 @@ async fn a_body_with_a_get_is_not_looked_at() {
 async fn a_campaign_cannot_be_posted() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.test("POST", PATH).json(&json!({})).send().await;
-    assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
+    assert_eq!(
+        reply.refusal(),
+        (405, "method_not_allowed".to_owned(), None)
+    );
     assert_eq!(reply.header("allow"), Some("GET"));
 }
 
@@ -182,8 +266,7 @@ async fn a_campaign_of_receipts_says_what_takes_part_but_not_how_it_is_recognise
         json!({ "precheck": false, "code_required": false, "receipt_required": true, "typed_receipt": true })
     );
     let product = |key: &str, name: &str| json!({ "key": key, "range": "Classic", "label": key, "name": name, "color": null, "image": null });
-    let branch =
-        |key: &str| json!({ "key": key, "name": key, "city": "Dar es Salaam", "merchant": "Duka Kuu" });
+    let branch = |key: &str| json!({ "key": key, "name": key, "city": "Dar es Salaam", "merchant": "Duka Kuu" });
     assert_eq!(
         reply.field("receipt"),
         json!({
@@ -195,5 +278,9 @@ async fn a_campaign_of_receipts_says_what_takes_part_but_not_how_it_is_recognise
             "draw_period": null,
         })
     );
-    assert!(!reply.text.contains("100147181") && !reply.text.contains("03TZ"), "{}", reply.text);
+    assert!(
+        !reply.text.contains("100147181") && !reply.text.contains("03TZ"),
+        "{}",
+        reply.text
+    );
 }

@@ -13,12 +13,23 @@ struct Caller<'a> {
 
 impl Caller<'_> {
     async fn submit(&self, idempotency_key: &str, body: &Value) -> Reply {
-        let sending = self.campaign.with_key(self.key, "POST", "/api/v1/submissions");
-        sending.header("idempotency-key", idempotency_key).json(body).send().await
+        let sending = self
+            .campaign
+            .with_key(self.key, "POST", "/api/v1/submissions");
+        sending
+            .header("idempotency-key", idempotency_key)
+            .json(body)
+            .send()
+            .await
     }
 
     async fn post(&self, path: &str, body: &Value) -> Value {
-        let reply = self.campaign.with_key(self.key, "POST", path).json(body).send().await;
+        let reply = self
+            .campaign
+            .with_key(self.key, "POST", path)
+            .json(body)
+            .send()
+            .await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         reply.json()
     }
@@ -29,23 +40,48 @@ impl Caller<'_> {
 }
 
 /// The caller who enters, and two that must see nothing of it: in the other environment, and of another campaign.
-fn callers<'a>(campaign: &'a TestCampaign, another: &'a TestCampaign) -> (Caller<'a>, [Caller<'a>; 2]) {
-    let own = Caller { campaign, key: &campaign.test_key };
-    let live = Caller { campaign, key: &campaign.live_key };
-    (own, [live, Caller { campaign: another, key: &another.test_key }])
+fn callers<'a>(
+    campaign: &'a TestCampaign,
+    another: &'a TestCampaign,
+) -> (Caller<'a>, [Caller<'a>; 2]) {
+    let own = Caller {
+        campaign,
+        key: &campaign.test_key,
+    };
+    let live = Caller {
+        campaign,
+        key: &campaign.live_key,
+    };
+    (
+        own,
+        [
+            live,
+            Caller {
+                campaign: another,
+                key: &another.test_key,
+            },
+        ],
+    )
 }
 
 #[tokio::test]
 async fn a_submission_is_read_by_its_own_scope_alone() {
     let (campaign, another) = (TestCampaign::plain().await, TestCampaign::plain().await);
     let (own, others) = callers(&campaign, &another);
-    let created = own.submit(&fresh_key(), &body(&phone(1), &campaign.code(1))).await;
-    let path = format!("/api/v1/submissions/{}", created.field("id").as_str().expect("an id"));
+    let created = own
+        .submit(&fresh_key(), &body(&phone(1), &campaign.code(1)))
+        .await;
+    let path = format!(
+        "/api/v1/submissions/{}",
+        created.field("id").as_str().expect("an id")
+    );
     assert_eq!(own.get(&path).await.json(), created.json());
     for other in others {
         let hidden = other.get(&path).await;
         assert_eq!(hidden.refusal(), (404, "not_found".to_owned(), None));
-        let none = other.get("/api/v1/submissions/00000000-0000-8000-8000-000000000000").await;
+        let none = other
+            .get("/api/v1/submissions/00000000-0000-8000-8000-000000000000")
+            .await;
         assert_eq!(hidden.redacted(), none.redacted(), "as if there were none");
     }
 }
@@ -54,10 +90,16 @@ async fn a_submission_is_read_by_its_own_scope_alone() {
 async fn a_look_up_lists_its_own_scope_alone() {
     let (campaign, another) = (TestCampaign::plain().await, TestCampaign::plain().await);
     let (own, others) = callers(&campaign, &another);
-    own.submit(&fresh_key(), &body(&phone(1), &campaign.code(1))).await;
+    own.submit(&fresh_key(), &body(&phone(1), &campaign.code(1)))
+        .await;
     let lookup = async |caller: &Caller<'_>| {
-        let reply = caller.post("/api/v1/submissions/lookup", &json!({ "phone": phone(1) })).await;
-        (reply["submissions"].as_array().expect("a list").len(), reply["total_entries"].clone())
+        let reply = caller
+            .post("/api/v1/submissions/lookup", &json!({ "phone": phone(1) }))
+            .await;
+        (
+            reply["submissions"].as_array().expect("a list").len(),
+            reply["total_entries"].clone(),
+        )
     };
     assert_eq!(lookup(&own).await, (1, json!(1)));
     for other in others {
@@ -72,13 +114,20 @@ async fn a_code_is_used_in_its_own_scope_alone() {
     let code = campaign.code(1);
     own.submit(&fresh_key(), &body(&phone(1), &code)).await;
     let precheck = async |caller: &Caller<'_>| {
-        caller.post("/api/v1/codes/check", &json!({ "code": code })).await["precheck"].clone()
+        caller
+            .post("/api/v1/codes/check", &json!({ "code": code }))
+            .await["precheck"]
+            .clone()
     };
     assert_eq!(precheck(&own).await, "already_used");
     for other in others {
         assert_eq!(precheck(&other).await, "valid");
         let entered = other.submit(&fresh_key(), &body(&phone(2), &code)).await;
-        assert_eq!(entered.field("message_key"), "entered", "by another phone, even");
+        assert_eq!(
+            entered.field("message_key"),
+            "entered",
+            "by another phone, even"
+        );
     }
 }
 
@@ -89,12 +138,18 @@ async fn an_idempotency_key_and_a_code_with_its_phone_are_remembered_in_their_ow
     let key = fresh_key();
     let body = body(&phone(1), &campaign.code(1));
     let first = own.submit(&key, &body).await;
-    assert_eq!(own.submit(&key, &body).await.header("idempotent-replayed"), Some("true"));
+    assert_eq!(
+        own.submit(&key, &body).await.header("idempotent-replayed"),
+        Some("true")
+    );
     let mut ids = vec![first.field("id")];
     for other in others {
         let reply = other.submit(&key, &body).await;
         assert_eq!(reply.header("idempotent-replayed"), None);
-        assert_eq!((reply.field("message_key"), reply.field("replayed")), (json!("entered"), json!(false)));
+        assert_eq!(
+            (reply.field("message_key"), reply.field("replayed")),
+            (json!("entered"), json!(false))
+        );
         assert!(!ids.contains(&reply.field("id")));
         ids.push(reply.field("id"));
     }
@@ -103,16 +158,29 @@ async fn an_idempotency_key_and_a_code_with_its_phone_are_remembered_in_their_ow
 #[tokio::test]
 async fn limits_wrong_codes_and_the_blocklist_count_in_their_own_scope_alone() {
     let limit = |config: &mut Campaign| {
-        config.limits = PhoneLimits { phone_daily: None, phone_total: Some(1) };
+        config.limits = PhoneLimits {
+            phone_daily: None,
+            phone_total: Some(1),
+        };
         config.wrong_codes.count = 1;
     };
-    let (campaign, another) = (TestCampaign::with(limit).await, TestCampaign::with(limit).await);
+    let (campaign, another) = (
+        TestCampaign::with(limit).await,
+        TestCampaign::with(limit).await,
+    );
     let (own, others) = callers(&campaign, &another);
     let blocked = phone(3).parse().expect("a phone");
     let scope = campaign.scope(Environment::Test);
-    campaign.service.set_blocked(&scope, &blocked, true).await.expect("blocked");
+    campaign
+        .service
+        .set_blocked(&scope, &blocked, true)
+        .await
+        .expect("blocked");
     let outcome = async |caller: &Caller<'_>, number: u32, code: &str| {
-        caller.submit(&fresh_key(), &body(&phone(number), code)).await.field("message_key")
+        caller
+            .submit(&fresh_key(), &body(&phone(number), code))
+            .await
+            .field("message_key")
     };
 
     assert_eq!(outcome(&own, 1, &campaign.code(1)).await, "entered");
@@ -122,7 +190,10 @@ async fn limits_wrong_codes_and_the_blocklist_count_in_their_own_scope_alone() {
     assert_eq!(outcome(&own, 3, &campaign.code(4)).await, "blocked");
     for other in &others {
         for number in [1, 2, 3] {
-            assert_eq!(outcome(other, number, &campaign.code(u64::from(number))).await, "entered");
+            assert_eq!(
+                outcome(other, number, &campaign.code(u64::from(number))).await,
+                "entered"
+            );
         }
     }
 }

@@ -17,17 +17,33 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn get(path: impl Into<String>) -> Self {
-        Self { method: Method::GET, path: path.into(), headers: Vec::new(), body: None }
+        Self {
+            method: Method::GET,
+            path: path.into(),
+            headers: Vec::new(),
+            body: None,
+        }
     }
 
     pub(crate) fn post(path: &str, body: Value) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
-        Self { method: Method::POST, path: path.to_owned(), headers, body: Some(body) }
+        Self {
+            method: Method::POST,
+            path: path.to_owned(),
+            headers,
+            body: Some(body),
+        }
     }
 
     /// The event that API Gateway makes of the request.
     pub(crate) fn event(&self, key: &str) -> Value {
-        event::of(self.method.as_str(), &self.path, &self.headers, self.body.as_ref(), key)
+        event::of(
+            self.method.as_str(),
+            &self.path,
+            &self.headers,
+            self.body.as_ref(),
+            key,
+        )
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: String) -> Self {
@@ -45,20 +61,37 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn of(base_url: &str) -> Self {
-        let client = http_client::builder().expect("TLS").build().expect("a client");
-        Self { client, base_url: base_url.to_owned() }
+        let client = http_client::builder()
+            .expect("TLS")
+            .build()
+            .expect("a client");
+        Self {
+            client,
+            base_url: base_url.to_owned(),
+        }
     }
 
     /// Sends a request and returns the reply's body. Panics unless the status is 200: the time of any other reply means
     /// nothing.
     pub(crate) async fn send(&self, key: &str, ask: &Ask) -> Value {
         let url = format!("{}{}", self.base_url, ask.path);
-        let mut request = self.client.request(ask.method.clone(), url).bearer_auth(key);
+        let mut request = self
+            .client
+            .request(ask.method.clone(), url)
+            .bearer_auth(key);
         for (name, value) in &ask.headers {
             request = request.header(*name, value);
         }
-        let body = ask.body.as_ref().map(ToString::to_string).unwrap_or_default();
-        let reply = request.body(body).send().await.expect("the service answers");
+        let body = ask
+            .body
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let reply = request
+            .body(body)
+            .send()
+            .await
+            .expect("the service answers");
         let status = reply.status();
         let body = reply.bytes().await.expect("the whole body");
         assert!(

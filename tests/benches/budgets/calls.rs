@@ -28,22 +28,45 @@ pub(crate) struct Cost {
 
 pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("## DynamoDB calls and capacity of a warm request\n");
-    println!("Counted on the wire, {requests} requests each; key, campaign and code book are cached.");
-    println!("`limit` is what leasing the key's requests per minute adds (below {LEASE_SHARE}), with a");
+    println!(
+        "Counted on the wire, {requests} requests each; key, campaign and code book are cached."
+    );
+    println!(
+        "`limit` is what leasing the key's requests per minute adds (below {LEASE_SHARE}), with a"
+    );
     println!(
         "key of {DEFAULT_PER_MINUTE} a minute. A transaction that a condition cancelled consumes two write"
     );
     println!("units for each of its items, which DynamoDB does not report and is added here.\n");
     let world = World::start().await;
-    let mut table =
-        Table::new(["operation", "calls", "budget", "limit", "capacity units", "write units", "kept"]);
+    let mut table = Table::new([
+        "operation",
+        "calls",
+        "budget",
+        "limit",
+        "capacity units",
+        "write units",
+        "kept",
+    ]);
     for operation in Endpoint::ALL {
         let cost = measure(&world, operation, requests).await;
-        report(&mut table, verdicts, operation.name(), operation.budget(), cost);
+        report(
+            &mut table,
+            verdicts,
+            operation.name(),
+            operation.budget(),
+            cost,
+        );
     }
     let whole_minute = usize::try_from(DEFAULT_PER_MINUTE).expect("a few hundred") - WARM_UP;
     let cost = measure(&world, Endpoint::GetCampaign, whole_minute).await;
-    report(&mut table, verdicts, "GET campaign, a whole limit used up", Endpoint::GetCampaign.budget(), cost);
+    report(
+        &mut table,
+        verdicts,
+        "GET campaign, a whole limit used up",
+        Endpoint::GetCampaign.budget(),
+        cost,
+    );
     table.print();
 }
 

@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use common::domain::cipher::{CodeCipher, SecretKey};
-use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
+use common::domain::codebook::{
+    Batch, BatchStatus, BookMatch, CodeBook, DEFAULT_CODE_SYMBOLS, Origin,
+};
 
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, per_second};
@@ -26,7 +28,10 @@ pub(crate) fn run(codes: u64, verdicts: &mut Verdicts) {
     let cipher = book.cipher().expect("a length");
     let mut table = Table::new(["work", "threads", "codes a second", "budget", "kept"]);
     for threads in THREADS {
-        let rate = per_second(codes, timed(threads, codes, |serials| encipher(&cipher, serials)));
+        let rate = per_second(
+            codes,
+            timed(threads, codes, |serials| encipher(&cipher, serials)),
+        );
         let (budget, kept) = if threads == 2 {
             let kept = verdicts.check(rate > ENCIPHERED_A_SECOND_ON_TWO_THREADS, || {
                 format!(
@@ -37,13 +42,30 @@ pub(crate) fn run(codes: u64, verdicts: &mut Verdicts) {
         } else {
             (String::new(), String::new())
         };
-        table.row(["encipher".to_owned(), threads.to_string(), format!("{rate:.0}"), budget, kept]);
+        table.row([
+            "encipher".to_owned(),
+            threads.to_string(),
+            format!("{rate:.0}"),
+            budget,
+            kept,
+        ]);
     }
-    let minted: Vec<String> = (0..codes).filter_map(|serial| cipher.encipher(serial)).collect();
+    let minted: Vec<String> = (0..codes)
+        .filter_map(|serial| cipher.encipher(serial))
+        .collect();
     for threads in THREADS {
-        let rate = per_second(codes, timed(threads, codes, |serials| judge(&book, &minted, serials)));
+        let rate = per_second(
+            codes,
+            timed(threads, codes, |serials| judge(&book, &minted, serials)),
+        );
         let none = String::new;
-        table.row(["judge".to_owned(), threads.to_string(), format!("{rate:.0}"), none(), none()]);
+        table.row([
+            "judge".to_owned(),
+            threads.to_string(),
+            format!("{rate:.0}"),
+            none(),
+            none(),
+        ]);
     }
     table.print();
 }
@@ -56,7 +78,10 @@ fn book(minted: u64) -> CodeBook {
         minted,
         batches: vec![Batch {
             name: "all".to_owned(),
-            origin: Origin::Minted { first: 0, count: minted },
+            origin: Origin::Minted {
+                first: 0,
+                count: minted,
+            },
             prize: None,
             status: BatchStatus::Active,
         }],
@@ -83,8 +108,15 @@ fn encipher(cipher: &CodeCipher, serials: Range<u64>) {
 }
 
 fn judge(book: &CodeBook, codes: &[String], serials: Range<u64>) {
-    let range = usize::try_from(serials.start).expect("fits")..usize::try_from(serials.end).expect("fits");
+    let range =
+        usize::try_from(serials.start).expect("fits")..usize::try_from(serials.end).expect("fits");
     for (code, serial) in codes[range].iter().zip(serials) {
-        assert_eq!(book.verify(code), BookMatch::Minted { serial, prize: None });
+        assert_eq!(
+            book.verify(code),
+            BookMatch::Minted {
+                serial,
+                prize: None
+            }
+        );
     }
 }

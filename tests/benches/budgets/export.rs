@@ -37,17 +37,32 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
         MAX_DURATION.as_secs()
     );
     println!("a tenth of them.\n");
-    let service = Service::with_options(Options { background: false, streams: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        background: false,
+        streams: false,
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&service, plain()).await;
     let original = original(&campaign).await;
     let mut seeded = 0;
-    let mut table = Table::new(["entries", "seconds", "entries a second", "peak memory, MB", "kept"]);
+    let mut table = Table::new([
+        "entries",
+        "seconds",
+        "entries a second",
+        "peak memory, MB",
+        "kept",
+    ]);
     let mut memory_of_few = None;
     for count in [entries / 10, entries] {
         seed(&campaign, &original, count - seeded).await;
         seeded = count;
-        let Ran { taken, peak_mb: peak } = export(&campaign, count);
-        let grows = memory_of_few.zip(peak).is_some_and(|(few, many)| many > few * MEMORY_GROWTH);
+        let Ran {
+            taken,
+            peak_mb: peak,
+        } = export(&campaign, count);
+        let grows = memory_of_few
+            .zip(peak)
+            .is_some_and(|(few, many)| many > few * MEMORY_GROWTH);
         let kept = verdicts.check(taken < MAX_DURATION && !grows, || {
             format!(
                 "exporting {count} entries took {:.1} s and {peak:?} MB; with fewer, {memory_of_few:?} MB",
@@ -57,7 +72,13 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
         memory_of_few = memory_of_few.or(peak);
         let peak = peak.map_or_else(|| "unknown".to_owned(), |peak| format!("{peak:.0}"));
         let rate = format!("{:.0}", per_second(count.into(), taken));
-        table.row([count.to_string(), format!("{:.1}", taken.as_secs_f64()), rate, peak, kept]);
+        table.row([
+            count.to_string(),
+            format!("{:.1}", taken.as_secs_f64()),
+            rate,
+            peak,
+            kept,
+        ]);
     }
     table.print();
 }
@@ -65,16 +86,35 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
 /// Adds entries, each of another phone: copies of one that was made through the API.
 async fn seed(campaign: &TestCampaign, original: &Item, count: u32) {
     let service = &campaign.service;
-    let table = service.env.required(submissions::VARIABLE).expect("the stack sets it");
+    let table = service
+        .env
+        .required(submissions::VARIABLE)
+        .expect("the stack sets it");
     let client = service.dynamodb();
     let scope = campaign.scope(Environment::Test);
-    let keys = service.tables.code_books.secrets().version_for_phones().await.expect("the secret");
+    let keys = service
+        .tables
+        .code_books
+        .secrets()
+        .version_for_phones()
+        .await
+        .expect("the secret");
     let copies = (0..count).map(|number| {
-        let (id, phone): (_, Phone) = (random::submission_id(), phone(number).parse().expect("a phone"));
+        let (id, phone): (_, Phone) = (
+            random::submission_id(),
+            phone(number).parse().expect("a phone"),
+        );
         let entrant = scope.key(keys.secret.consumer(&scope, phone.clone()).id.as_str());
-        let stored = keys.secret.encrypt_phone(&scope, id, &phone, random::bytes());
+        let stored = keys
+            .secret
+            .encrypt_phone(&scope, id, &phone, random::bytes());
         let stored = serde_json::to_value(stored).expect("JSON");
-        copy(original, &scope, id, [&entrant, stored.as_str().expect("text")])
+        copy(
+            original,
+            &scope,
+            id,
+            [&entrant, stored.as_str().expect("text")],
+        )
     });
     put_all(&client, &table, copies).await;
 }
@@ -84,9 +124,17 @@ async fn original(campaign: &TestCampaign) -> Item {
     let sent = campaign.submit(&phone(1), &campaign.code(0)).await;
     let id: SubmissionId = id_of(&sent).parse().expect("an id");
     let key = submissions::key(&campaign.scope(Environment::Test), id.reference());
-    let table = campaign.service.env.required(submissions::VARIABLE).expect("the stack sets it");
+    let table = campaign
+        .service
+        .env
+        .required(submissions::VARIABLE)
+        .expect("the stack sets it");
     let get = campaign.service.dynamodb().get_item().table_name(table);
-    let found = get.key(submissions::KEY, AttributeValue::S(key)).send().await.expect("it answers");
+    let found = get
+        .key(submissions::KEY, AttributeValue::S(key))
+        .send()
+        .await
+        .expect("it answers");
     found.item.expect("it was written")
 }
 
@@ -123,7 +171,12 @@ fn export(campaign: &TestCampaign, count: u32) -> Ran {
             output.to_str().expect("text"),
         ],
     );
-    let lines = BufReader::new(File::open(&output).expect("it is written")).lines().count();
-    assert!(lines > usize::try_from(count).expect("fits"), "every entry is in the file, below the header");
+    let lines = BufReader::new(File::open(&output).expect("it is written"))
+        .lines()
+        .count();
+    assert!(
+        lines > usize::try_from(count).expect("fits"),
+        "every entry is in the file, below the header"
+    );
     ran
 }

@@ -64,10 +64,18 @@ struct Bench {
 pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     let world = World::start().await;
     let mut variables = world.direct.variables.clone();
-    variables.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), world.proxy.url.clone());
-    let programs =
-        binaries::build(&["get-campaign", "create-submission", "settle-receipts"]).into_iter().collect();
-    let bench = Bench { world, programs, variables };
+    variables.insert(
+        "AWS_ENDPOINT_URL_DYNAMODB".to_owned(),
+        world.proxy.url.clone(),
+    );
+    let programs = binaries::build(&["get-campaign", "create-submission", "settle-receipts"])
+        .into_iter()
+        .collect();
+    let bench = Bench {
+        world,
+        programs,
+        variables,
+    };
     bench.rate_limit(verdicts).await;
     bench.round_trips(verdicts).await;
     bench.warm_entries(verdicts).await;
@@ -78,7 +86,12 @@ pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
 
 impl Bench {
     fn fleet(&self, function: &str, routing: Routing) -> Fleet {
-        Fleet::new(self.programs[function].clone(), &[], self.variables.clone(), routing)
+        Fleet::new(
+            self.programs[function].clone(),
+            &[],
+            self.variables.clone(),
+            routing,
+        )
     }
 
     async fn rate_limit(&self, verdicts: &mut Verdicts) {
@@ -104,13 +117,15 @@ impl Bench {
                 let fleet = self.fleet("get-campaign", routing);
                 fleet.warm_up(environments).await;
                 for limit in PER_MINUTE {
-                    let (admitted, leases) =
-                        self.within_a_minute(&fleet, environments.min(CALLERS), limit).await;
+                    let (admitted, leases) = self
+                        .within_a_minute(&fleet, environments.min(CALLERS), limit)
+                        .await;
                     let limit = usize::try_from(limit).expect("a few thousand");
                     let percent = admitted * 100 / limit;
-                    let kept = verdicts.check(percent >= ADMITTED_PERCENT && admitted <= limit, || {
-                        format!("{environments} environments admitted {admitted} of {limit}")
-                    });
+                    let kept = verdicts
+                        .check(percent >= ADMITTED_PERCENT && admitted <= limit, || {
+                            format!("{environments} environments admitted {admitted} of {limit}")
+                        });
                     table.row([
                         environments.to_string(),
                         format!("{routing:?}"),
@@ -130,19 +145,30 @@ impl Bench {
     async fn within_a_minute(&self, fleet: &Fleet, callers: usize, limit: u32) -> (usize, f64) {
         let clock = Clock::system();
         loop {
-            let key = self.world.plain.campaign.issue(Environment::Test, limit).await;
+            let key = self
+                .world
+                .plain
+                .campaign
+                .issue(Environment::Test, limit)
+                .await;
             let event = Ask::get("/api/v1/campaign").event(&key);
             let minute = clock.now().as_minutes();
             self.world.proxy.take_seen();
-            let statuses =
-                stream::iter(0..limit * 3 / 2).map(|_| fleet.invoke(&event)).buffer_unordered(callers);
+            let statuses = stream::iter(0..limit * 3 / 2)
+                .map(|_| fleet.invoke(&event))
+                .buffer_unordered(callers);
             let admitted = statuses.filter(|answer| {
-                let status = answer.as_ref().and_then(|answer| answer["statusCode"].as_u64());
+                let status = answer
+                    .as_ref()
+                    .and_then(|answer| answer["statusCode"].as_u64());
                 std::future::ready(status == Some(200))
             });
             let admitted = admitted.count().await;
             if clock.now().as_minutes() == minute {
-                return (admitted, share(self.world.proxy.take_seen().leases(), admitted));
+                return (
+                    admitted,
+                    share(self.world.proxy.take_seen().leases(), admitted),
+                );
             }
         }
     }
@@ -155,8 +181,15 @@ impl Bench {
         );
         println!("calls that are made at once are one.\n");
         self.world.proxy.slow_down(Duration::from_millis(20));
-        let mut table =
-            Table::new(["operation", "cold", "idle", "warm", "capacity units idle", "warm", "kept"]);
+        let mut table = Table::new([
+            "operation",
+            "cold",
+            "idle",
+            "warm",
+            "capacity units idle",
+            "warm",
+            "kept",
+        ]);
         let operations = [
             (Endpoint::SubmitMinted, [3, 2, 1]),
             (Endpoint::SubmitUsedCode, [4, 2, 2]),
@@ -171,19 +204,37 @@ impl Bench {
             for _ in 0..WARM_REQUESTS {
                 warm.push(self.trips(&fleet, operation).await);
             }
-            let (warm, warm_units) =
-                warm.into_iter().min_by_key(|(trips, _)| *trips).expect("it was warm more than once");
+            let (warm, warm_units) = warm
+                .into_iter()
+                .min_by_key(|(trips, _)| *trips)
+                .expect("it was warm more than once");
             tokio::time::sleep(IDLE).await;
             let (idle, idle_units) = self.trips(&fleet, operation).await;
             let trips = [cold, idle, warm];
-            let kept = verdicts
-                .check(trips.iter().zip(budget).all(|(trips, budget)| *trips <= budget), || {
-                    format!("{}: {trips:?} round trips, the budget is {budget:?}", operation.name())
-                });
+            let kept = verdicts.check(
+                trips
+                    .iter()
+                    .zip(budget)
+                    .all(|(trips, budget)| *trips <= budget),
+                || {
+                    format!(
+                        "{}: {trips:?} round trips, the budget is {budget:?}",
+                        operation.name()
+                    )
+                },
+            );
             let [cold, idle, warm] = trips.map(|trips| trips.to_string());
             let units = [idle_units, warm_units].map(|units| format!("{units:.1}"));
             let [idle_units, warm_units] = units;
-            table.row([operation.name().to_owned(), cold, idle, warm, idle_units, warm_units, kept]);
+            table.row([
+                operation.name().to_owned(),
+                cold,
+                idle,
+                warm,
+                idle_units,
+                warm_units,
+                kept,
+            ]);
         }
         table.print();
         self.world.proxy.slow_down(Duration::ZERO);
@@ -192,10 +243,13 @@ impl Bench {
     /// Round trips and capacity units of one request.
     async fn trips(&self, fleet: &Fleet, operation: Endpoint) -> (usize, f64) {
         let Shop { free_key, .. } = operation.shop(&self.world);
-        let ask = operation.prepare(&self.world, &self.world.direct_caller()).await;
+        let ask = operation
+            .prepare(&self.world, &self.world.direct_caller())
+            .await;
         self.world.proxy.take_seen();
         let answer = fleet.invoke(&ask.event(free_key)).await.expect("an answer");
-        let body: Value = serde_json::from_str(answer["body"].as_str().expect("a body")).expect("JSON");
+        let body: Value =
+            serde_json::from_str(answer["body"].as_str().expect("a body")).expect("JSON");
         operation.confirm(&body);
         let seen = self.world.proxy.take_seen();
         (seen.round_trips, seen.capacity)
@@ -220,7 +274,12 @@ impl Bench {
             format!("{percent} % of the entries in a warm environment took one round trip")
         });
         let mut table = Table::new(["entries", "of one round trip", "percent", "kept"]);
-        table.row([WARM_ENTRIES.to_string(), one_trip.to_string(), percent.to_string(), kept]);
+        table.row([
+            WARM_ENTRIES.to_string(),
+            one_trip.to_string(),
+            percent.to_string(),
+            kept,
+        ]);
         table.print();
     }
 
@@ -233,7 +292,12 @@ impl Bench {
             LOOK_UPS.start(),
             LOOK_UPS.end()
         );
-        let authority = self.world.direct.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
+        let authority = self
+            .world
+            .direct
+            .env
+            .required("TAX_AUTHORITY_URL")
+            .expect("the stack sets it");
         let queue = Queue::from_env(&self.world.direct.env, TAX_VARIABLE);
         let mut table = Table::new(["environments", "look-ups", "kept"]);
         let mut numbers = 0..;
@@ -244,7 +308,10 @@ impl Bench {
             let counter = FaultInjector::at(0, FaultKind::Refused);
             counter.disarm();
             let mut variables = self.world.direct.variables.clone();
-            variables.insert("TAX_AUTHORITY_URL".to_owned(), counter.in_front_of(&authority).await);
+            variables.insert(
+                "TAX_AUTHORITY_URL".to_owned(),
+                counter.in_front_of(&authority).await,
+            );
             let program = self.programs["settle-receipts"].clone();
             let fleet = Fleet::new(program, &[], variables, Routing::Even);
             fleet.warm_up(environments).await;
@@ -282,7 +349,9 @@ impl Bench {
             span.as_secs(),
             LATENCY.as_millis()
         );
-        let Shop { campaign, free_key, .. } = &self.world.plain;
+        let Shop {
+            campaign, free_key, ..
+        } = &self.world.plain;
         let fleet = self.fleet("create-submission", Routing::Skewed);
         fleet.warm_up(CALLERS).await;
         self.world.proxy.slow_down(LATENCY);
@@ -300,10 +369,15 @@ impl Bench {
             }
             latency
         };
-        let latencies: Vec<Durations> =
-            stream::iter(0..CALLERS).map(caller).buffer_unordered(CALLERS).collect().await;
+        let latencies: Vec<Durations> = stream::iter(0..CALLERS)
+            .map(caller)
+            .buffer_unordered(CALLERS)
+            .collect()
+            .await;
         let mut all = Durations::default();
-        latencies.into_iter().for_each(|latency| all.extend(latency));
+        latencies
+            .into_iter()
+            .for_each(|latency| all.extend(latency));
         let entries = u64::try_from(all.count()).expect("fits");
         let mut table = Table::new(["environments", "entries a second", "p50 ms", "p99 ms"]);
         table.row([
@@ -333,9 +407,20 @@ async fn crowd(span: Duration, verdicts: &mut Verdicts) {
         killed_percent: FAULTS_PERCENT,
     };
     let transport = Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")));
-    let plan = Plan { transport, seed: 1, clients: CLIENTS, lasting: span, most: u32::MAX, faults };
+    let plan = Plan {
+        transport,
+        seed: 1,
+        clients: CLIENTS,
+        lasting: span,
+        most: u32::MAX,
+        faults,
+    };
     let report = load::run(plan).await;
-    let (twice, lost, miscounted) = (report.redeemed_twice.len(), report.lost.len(), report.miscounted.len());
+    let (twice, lost, miscounted) = (
+        report.redeemed_twice.len(),
+        report.lost.len(),
+        report.miscounted.len(),
+    );
     let kept = verdicts.check(twice + lost + miscounted == 0, || {
         let Report { redeemed_twice, lost, miscounted, .. } = &report;
         format!(
@@ -354,9 +439,29 @@ async fn crowd(span: Duration, verdicts: &mut Verdicts) {
         "kept",
     ]);
     let ((killed, started), (calls, faults)) = (report.environments, report.calls);
-    let counts = [report.answered, started, killed, calls, faults, twice, lost, miscounted]
-        .map(|count| count.to_string());
-    let [answered, started, killed, calls, faults, twice, lost, miscounted] = counts;
-    table.row([answered, started, killed, calls, faults, twice, lost, miscounted, kept]);
+    let counts = [
+        report.answered,
+        started,
+        killed,
+        calls,
+        faults,
+        twice,
+        lost,
+        miscounted,
+    ]
+    .map(|count| count.to_string());
+    let [
+        answered,
+        started,
+        killed,
+        calls,
+        faults,
+        twice,
+        lost,
+        miscounted,
+    ] = counts;
+    table.row([
+        answered, started, killed, calls, faults, twice, lost, miscounted, kept,
+    ]);
     table.print();
 }

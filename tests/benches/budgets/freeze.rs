@@ -38,7 +38,11 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
     let world = World::start().await;
     fill(&world, entries).await;
     let (rows, Ran { taken, peak_mb }) = freeze(&world);
-    assert_eq!(rows, usize::try_from(entries).expect("fits"), "each entrant has a row");
+    assert_eq!(
+        rows,
+        usize::try_from(entries).expect("fits"),
+        "each entrant has a row"
+    );
     let kept = verdicts.check(peak_mb.is_none_or(|peak| peak < PEAK_MEMORY_MB), || {
         format!("ops draw freeze took {peak_mb:?} MB for {entries} entries")
     });
@@ -56,13 +60,29 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
 /// Submits an entry, and copies its record under other ids, references and entrants.
 async fn fill(world: &World, entries: u32) {
     let (client, shop) = (world.direct.dynamodb(), &world.plain);
-    let ask = submission(&phone(world.fresh()), &shop.campaign.code(world.fresh().into()));
+    let ask = submission(
+        &phone(world.fresh()),
+        &shop.campaign.code(world.fresh().into()),
+    );
     world.direct_caller().send(&shop.free_key, &ask).await;
-    let table = world.direct.env.required(submissions::VARIABLE).expect("the stack sets every variable");
-    let scanned = client.scan().table_name(&table).send().await.expect("the table answers");
+    let table = world
+        .direct
+        .env
+        .required(submissions::VARIABLE)
+        .expect("the stack sets every variable");
+    let scanned = client
+        .scan()
+        .table_name(&table)
+        .send()
+        .await
+        .expect("the table answers");
     let original = scanned.items().first().expect("the entry").clone();
     // After the scope.
-    let entrant = text(&original, "entrant").rsplit('#').next().expect("an id").to_owned();
+    let entrant = text(&original, "entrant")
+        .rsplit('#')
+        .next()
+        .expect("an id")
+        .to_owned();
     let id: SubmissionId = text(&original, "submission_id").parse().expect("an id");
     let names = [id.to_string(), id.reference().symbols(), entrant];
     let copies = (1..entries).map(|_| {
@@ -75,7 +95,10 @@ async fn fill(world: &World, entries: u32) {
 }
 
 fn text(item: &Item, name: &str) -> String {
-    item.get(name).and_then(|value| value.as_s().ok()).expect("a text").clone()
+    item.get(name)
+        .and_then(|value| value.as_s().ok())
+        .expect("a text")
+        .clone()
 }
 
 /// Freezes, and returns the number of rows.
@@ -85,7 +108,10 @@ fn freeze(world: &World) -> (usize, Ran) {
     let entered = Clock::system().now();
     let now = entered.after(LATER);
     let from = Timestamp::from_millis(entered.as_millis() - 24 * 60 * 60 * 1000).to_string();
-    let (to, at) = (entered.after(Duration::from_secs(1)).to_string(), now.after(NOTICE).to_string());
+    let (to, at) = (
+        entered.after(Duration::from_secs(1)).to_string(),
+        now.after(NOTICE).to_string(),
+    );
     let campaign = world.plain.campaign.scope(Environment::Test).campaign;
     let ran = ops_child::run(
         &world.direct,
@@ -112,6 +138,9 @@ fn freeze(world: &World) -> (usize, Ran) {
             "--yes",
         ],
     );
-    let rows = std::fs::read_to_string(output.join("entries.csv")).expect("it is written").lines().count();
+    let rows = std::fs::read_to_string(output.join("entries.csv"))
+        .expect("it is written")
+        .lines()
+        .count();
     (rows, ran)
 }

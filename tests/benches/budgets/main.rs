@@ -141,9 +141,15 @@ impl Part {
 }
 
 fn main() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let mut arguments = std::env::args_os().skip(1).peekable();
-    if arguments.next_if(|first| first == ops_child::ARGUMENT).is_some() {
+    if arguments
+        .next_if(|first| first == ops_child::ARGUMENT)
+        .is_some()
+    {
         return runtime.block_on(ops_child::child(arguments));
     }
     let mut effort = FULL;
@@ -161,7 +167,10 @@ fn main() -> ExitCode {
         }
     }
     let mut verdicts = Verdicts::default();
-    for part in Part::ALL.into_iter().filter(|part| wanted.is_empty() || wanted.contains(part)) {
+    for part in Part::ALL
+        .into_iter()
+        .filter(|part| wanted.is_empty() || wanted.contains(part))
+    {
         runtime.block_on(part.run(&effort, &mut verdicts));
     }
     verdicts.conclude()

@@ -109,9 +109,10 @@ impl Endpoint {
         match self {
             Self::SubmitImported | Self::SubmitWrongCodeBesideImported => &world.importing,
             Self::SubmitOverLimit => &world.limited,
-            Self::CreateReceipt | Self::GetReceipt | Self::RefreshUploadUrl | Self::SubmitReceipt => {
-                &world.receipts
-            }
+            Self::CreateReceipt
+            | Self::GetReceipt
+            | Self::RefreshUploadUrl
+            | Self::SubmitReceipt => &world.receipts,
             Self::GetCampaign
             | Self::GetSubmission
             | Self::SubmitMinted
@@ -134,7 +135,10 @@ impl Endpoint {
             Self::GetCampaign => Ask::get("/api/v1/campaign"),
             Self::GetSubmission => {
                 let reply = caller.send(&shop.free_key, &submit(number)).await;
-                Ask::get(format!("{SUBMISSIONS}/{}", reply["id"].as_str().expect("an id")))
+                Ask::get(format!(
+                    "{SUBMISSIONS}/{}",
+                    reply["id"].as_str().expect("an id")
+                ))
             }
             Self::SubmitMinted => submit(number),
             Self::SubmitImported => submission(&phone(number), &shop.fresh_imported_code()),
@@ -171,17 +175,26 @@ impl Endpoint {
             Self::CreateReceipt => photo().header("idempotency-key", fresh_key()),
             Self::GetReceipt => {
                 let reply = caller.send(&shop.free_key, &photo()).await;
-                Ask::get(format!("{RECEIPTS}/{}", reply["id"].as_str().expect("an id")))
+                Ask::get(format!(
+                    "{RECEIPTS}/{}",
+                    reply["id"].as_str().expect("an id")
+                ))
             }
             Self::RefreshUploadUrl => {
                 let reply = caller.send(&shop.free_key, &photo()).await;
-                let path = format!("{RECEIPTS}/{}/upload-url", reply["id"].as_str().expect("an id"));
+                let path = format!(
+                    "{RECEIPTS}/{}/upload-url",
+                    reply["id"].as_str().expect("an id")
+                );
                 Ask::post(&path, json!({}))
             }
             Self::SubmitReceipt => {
                 let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
-                let reply = caller.send(&shop.free_key, &Ask::post(RECEIPTS, typed)).await;
-                let body = json!({ "phone": phone(number), "consent": true, "receipt_id": reply["id"] });
+                let reply = caller
+                    .send(&shop.free_key, &Ask::post(RECEIPTS, typed))
+                    .await;
+                let body =
+                    json!({ "phone": phone(number), "consent": true, "receipt_id": reply["id"] });
                 Ask::post(SUBMISSIONS, body).header("idempotency-key", fresh_key())
             }
         }
@@ -194,7 +207,9 @@ impl Endpoint {
             Self::GetSubmission | Self::SubmitMinted | Self::SubmitImported | Self::ReplayByKey => {
                 ("/message_key", json!("entered"))
             }
-            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => ("/message_key", json!("invalid")),
+            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => {
+                ("/message_key", json!("invalid"))
+            }
             Self::SubmitUsedCode => ("/message_key", json!("already_used")),
             Self::SubmitOverLimit => ("/message_key", json!("daily_limit")),
             Self::ReplayByCodeAndPhone => ("/replayed", json!(true)),
@@ -205,7 +220,12 @@ impl Endpoint {
             }
             Self::SubmitReceipt => ("/message_key", json!("receipt_received")),
         };
-        assert_eq!(reply.pointer(field), Some(&expected), "{}: {reply}", self.name());
+        assert_eq!(
+            reply.pointer(field),
+            Some(&expected),
+            "{}: {reply}",
+            self.name()
+        );
     }
 }
 
@@ -215,7 +235,10 @@ pub(crate) fn submission(phone: &str, code: &str) -> Ask {
 }
 
 fn photo() -> Ask {
-    Ask::post(RECEIPTS, json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 400_000 }))
+    Ask::post(
+        RECEIPTS,
+        json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 400_000 }),
+    )
 }
 
 /// Look-ups and pre-checks are limited by address range, so each request has another range.

@@ -27,28 +27,54 @@ pub(crate) struct Ran {
 /// Runs a command at a time.
 pub(crate) fn run(service: &Service, now: Timestamp, args: &[impl AsRef<OsStr>]) -> Ran {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args([ARGUMENT, &now.as_millis().to_string(), "ops"]).args(args).envs(&service.variables);
+    command
+        .args([ARGUMENT, &now.as_millis().to_string(), "ops"])
+        .args(args)
+        .envs(&service.variables);
     let started = stopwatch::now();
-    let ended = command.stderr(Stdio::inherit()).output().expect("it starts");
+    let ended = command
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("it starts");
     let taken = started.elapsed();
     assert!(ended.status.success(), "the command failed");
     let printed = String::from_utf8(ended.stdout).expect("text");
     let kibibytes: Option<f64> = printed.trim().parse().ok();
-    Ran { taken, peak_mb: kibibytes.map(|peak| peak / 1024.0) }
+    Ran {
+        taken,
+        peak_mb: kibibytes.map(|peak| peak / 1024.0),
+    }
 }
 
 /// The child process: runs the command, and prints its peak memory in KiB.
 pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let now = args.next().and_then(|millis| millis.to_str()?.parse().ok()).expect("a time");
+    let now = args
+        .next()
+        .and_then(|millis| millis.to_str()?.parse().ok())
+        .expect("a time");
     let clock = Clock::manual(Timestamp::from_millis(now));
     let (mut out, mut err) = (io::sink(), io::stderr());
-    let mut terminal =
-        Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
+    let mut terminal = Terminal {
+        out: &mut out,
+        err: &mut err,
+        input: None,
+        err_is_terminal: false,
+        is_quiet: false,
+    };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "no console")) });
-    let code = Box::pin(ops_core::run(args, Env::from_process(), &clock, &mut terminal, no_console)).await;
+    let code = Box::pin(ops_core::run(
+        args,
+        Env::from_process(),
+        &clock,
+        &mut terminal,
+        no_console,
+    ))
+    .await;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
     println!("{}", peak.unwrap_or_default());
     code.into()
 }

@@ -24,14 +24,26 @@ pub(crate) struct Start {
 }
 
 /// Starts a program, hands it an event, and stops it after the answer.
-pub(crate) async fn start(program: &Path, variables: &BTreeMap<String, String>, event: &Value) -> Start {
+pub(crate) async fn start(
+    program: &Path,
+    variables: &BTreeMap<String, String>,
+    event: &Value,
+) -> Start {
     let started = stopwatch::now();
     let mut environment = Environment::start(program, &[], variables).await;
     // The event is queued before the function polls for it.
-    let answer = tokio::time::timeout(PATIENCE, environment.invoke(event)).await.ok().flatten();
+    let answer = tokio::time::timeout(PATIENCE, environment.invoke(event))
+        .await
+        .ok()
+        .flatten();
     let to_first_answer = started.elapsed();
     let answer = answer.unwrap_or_else(|| panic!("{} did not answer", program.display()));
     let polled = environment.first_poll().await.expect("it was polled");
     let peak_memory = environment.peak_memory();
-    Start { to_first_poll: polled - started, to_first_answer, peak_memory, answer }
+    Start {
+        to_first_poll: polled - started,
+        to_first_answer,
+        peak_memory,
+        answer,
+    }
 }

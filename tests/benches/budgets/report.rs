@@ -9,7 +9,9 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const N: usize>(header: [&str; N]) -> Self {
-        Self { rows: vec![header.map(str::to_owned).to_vec()] }
+        Self {
+            rows: vec![header.map(str::to_owned).to_vec()],
+        }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
@@ -19,14 +21,22 @@ impl Table {
 
     pub(crate) fn print(&self) {
         let columns = self.rows[0].len();
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max();
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .map(|row| row[column].chars().count())
+                .max()
+        };
         let widths: Vec<usize> = (0..columns).filter_map(width).collect();
         for (index, row) in self.rows.iter().enumerate() {
             let mut line = String::from("|");
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 // The first column has names, the others numbers.
-                line +=
-                    &if column == 0 { format!(" {cell:<width$} |") } else { format!(" {cell:>width$} |") };
+                line += &if column == 0 {
+                    format!(" {cell:<width$} |")
+                } else {
+                    format!(" {cell:>width$} |")
+                };
             }
             println!("{line}");
             if index == 0 {
@@ -37,7 +47,10 @@ impl Table {
                         format!("{:-<1$}:|", "", width + 1)
                     }
                 };
-                println!("|{}", widths.iter().enumerate().map(rule).collect::<String>());
+                println!(
+                    "|{}",
+                    widths.iter().enumerate().map(rule).collect::<String>()
+                );
             }
         }
         println!();
@@ -69,7 +82,11 @@ impl Verdicts {
             println!("All {} budgets are kept.", self.checked);
             return ExitCode::SUCCESS;
         }
-        println!("{} of {} budgets are broken:\n", self.broken.len(), self.checked);
+        println!(
+            "{} of {} budgets are broken:\n",
+            self.broken.len(),
+            self.checked
+        );
         for broken in &self.broken {
             println!("- {broken}");
         }

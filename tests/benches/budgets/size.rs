@@ -8,8 +8,12 @@ use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
 
 /// Other records must not affect the cost of these operations.
-const MEASURED: [Endpoint; 4] =
-    [Endpoint::SubmitMinted, Endpoint::GetSubmission, Endpoint::LookUp, Endpoint::CheckCode];
+const MEASURED: [Endpoint; 4] = [
+    Endpoint::SubmitMinted,
+    Endpoint::GetSubmission,
+    Endpoint::LookUp,
+    Endpoint::CheckCode,
+];
 
 /// Rounding error of averages; one more call in a thousand requests would exceed it.
 const TOLERANCE: f64 = 0.001;
@@ -17,13 +21,17 @@ const TOLERANCE: f64 = 0.001;
 /// Measures with `few` and with `many` submissions, each with its code, entrant and request.
 pub(crate) async fn run(requests: usize, few: u32, many: u32, verdicts: &mut Verdicts) {
     println!("## Independence of size\n");
-    println!("With few records and with many: {few} and {many} submissions, each with its code, its entrant");
+    println!(
+        "With few records and with many: {few} and {many} submissions, each with its code, its entrant"
+    );
     println!(
         "and its request, {} and {} records in all. Calls and capacity units have to be",
         few * 4,
         many * 4
     );
-    println!("equal; the median latency, over HTTP on the embedded database, is for orientation.\n");
+    println!(
+        "equal; the median latency, over HTTP on the embedded database, is for orientation.\n"
+    );
     let world = World::start().await;
     let mut records = Records::of(&world).await;
     records.fill_up_to(few).await;
@@ -33,14 +41,25 @@ pub(crate) async fn run(requests: usize, few: u32, many: u32, verdicts: &mut Ver
     }
     records.fill_up_to(many).await;
 
-    let mut table =
-        Table::new(["operation", "calls: few", "many", "units: few", "many", "p50 ms: few", "many", "equal"]);
+    let mut table = Table::new([
+        "operation",
+        "calls: few",
+        "many",
+        "units: few",
+        "many",
+        "p50 ms: few",
+        "many",
+        "equal",
+    ]);
     for (operation, (few_cost, few_latency)) in MEASURED.into_iter().zip(with_few) {
         let (many_cost, many_latency) = measure(&world, operation, requests).await;
         let equal = (few_cost.calls - many_cost.calls).abs() < TOLERANCE
             && (few_cost.capacity - many_cost.capacity).abs() < TOLERANCE;
         let equal = verdicts.check(equal, || {
-            format!("{}: {few_cost:?} with few records became {many_cost:?}", operation.name())
+            format!(
+                "{}: {few_cost:?} with few records became {many_cost:?}",
+                operation.name()
+            )
         });
         table.row([
             operation.name().to_owned(),

@@ -27,11 +27,26 @@ const EMPTY: &str = "baseline-function";
 const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
 /// Functions that run asynchronously, and an event for each.
 const BACKGROUND: [(&str, &str); 5] = [
-    ("count-changes", include_str!("../../../events/count-changes.json")),
-    ("mark-receipt-uploaded", include_str!("../../../events/mark-receipt-uploaded.json")),
-    ("settle-partners", include_str!("../../../events/settle-partners.json")),
-    ("settle-receipts", include_str!("../../../events/settle-receipts.json")),
-    ("sweep-unsettled", include_str!("../../../events/sweep-unsettled.json")),
+    (
+        "count-changes",
+        include_str!("../../../events/count-changes.json"),
+    ),
+    (
+        "mark-receipt-uploaded",
+        include_str!("../../../events/mark-receipt-uploaded.json"),
+    ),
+    (
+        "settle-partners",
+        include_str!("../../../events/settle-partners.json"),
+    ),
+    (
+        "settle-receipts",
+        include_str!("../../../events/settle-receipts.json"),
+    ),
+    (
+        "sweep-unsettled",
+        include_str!("../../../events/sweep-unsettled.json"),
+    ),
 ];
 
 struct Measured {
@@ -45,10 +60,18 @@ struct Measured {
 /// Starts every function this many times, in turns, and prints the figures.
 pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     println!("## Start-up of the functions\n");
-    println!("{starts} starts of each release build, in turns, against the local stack. `first poll` is the");
-    println!("time from the start of the process to its first poll of Lambda's runtime API, by when its");
-    println!("connection to DynamoDB is open; `first answer` that to its answer to the first event.");
-    println!("`times empty` compares the medians of the first poll with an empty `lambda_http` function");
+    println!(
+        "{starts} starts of each release build, in turns, against the local stack. `first poll` is the"
+    );
+    println!(
+        "time from the start of the process to its first poll of Lambda's runtime API, by when its"
+    );
+    println!(
+        "connection to DynamoDB is open; `first answer` that to its answer to the first event."
+    );
+    println!(
+        "`times empty` compares the medians of the first poll with an empty `lambda_http` function"
+    );
     println!(
         "(at most {TIMES_EMPTY}). Memory is the peak (below {PEAK_MEMORY_MB} MB), binaries are stripped (below {BINARY_MB} MB).\n"
     );
@@ -59,7 +82,9 @@ pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
         streams: false,
         ..Options::default()
     };
-    let stack = Stack::start(options).await.expect("a stack on the same database");
+    let stack = Stack::start(options)
+        .await
+        .expect("a stack on the same database");
     let mut functions = functions();
     for _ in 0..starts {
         for function in &mut functions {
@@ -83,7 +108,9 @@ fn functions() -> Vec<Measured> {
     programs.extend(binaries::build(&names));
     let measured = |name| Measured {
         name,
-        program: programs.remove(name).expect("each function has a program of its name"),
+        program: programs
+            .remove(name)
+            .expect("each function has a program of its name"),
         to_first_poll: Durations::default(),
         to_first_answer: Durations::default(),
         peak_memory: None,
@@ -96,7 +123,11 @@ impl Measured {
         let event = first_event(self.name, world).await;
         let start = process::start(&self.program, variables, &event).await;
         let status = start.answer.get("statusCode");
-        let is_well = if is_background(self.name) { status.is_none() } else { status == Some(&json!(200)) };
+        let is_well = if is_background(self.name) {
+            status.is_none()
+        } else {
+            status == Some(&json!(200))
+        };
         assert!(is_well, "{}: {}", self.name, start.answer);
         self.to_first_poll.push(start.to_first_poll);
         self.to_first_answer.push(start.to_first_answer);
@@ -154,7 +185,11 @@ fn print(functions: &[Measured], verdicts: &mut Verdicts) {
     for function in functions {
         let times_empty = function.to_first_poll.median().as_secs_f64() / empty.as_secs_f64();
         let memory = function.peak_memory.map(megabytes);
-        let binary = megabytes(std::fs::metadata(&function.program).expect("the program is there").len());
+        let binary = megabytes(
+            std::fs::metadata(&function.program)
+                .expect("the program is there")
+                .len(),
+        );
         let kept = times_empty <= TIMES_EMPTY
             && memory.is_none_or(|memory| memory < PEAK_MEMORY_MB)
             && binary < BINARY_MB;
@@ -182,7 +217,10 @@ fn print(functions: &[Measured], verdicts: &mut Verdicts) {
 }
 
 fn megabytes(bytes: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a size for people: the last digits do not matter")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a size for people: the last digits do not matter"
+    )]
     let bytes = bytes as f64;
     bytes / 1_000_000.0
 }

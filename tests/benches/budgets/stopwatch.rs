@@ -51,7 +51,10 @@ pub(crate) fn millis(duration: Duration) -> String {
 }
 
 pub(crate) fn per_second(times: u64, taken: Duration) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people: the last digits do not matter")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a rate for people: the last digits do not matter"
+    )]
     let times = times as f64;
     times / taken.as_secs_f64()
 }

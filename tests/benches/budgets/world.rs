@@ -52,8 +52,12 @@ impl World {
     pub(crate) async fn start() -> Self {
         // The proxy would count background work too.
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
-        let direct =
-            Options { background: false, streams: false, proxy: Some(nothing_between), ..Options::default() };
+        let direct = Options {
+            background: false,
+            streams: false,
+            proxy: Some(nothing_between),
+            ..Options::default()
+        };
         let direct = Service::with_options(direct);
         let proxy = Proxy::start(direct.database_url()).await;
         let counted = Service::with_options(Options {
@@ -67,10 +71,22 @@ impl World {
         let importing = Shop::open(&direct, |_| {}).await;
         let codes: Vec<String> = (0..IMPORTED).map(imported_code).collect();
         let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-        importing.campaign.import("printed", BatchStatus::Active, None, &codes).await;
+        importing
+            .campaign
+            .import("printed", BatchStatus::Active, None, &codes)
+            .await;
         let limited = Shop::open(&direct, |campaign| campaign.limits.phone_daily = Some(1)).await;
         let receipts = Shop::open(&direct, receipts_alone).await;
-        Self { direct, counted, proxy, plain, importing, limited, receipts, next: AtomicU32::new(0) }
+        Self {
+            direct,
+            counted,
+            proxy,
+            plain,
+            importing,
+            limited,
+            receipts,
+            next: AtomicU32::new(0),
+        }
     }
 
     pub(crate) fn direct_caller(&self) -> Caller {
@@ -98,18 +114,39 @@ impl Shop {
         change(&mut config);
         let campaign = TestCampaign::on(service, config).await;
         let scope = campaign.scope(Environment::Test);
-        let mut stored = service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
+        let mut stored = service
+            .tables
+            .code_books
+            .get(&scope)
+            .await
+            .expect("a book")
+            .expect("a book");
         stored.book.batches.push(Batch {
             name: "stock".to_owned(),
-            origin: Origin::Minted { first: stored.book.minted, count: MINTED },
+            origin: Origin::Minted {
+                first: stored.book.minted,
+                count: MINTED,
+            },
             prize: None,
             status: BatchStatus::Active,
         });
         stored.book.minted += MINTED;
-        service.tables.code_books.save(&scope, &stored).await.expect("saved");
+        service
+            .tables
+            .code_books
+            .save(&scope, &stored)
+            .await
+            .expect("saved");
         let usual_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
-        let free_key = campaign.issue(Environment::Test, UNBOUNDED_PER_MINUTE).await;
-        Self { campaign, usual_key, free_key, imported: AtomicU32::new(0) }
+        let free_key = campaign
+            .issue(Environment::Test, UNBOUNDED_PER_MINUTE)
+            .await;
+        Self {
+            campaign,
+            usual_key,
+            free_key,
+            imported: AtomicU32::new(0),
+        }
     }
 
     pub(crate) fn fresh_imported_code(&self) -> String {

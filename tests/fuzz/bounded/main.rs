@@ -52,13 +52,26 @@ fn every_target_has_a_test_and_samples() {
     assert_eq!(TESTED.iter().copied().collect::<BTreeSet<_>>(), names);
     let folders: BTreeSet<String> = fs::read_dir(corpus::folder())
         .expect("the corpus")
-        .map(|entry| entry.expect("a folder").file_name().into_string().expect("text"))
+        .map(|entry| {
+            entry
+                .expect("a folder")
+                .file_name()
+                .into_string()
+                .expect("text")
+        })
         .collect();
-    assert_eq!(folders.iter().map(String::as_str).collect::<BTreeSet<_>>(), names);
+    assert_eq!(
+        folders.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        names
+    );
 }
 
 fn number(variable: &str) -> Option<u64> {
-    env::var(variable).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+    env::var(variable).ok().map(|value| {
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number"))
+    })
 }
 
 /// Runs a target on its samples, then on `cases` inputs made from them.
@@ -69,8 +82,11 @@ fn run(name: &str, cases: u32) {
 
     let seed = number("FUZZ_SEED").unwrap_or(1);
     let times = u32::try_from(number("FUZZ_TIMES").unwrap_or(1)).expect("FUZZ_TIMES fits");
-    let config =
-        Config { cases: cases.saturating_mul(times), failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: cases.saturating_mul(times),
+        failure_persistence: None,
+        ..Config::default()
+    };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed.to_le_bytes(); 4].concat());
     let found = TestRunner::new_with_rng(config, rng).run(&inputs(samples), |input| {
         (target.run)(&input.0);

@@ -145,7 +145,9 @@ pub fn inputs(samples: Vec<Vec<u8>>) -> impl Strategy<Value = Input> {
     let edits = prop::collection::vec(edit(), 0..=MAX_EDITS);
     (any::<Index>(), edits).prop_map(move |(chosen, edits)| {
         let mut input = samples[chosen.index(samples.len())].clone();
-        edits.iter().for_each(|edit| edit.apply(&mut input, &samples));
+        edits
+            .iter()
+            .for_each(|edit| edit.apply(&mut input, &samples));
         input.truncate(MAX_BYTES);
         Input(input)
     })

@@ -1,5 +1,8 @@
 //! Photographs a receipt: perspective, waves in the paper, light, blur and noise.
-#![expect(clippy::as_conversions, reason = "pixel positions and values of a drawing, all small")]
+#![expect(
+    clippy::as_conversions,
+    reason = "pixel positions and values of a drawing, all small"
+)]
 
 use image::{GrayImage, ImageBuffer, Luma};
 
@@ -26,16 +29,27 @@ const WAVE: f32 = 360.0;
 pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
     let mut random = Sequence::new(seed);
     let scene = Scene::new(paper, look, &mut random);
-    let mut light = Light::from_fn(look.width, look.height, |x, y| Luma([scene.pixel(x as f32, y as f32)]));
+    let mut light = Light::from_fn(look.width, look.height, |x, y| {
+        Luma([scene.pixel(x as f32, y as f32)])
+    });
     if look.blur > 0.05 {
         light = image::imageops::blur(&light, look.blur);
     }
     if look.shake >= 1.0 {
-        light = shaken(&light, look.shake, random.between(0.0, std::f32::consts::TAU));
+        light = shaken(
+            &light,
+            look.shake,
+            random.between(0.0, std::f32::consts::TAU),
+        );
     }
-    let noisy =
-        |Luma([value]): &Luma<f32>| Luma([(value + random.normal() * look.noise).clamp(0.0, 255.0) as u8]);
-    let values = light.pixels().map(noisy).flat_map(|Luma([value])| [value]).collect();
+    let noisy = |Luma([value]): &Luma<f32>| {
+        Luma([(value + random.normal() * look.noise).clamp(0.0, 255.0) as u8])
+    };
+    let values = light
+        .pixels()
+        .map(noisy)
+        .flat_map(|Luma([value])| [value])
+        .collect();
     GrayImage::from_raw(look.width, look.height, values).unwrap_or_default()
 }
 
@@ -100,7 +114,11 @@ impl<'a> Scene<'a> {
     fn point(&self, x: f32, y: f32) -> f32 {
         let sight = [x - self.middle.0, y - self.middle.1, self.distance];
         let reach = self.distance * self.facing[2] / dot(sight, self.facing);
-        let met = [sight[0] * reach, sight[1] * reach, sight[2] * reach - self.distance];
+        let met = [
+            sight[0] * reach,
+            sight[1] * reach,
+            sight[2] * reach - self.distance,
+        ];
         let scale = MODULE as f32 / self.look.module;
         let (across, down) = (dot(met, self.across) * scale, dot(met, self.down) * scale);
         let phase = (down + self.wave_start) / WAVE * std::f32::consts::TAU;
@@ -110,7 +128,9 @@ impl<'a> Scene<'a> {
         let ink = self.ink(across + self.paper.middle.0, down + self.paper.middle.1);
         // One side of a wave is darker.
         let slope = 1.0 - 0.012 * self.look.curl.min(20.0) * (1.0 + cos) / 2.0;
-        ink.map_or(TABLE, |ink| slope * (PAPER - (PAPER - INK) * ink * (1.0 - self.look.faded)))
+        ink.map_or(TABLE, |ink| {
+            slope * (PAPER - (PAPER - INK) * ink * (1.0 - self.look.faded))
+        })
     }
 
     /// 0 for blank paper, 1 for ink; `None` beside the paper.

@@ -54,7 +54,11 @@ fn main() -> ExitCode {
 fn make(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     let payloads: Vec<&str> = arguments.payload.iter().map(String::as_str).collect();
     let photo = qr_photo(&payloads, &arguments.care.look(), arguments.seed)?;
-    let ending = arguments.output.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let ending = arguments
+        .output
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
     let file = match ending.to_ascii_lowercase().as_str() {
         "jpg" | "jpeg" => jpeg(&photo, 85)?,
         "png" => png(&photo)?,
@@ -63,17 +67,30 @@ fn make(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     };
     fs::write(&arguments.output, &file)
         .map_err(|error| format!("{} cannot be written: {error}", arguments.output.display()))?;
-    Ok(format!("wrote {} ({} bytes)", arguments.output.display(), file.len()))
+    Ok(format!(
+        "wrote {} ({} bytes)",
+        arguments.output.display(),
+        file.len()
+    ))
 }
 
 impl Care {
     fn look(self) -> Look {
         match self {
             Self::Good => Look::default(),
-            Self::Hasty => {
-                Look { turned: 25.0, leaning: 20.0, blur: 1.5, shadow: 0.5, noise: 8.0, ..Look::default() }
-            }
-            Self::Hopeless => Look { blur: 15.0, shake: 40.0, ..Look::default() },
+            Self::Hasty => Look {
+                turned: 25.0,
+                leaning: 20.0,
+                blur: 1.5,
+                shadow: 0.5,
+                noise: 8.0,
+                ..Look::default()
+            },
+            Self::Hopeless => Look {
+                blur: 15.0,
+                shake: 40.0,
+                ..Look::default()
+            },
         }
     }
 }

@@ -32,7 +32,10 @@ pub(crate) struct Paper {
 }
 
 pub(crate) fn print(payloads: &[&str], seed: u64) -> Result<Paper, TooLong> {
-    let codes = payloads.iter().map(|payload| code(payload)).collect::<Result<Vec<_>, _>>()?;
+    let codes = payloads
+        .iter()
+        .map(|payload| code(payload))
+        .collect::<Result<Vec<_>, _>>()?;
     let rows: Vec<_> = codes.chunks(CODES_IN_ROW).collect();
     let row_width = |row: &&[GrayImage]| row.iter().map(GrayImage::width).sum::<u32>();
     let row_height = |row: &&[GrayImage]| row.iter().map(GrayImage::height).max().unwrap_or(0);
@@ -67,7 +70,9 @@ fn code(payload: &str) -> Result<GrayImage, TooLong> {
     let side = (modules + 2 * QUIET) * MODULE;
     Ok(GrayImage::from_fn(side, side, |x, y| {
         let module = |at: u32| (at / MODULE).checked_sub(QUIET).filter(|&at| at < modules);
-        let index = module(x).zip(module(y)).and_then(|(x, y)| usize::try_from(y * modules + x).ok());
+        let index = module(x)
+            .zip(module(y))
+            .and_then(|(x, y)| usize::try_from(y * modules + x).ok());
         match index.and_then(|index| colors.get(index)) {
             Some(Color::Dark) => BLACK,
             Some(Color::Light) | None => WHITE,
@@ -89,7 +94,11 @@ fn write_line(print: &mut GrayImage, top: u32, random: &mut Sequence) {
             let (left, down) = (random.fraction() * 4.0, random.fraction() * 7.0);
             let (left, down) = (x + whole(left), top + whole(down));
             for step in 0..if across { 5 } else { 8 } {
-                let (x, y) = if across { (x + step, down) } else { (left, top + step) };
+                let (x, y) = if across {
+                    (x + step, down)
+                } else {
+                    (left, top + step)
+                };
                 print.put_pixel(x, y, BLACK);
                 print.put_pixel(x + 1, y, BLACK);
             }
@@ -106,7 +115,10 @@ fn whole(length: f32) -> u32 {
     length as u32
 }
 
-#[expect(clippy::as_conversions, reason = "sides of a drawing are exact in an f32")]
+#[expect(
+    clippy::as_conversions,
+    reason = "sides of a drawing are exact in an f32"
+)]
 fn pixels(length: u32) -> f32 {
     length as f32
 }

@@ -13,7 +13,9 @@ use sweep_unsettled::SweepUnsettled;
 fn main() -> Result<(), Error> {
     // Photos are decoded in a child process, which is this program again.
     settle_receipts::read_photo_if_asked();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match std::env::args().nth(1).as_deref() {
             Some("count-changes") => lambda::serve_events::<CountChanges>().await,

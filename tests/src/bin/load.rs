@@ -38,7 +38,12 @@ struct Arguments {
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
-    let Arguments { clients, seconds, seed, .. } = arguments;
+    let Arguments {
+        clients,
+        seconds,
+        seed,
+        ..
+    } = arguments;
     let lasting = Duration::from_secs(seconds);
     let faults = Faults {
         lost_percent: arguments.faults,
@@ -48,12 +53,29 @@ async fn main() {
     };
     let transport = match arguments.fleets {
         // Cargo builds it next to this program.
-        true => Transport::Fleets(std::env::current_exe().expect("it runs").with_file_name("environment")),
+        true => Transport::Fleets(
+            std::env::current_exe()
+                .expect("it runs")
+                .with_file_name("environment"),
+        ),
         false => Transport::Http,
     };
     println!("{clients} clients for {seconds} s, seed {seed}, {faults:?}");
-    let report = run(Plan { transport, seed, clients, lasting, most: u32::MAX, faults }).await;
-    let at = |percent: usize| report.latencies.get(report.latencies.len() * percent / 100).copied();
+    let report = run(Plan {
+        transport,
+        seed,
+        clients,
+        lasting,
+        most: u32::MAX,
+        faults,
+    })
+    .await;
+    let at = |percent: usize| {
+        report
+            .latencies
+            .get(report.latencies.len() * percent / 100)
+            .copied()
+    };
     let (calls, lost) = report.calls;
     let (killed, started) = report.environments;
     println!(
@@ -61,7 +83,9 @@ async fn main() {
         report.answered,
         report.answered as u64 / seconds.max(1)
     );
-    println!("calls to the database, the tax authority and the partner: {calls}, of which {lost} failed");
+    println!(
+        "calls to the database, the tax authority and the partner: {calls}, of which {lost} failed"
+    );
     if started > 0 {
         println!("environments: {started} started, {killed} killed");
     }
@@ -69,7 +93,10 @@ async fn main() {
         println!("status {status}: {count}");
     }
     for percent in [50, 90, 99] {
-        println!("p{percent}: {:.1} ms", at(percent).unwrap_or_default().as_secs_f64() * 1_000.0);
+        println!(
+            "p{percent}: {:.1} ms",
+            at(percent).unwrap_or_default().as_secs_f64() * 1_000.0
+        );
     }
     for ((kind, key), count) in &report.outcomes {
         println!("{kind:?} {key}: {count}");

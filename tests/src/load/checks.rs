@@ -40,26 +40,42 @@ impl Fixture {
                 counted.insert(&one.id, now["entries"].as_u64().expect("a number"));
             }
             if now["message_key"] == "invalid" {
-                wrong.entry((one.kind, &one.phone)).or_default().insert(&one.id);
+                wrong
+                    .entry((one.kind, &one.phone))
+                    .or_default()
+                    .insert(&one.id);
             }
             if now["state"] == "accepted" {
-                winners.entry((one.kind, &one.code)).or_default().insert(&one.id);
+                winners
+                    .entry((one.kind, &one.code))
+                    .or_default()
+                    .insert(&one.id);
             }
         }
         let twice = winners.iter().filter(|(_, ids)| ids.len() > 1);
-        report.redeemed_twice.extend(twice.map(|((kind, code), ids)| format!("{kind:?} {code}: {ids:?}")));
+        report
+            .redeemed_twice
+            .extend(twice.map(|((kind, code), ids)| format!("{kind:?} {code}: {ids:?}")));
         for ((kind, phone), counted) in &by_phone {
             let campaign = self.campaign(*kind);
-            let (scope, number) = (campaign.scope(Environment::Live), phone.parse().expect("a phone"));
+            let (scope, number) = (
+                campaign.scope(Environment::Live),
+                phone.parse().expect("a phone"),
+            );
             let entrant = campaign.service.entrant(&scope, &number, "").await;
             let entrant = entrant.expect("an entrant");
             let expected = (counted.len(), counted.values().sum::<u64>());
             let total = usize::try_from(entrant.total).expect("small");
             if (total, entrant.entries) != expected {
                 let recorded = (total, entrant.entries);
-                report.lost.push(format!("{kind:?} {phone}: {recorded:?} recorded, {expected:?} answered"));
+                report.lost.push(format!(
+                    "{kind:?} {phone}: {recorded:?} recorded, {expected:?} answered"
+                ));
             }
-            assert_eq!(entrant.open_receipts, 0, "{kind:?} {phone}: everything is settled");
+            assert_eq!(
+                entrant.open_receipts, 0,
+                "{kind:?} {phone}: everything is settled"
+            );
             if !kind.is_receipt() {
                 let wrong = wrong.get(&(*kind, *phone)).map_or(0, BTreeSet::len);
                 assert_eq!(entrant.wrong_codes.len(), wrong, "{kind:?} {phone}");
@@ -73,7 +89,12 @@ impl Fixture {
     /// Compares the numbers with the records, once everything is counted.
     async fn check_numbers(&self, report: &mut Report) {
         let deadline = Instant::now() + COUNTING_TIMEOUT;
-        for campaign in [&self.code, &self.receipt, &self.other_receipt, &self.partner] {
+        for campaign in [
+            &self.code,
+            &self.receipt,
+            &self.other_receipt,
+            &self.partner,
+        ] {
             let scope = campaign.scope(Environment::Live);
             let differing = loop {
                 let differing = differences(&campaign.service.env, &scope).await;
@@ -82,7 +103,9 @@ impl Fixture {
                 }
                 tokio::time::sleep(POLL_EVERY).await;
             };
-            report.miscounted.extend(differing.iter().map(|differing| format!("{differing:?}")));
+            report
+                .miscounted
+                .extend(differing.iter().map(|differing| format!("{differing:?}")));
         }
     }
 
@@ -94,7 +117,9 @@ impl Fixture {
             assert!(!claims.is_empty());
             for claim in &claims {
                 let id = claim.submission_id.to_string();
-                let now = seen.get(id.as_str()).unwrap_or_else(|| panic!("{id} has a code and is nobody's"));
+                let now = seen
+                    .get(id.as_str())
+                    .unwrap_or_else(|| panic!("{id} has a code and is nobody's"));
                 assert_ne!(now["state"], "rejected", "{id} has a code");
                 assert_eq!(claim.redeemed, now["state"] == "accepted", "{id}");
             }
@@ -105,10 +130,17 @@ impl Fixture {
     fn check_redemptions(&self, seen: &HashMap<&str, Value>, report: &mut Report) {
         for (reference, times) in self.simulated.redemptions() {
             if times != 1 {
-                report.redeemed_twice.push(format!("{reference}, {times} times by the partner"));
+                report
+                    .redeemed_twice
+                    .push(format!("{reference}, {times} times by the partner"));
             }
-            let now = seen.get(reference.as_str()).unwrap_or_else(|| panic!("{reference} is nobody's"));
-            assert!(now["state"] == "accepted" || is_left_to_a_person(now), "{reference}");
+            let now = seen
+                .get(reference.as_str())
+                .unwrap_or_else(|| panic!("{reference} is nobody's"));
+            assert!(
+                now["state"] == "accepted" || is_left_to_a_person(now),
+                "{reference}"
+            );
         }
     }
 
@@ -127,10 +159,19 @@ impl Fixture {
                 return Some(now);
             }
             if Instant::now() > deadline {
-                let submissions = Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb());
+                let submissions =
+                    Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb());
                 let id = one.id.parse().expect("an id");
-                let kept = submissions.expect("the table").get(&campaign.scope(Environment::Live), id).await;
-                panic!("{:?} {} does not settle: {:?}", one.kind, one.id, kept.expect("it answers"));
+                let kept = submissions
+                    .expect("the table")
+                    .get(&campaign.scope(Environment::Live), id)
+                    .await;
+                panic!(
+                    "{:?} {} does not settle: {:?}",
+                    one.kind,
+                    one.id,
+                    kept.expect("it answers")
+                );
             }
             // Leaves the CPU to the settling functions.
             tokio::time::sleep(POLL_EVERY).await;

@@ -89,15 +89,24 @@ struct Chain {
 impl AuditCheck {
     /// A check against the end of the log, which has to be read before the rows.
     pub fn new(head: Option<&AuditHead>) -> Self {
-        let (end, end_hash) =
-            head.map_or_else(|| (0, before_the_first()), |head| (head.last_sequence, head.last_hash.clone()));
-        Self { end, end_hash, rows: Vec::new(), changed: Vec::new() }
+        let (end, end_hash) = head.map_or_else(
+            || (0, before_the_first()),
+            |head| (head.last_sequence, head.last_hash.clone()),
+        );
+        Self {
+            end,
+            end_hash,
+            rows: Vec::new(),
+            changed: Vec::new(),
+        }
     }
 
     /// Takes a row.
     pub fn add(&mut self, stored: &StoredAuditRow) {
         let unchanged = stored.row.as_ref().filter(|row| {
-            row.sequence == stored.sequence && row.day() == stored.day && row.hash == row.computed_hash()
+            row.sequence == stored.sequence
+                && row.day() == stored.day
+                && row.hash == row.computed_hash()
         });
         match unchanged.and_then(Link::new) {
             Some(link) => self.rows.push(link),
@@ -115,15 +124,31 @@ impl AuditCheck {
             self.changed.retain(|(sequence, _)| *sequence <= self.end);
         }
         self.rows.sort_by_key(|row| row.sequence);
-        let Chain { mut places, gaps, mut findings } = self.chain();
+        let Chain {
+            mut places,
+            gaps,
+            mut findings,
+        } = self.chain();
         let count = places.len();
         for (sequence, day) in self.changed {
-            let is_of_chain = gaps.iter().any(|(lower, upper)| (lower + 1..*upper).contains(&sequence));
-            let found = if is_of_chain { AuditBreak::Changed } else { AuditBreak::Foreign };
-            findings.push(AuditFinding { sequence, day: Some(day), found });
+            let is_of_chain = gaps
+                .iter()
+                .any(|(lower, upper)| (lower + 1..*upper).contains(&sequence));
+            let found = if is_of_chain {
+                AuditBreak::Changed
+            } else {
+                AuditBreak::Foreign
+            };
+            findings.push(AuditFinding {
+                sequence,
+                day: Some(day),
+                found,
+            });
         }
         places.sort_unstable();
-        let foreign = (0..).zip(&self.rows).filter(|(place, _)| places.binary_search(place).is_err());
+        let foreign = (0..)
+            .zip(&self.rows)
+            .filter(|(place, _)| places.binary_search(place).is_err());
         findings.extend(foreign.map(|(_, row)| row.finding(AuditBreak::Foreign)));
         if findings.is_empty() {
             return Ok(VerifiedAudit {
@@ -138,8 +163,10 @@ impl AuditCheck {
     /// Walks the chain from its end to its first row. Where it is broken, the next row below is taken for the one that
     /// should be there.
     fn chain(&self) -> Chain {
-        let by_hash: HashMap<Hash, usize> =
-            (0..).zip(&self.rows).map(|(place, row)| (row.hash, place)).collect();
+        let by_hash: HashMap<Hash, usize> = (0..)
+            .zip(&self.rows)
+            .map(|(place, row)| (row.hash, place))
+            .collect();
         let mut chain = Chain::default();
         let mut expected = decoded(&self.end_hash);
         let mut later: Option<Link> = None;
@@ -148,18 +175,34 @@ impl AuditCheck {
                 return chain;
             }
             let upper = later.map_or(self.end.saturating_add(1), |later| later.sequence);
-            let follows = |place: &usize| self.rows.get(*place).is_some_and(|row| row.sequence < upper);
-            let named = expected.and_then(|hash| by_hash.get(&hash).copied()).filter(follows);
-            let below = self.rows.partition_point(|row| row.sequence < upper).checked_sub(1);
-            let next = named.or(below).and_then(|place| Some((place, *self.rows.get(place)?)));
+            let follows = |place: &usize| {
+                self.rows
+                    .get(*place)
+                    .is_some_and(|row| row.sequence < upper)
+            };
+            let named = expected
+                .and_then(|hash| by_hash.get(&hash).copied())
+                .filter(follows);
+            let below = self
+                .rows
+                .partition_point(|row| row.sequence < upper)
+                .checked_sub(1);
+            let next = named
+                .or(below)
+                .and_then(|place| Some((place, *self.rows.get(place)?)));
             if named.is_none() {
                 let lower = next.map_or(0, |(_, row)| row.sequence);
                 self.note_gap(&mut chain, lower, upper, later.or(next.map(|(_, row)| row)));
             }
-            let Some((place, row)) = next else { return chain };
-            if let Some(later) = later.filter(|later| row.at > later.at.after(MAX_CLOCK_DIFFERENCE)) {
+            let Some((place, row)) = next else {
+                return chain;
+            };
+            if let Some(later) = later.filter(|later| row.at > later.at.after(MAX_CLOCK_DIFFERENCE))
+            {
                 let minutes = row.at.since(later.at).as_secs() / 60;
-                chain.findings.push(later.finding(AuditBreak::TimeWentBack { minutes }));
+                chain
+                    .findings
+                    .push(later.finding(AuditBreak::TimeWentBack { minutes }));
             }
             chain.places.push(place);
             (expected, later) = (Some(row.previous), Some(row));
@@ -170,15 +213,25 @@ impl AuditCheck {
     fn note_gap(&self, chain: &mut Chain, lower: u64, upper: u64, beside: Option<Link>) {
         chain.gaps.push((lower, upper));
         let is_between = |sequence: u64| lower < sequence && sequence < upper;
-        if self.changed.iter().any(|(sequence, _)| is_between(*sequence)) {
+        if self
+            .changed
+            .iter()
+            .any(|(sequence, _)| is_between(*sequence))
+        {
             return;
         }
-        let replaced = if upper > self.end { AuditBreak::NotAtHead } else { AuditBreak::DoesNotFollow };
+        let replaced = if upper > self.end {
+            AuditBreak::NotAtHead
+        } else {
+            AuditBreak::DoesNotFollow
+        };
         chain.findings.push(match beside {
             Some(row) if lower.saturating_add(1) >= upper => row.finding(replaced),
-            Some(_) | None => {
-                AuditFinding { sequence: lower.saturating_add(1), day: None, found: AuditBreak::Missing }
-            }
+            Some(_) | None => AuditFinding {
+                sequence: lower.saturating_add(1),
+                day: None,
+                found: AuditBreak::Missing,
+            },
         });
     }
 }
@@ -187,11 +240,20 @@ impl Link {
     /// `None` if its hashes are no hashes.
     fn new(row: &AuditRow) -> Option<Self> {
         let (hash, previous) = (decoded(&row.hash)?, decoded(&row.previous)?);
-        Some(Self { sequence: row.sequence, at: row.at, hash, previous })
+        Some(Self {
+            sequence: row.sequence,
+            at: row.at,
+            hash,
+            previous,
+        })
     }
 
     fn finding(&self, found: AuditBreak) -> AuditFinding {
-        AuditFinding { sequence: self.sequence, day: Some(self.at.day_in(chrono_tz::UTC)), found }
+        AuditFinding {
+            sequence: self.sequence,
+            day: Some(self.at.day_in(chrono_tz::UTC)),
+            found,
+        }
     }
 }
 
@@ -217,7 +279,11 @@ mod tests {
     }
 
     fn stored(row: AuditRow) -> StoredAuditRow {
-        StoredAuditRow { day: row.day(), sequence: row.sequence, row: Some(row) }
+        StoredAuditRow {
+            day: row.day(),
+            sequence: row.sequence,
+            row: Some(row),
+        }
     }
 
     fn head_at(rows: &[StoredAuditRow], index: usize) -> AuditHead {
@@ -232,8 +298,13 @@ mod tests {
 
     /// The numbers that do not fit, and why.
     fn found(rows: &[StoredAuditRow], head: &AuditHead) -> Vec<(u64, AuditBreak)> {
-        let findings = checked(rows, Some(head)).finish(false).expect_err("something is wrong");
-        findings.iter().map(|finding| (finding.sequence, finding.found)).collect()
+        let findings = checked(rows, Some(head))
+            .finish(false)
+            .expect_err("something is wrong");
+        findings
+            .iter()
+            .map(|finding| (finding.sequence, finding.found))
+            .collect()
     }
 
     #[test]
@@ -241,9 +312,17 @@ mod tests {
         let (mut rows, head) = log(5);
         rows.reverse();
         assert_eq!(head.last_day, "2026-03-01");
-        let verified = checked(&rows, Some(&head)).finish(false).expect("it is as it was written");
+        let verified = checked(&rows, Some(&head))
+            .finish(false)
+            .expect("it is as it was written");
         assert_eq!((verified.count, &verified.last_hash), (5, &head.last_hash));
-        assert_eq!(AuditCheck::new(None).finish(false).expect("nothing is wrong").count, 0);
+        assert_eq!(
+            AuditCheck::new(None)
+                .finish(false)
+                .expect("nothing is wrong")
+                .count,
+            0
+        );
     }
 
     #[test]
@@ -253,16 +332,26 @@ mod tests {
         let check = checked(&rows, Some(&head));
         assert_eq!(check.finish(true).map(|verified| verified.count), Ok(3));
         let foreign = [(4, AuditBreak::Foreign), (5, AuditBreak::Foreign)];
-        assert_eq!(found(&rows, &head), foreign, "the end is the same as before");
+        assert_eq!(
+            found(&rows, &head),
+            foreign,
+            "the end is the same as before"
+        );
     }
 
     #[test]
     fn rows_that_do_not_fit_are_named() {
         type Change = fn(&mut Vec<StoredAuditRow>);
         let cases: [(Change, &[(u64, AuditBreak)]); 7] = [
-            (|rows| rows[2].row.as_mut().expect("a row").entry.why = None, &[(3, AuditBreak::Changed)]),
+            (
+                |rows| rows[2].row.as_mut().expect("a row").entry.why = None,
+                &[(3, AuditBreak::Changed)],
+            ),
             (|rows| rows[2].row = None, &[(3, AuditBreak::Changed)]),
-            (|rows| rows[2].day = "2026-03-02".to_owned(), &[(3, AuditBreak::Changed)]),
+            (
+                |rows| rows[2].day = "2026-03-02".to_owned(),
+                &[(3, AuditBreak::Changed)],
+            ),
             (|rows| drop(rows.remove(2)), &[(3, AuditBreak::Missing)]),
             (|rows| drop(rows.pop()), &[(5, AuditBreak::Missing)]),
             (
@@ -274,7 +363,13 @@ mod tests {
             ),
             (
                 // A row rewritten with a matching hash: the next row reveals it.
-                |rows| rows[1] = stored(AuditRow::after(Some(&head_at(rows, 0)), entry("key.issue"), AT)),
+                |rows| {
+                    rows[1] = stored(AuditRow::after(
+                        Some(&head_at(rows, 0)),
+                        entry("key.issue"),
+                        AT,
+                    ))
+                },
                 &[(3, AuditBreak::DoesNotFollow)],
             ),
         ];
@@ -284,7 +379,10 @@ mod tests {
             assert_eq!(found(&rows, &head), expected);
         }
         let (rows, head) = log(5);
-        let forged = AuditHead { last_hash: "ab".repeat(32), ..head };
+        let forged = AuditHead {
+            last_hash: "ab".repeat(32),
+            ..head
+        };
         assert_eq!(found(&rows, &forged), [(5, AuditBreak::NotAtHead)]);
     }
 
@@ -294,8 +392,16 @@ mod tests {
         let passed_by = AuditRow::numbered(8, Some(&head), entry("key.issue"), AT);
         // A row that would follow, one without content, and one of a number that was taken, in another day.
         rows.push(stored(AuditRow::after(Some(&head), entry("key.issue"), AT)));
-        rows.push(StoredAuditRow { day: "2026-03-01".to_owned(), sequence: 7, row: None });
-        rows.push(StoredAuditRow { day: "2026-03-09".to_owned(), sequence: 2, row: None });
+        rows.push(StoredAuditRow {
+            day: "2026-03-01".to_owned(),
+            sequence: 7,
+            row: None,
+        });
+        rows.push(StoredAuditRow {
+            day: "2026-03-09".to_owned(),
+            sequence: 2,
+            row: None,
+        });
         let end = passed_by.head();
         rows.push(stored(passed_by));
         let foreign = [2, 6, 7].map(|sequence| (sequence, AuditBreak::Foreign));
@@ -312,10 +418,17 @@ mod tests {
         let mut rows: Vec<AuditRow> = Vec::new();
         for at in [0, 10, 5, 6, -14] {
             let head = rows.last().map(AuditRow::head);
-            rows.push(AuditRow::after(head.as_ref(), entry("key.revoke"), minutes(at)));
+            rows.push(AuditRow::after(
+                head.as_ref(),
+                entry("key.revoke"),
+                minutes(at),
+            ));
         }
         let head = rows.last().expect("a row").head();
         let rows: Vec<_> = rows.into_iter().map(stored).collect();
-        assert_eq!(found(&rows, &head), [(5, AuditBreak::TimeWentBack { minutes: 20 })]);
+        assert_eq!(
+            found(&rows, &head),
+            [(5, AuditBreak::TimeWentBack { minutes: 20 })]
+        );
     }
 }

@@ -12,22 +12,43 @@ fn book(batches: Vec<Batch>) -> CodeBook {
 
 fn minted(name: &str, first: u64, count: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
     let origin = Origin::Minted { first, count };
-    Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
+    Batch {
+        name: name.to_owned(),
+        origin,
+        prize: prize.map(str::to_owned),
+        status,
+    }
 }
 
 fn imported(name: &str, status: BatchStatus) -> Batch {
-    Batch { name: name.to_owned(), origin: Origin::NOTHING_IMPORTED, prize: None, status }
+    Batch {
+        name: name.to_owned(),
+        origin: Origin::NOTHING_IMPORTED,
+        prize: None,
+        status,
+    }
 }
 
 fn imported_of(lengths: &[u8], status: BatchStatus) -> Batch {
     let lengths = lengths.iter().copied().collect();
-    Batch { origin: Origin::Imported { count: 1, lengths, unfinished: Vec::new() }, ..imported("i", status) }
+    Batch {
+        origin: Origin::Imported {
+            count: 1,
+            lengths,
+            unfinished: Vec::new(),
+        },
+        ..imported("i", status)
+    }
 }
 
 #[test]
 fn an_imported_code_is_looked_for_in_the_first_batch_that_counts_else_in_the_first() {
     let (void, active) = (BatchStatus::Void, BatchStatus::Active);
-    let likely = |batches| book(batches).likely_imported_batch().map(|batch| batch.name.clone());
+    let likely = |batches| {
+        book(batches)
+            .likely_imported_batch()
+            .map(|batch| batch.name.clone())
+    };
     let batches = vec![
         minted("m", 0, 10, active, None),
         imported("i1", void),
@@ -41,7 +62,10 @@ fn an_imported_code_is_looked_for_in_the_first_batch_that_counts_else_in_the_fir
 
 #[test]
 fn a_batch_is_found_by_its_name() {
-    let batches = vec![imported("a", BatchStatus::Active), imported("b", BatchStatus::Void)];
+    let batches = vec![
+        imported("a", BatchStatus::Active),
+        imported("b", BatchStatus::Void),
+    ];
     let book = book(batches.clone());
     assert_eq!(book.batch("b"), Some(&batches[1]));
     assert_eq!(book.batch("c"), None);
@@ -51,7 +75,10 @@ fn a_batch_is_found_by_its_name() {
 #[test]
 fn the_digest_of_a_code_never_changes() {
     let digest = book(vec![]).digest("ABC123");
-    assert_eq!(digest, "a0a970a194db5200620a2412d1f28d519523209095e10a9f1a35d3d6b44cdb43");
+    assert_eq!(
+        digest,
+        "a0a970a194db5200620a2412d1f28d519523209095e10a9f1a35d3d6b44cdb43"
+    );
 }
 
 #[test]
@@ -62,11 +89,31 @@ fn a_code_counts_only_when_its_batch_does() {
         minted("c", 20, 10, BatchStatus::Reserved, None),
         minted("d", 30, 10, BatchStatus::Active, Some("A kettle")),
     ]);
-    let judge = |serial| book.verify(&book.cipher().expect("a length").encipher(serial).expect("in range"));
-    assert_eq!(judge(9), BookMatch::Minted { serial: 9, prize: None });
+    let judge = |serial| {
+        book.verify(
+            &book
+                .cipher()
+                .expect("a length")
+                .encipher(serial)
+                .expect("in range"),
+        )
+    };
+    assert_eq!(
+        judge(9),
+        BookMatch::Minted {
+            serial: 9,
+            prize: None
+        }
+    );
     assert_eq!(judge(10), BookMatch::Withdrawn { serial: 10 });
     assert_eq!(judge(20), BookMatch::Withdrawn { serial: 20 });
-    assert_eq!(judge(39), BookMatch::Minted { serial: 39, prize: Some("A kettle".to_owned()) });
+    assert_eq!(
+        judge(39),
+        BookMatch::Minted {
+            serial: 39,
+            prize: Some("A kettle".to_owned())
+        }
+    );
     assert_eq!(judge(40), BookMatch::Unknown);
     assert_eq!(book.verify("NOT A CODE"), BookMatch::Unknown);
 }
@@ -76,25 +123,54 @@ fn length_decides_between_deciphering_and_looking_up() {
     let minted = || minted("m", 0, 10, BatchStatus::Active, None);
     for status in [BatchStatus::Active, BatchStatus::Void] {
         let book = book(vec![minted(), imported_of(&[8, 13], status)]);
-        let code = book.cipher().expect("a length").encipher(3).expect("in range");
-        assert_eq!(book.verify(&code), BookMatch::Minted { serial: 3, prize: None });
-        assert_eq!(book.verify("KETTLE01KETT"), BookMatch::Unknown, "a minted length is never looked up");
+        let code = book
+            .cipher()
+            .expect("a length")
+            .encipher(3)
+            .expect("in range");
+        assert_eq!(
+            book.verify(&code),
+            BookMatch::Minted {
+                serial: 3,
+                prize: None
+            }
+        );
+        assert_eq!(
+            book.verify("KETTLE01KETT"),
+            BookMatch::Unknown,
+            "a minted length is never looked up"
+        );
         assert_eq!(book.verify("KETTLE01"), BookMatch::PerhapsImported);
         assert_eq!(book.verify("KETTLE01KETTL"), BookMatch::PerhapsImported);
         for other in ["", "X", "KETTLE012"] {
             assert_eq!(book.verify(other), BookMatch::Unknown, "{other}");
         }
     }
-    let before = CodeBook { minted_length: None, ..book(vec![imported_of(&[12], BatchStatus::Active)]) };
-    let code = book(vec![minted()]).cipher().expect("a length").encipher(3).expect("in range");
-    assert_eq!(before.verify(&code), BookMatch::PerhapsImported, "an imported length is never deciphered");
+    let before = CodeBook {
+        minted_length: None,
+        ..book(vec![imported_of(&[12], BatchStatus::Active)])
+    };
+    let code = book(vec![minted()])
+        .cipher()
+        .expect("a length")
+        .encipher(3)
+        .expect("in range");
+    assert_eq!(
+        before.verify(&code),
+        BookMatch::PerhapsImported,
+        "an imported length is never deciphered"
+    );
 }
 
 #[test]
 fn minted_codes_take_the_first_length_without_imported_ones() {
     let next = |lengths: &[u8]| {
         let batches = vec![imported_of(lengths, BatchStatus::Active)];
-        CodeBook { minted_length: None, ..book(batches) }.length_to_mint()
+        CodeBook {
+            minted_length: None,
+            ..book(batches)
+        }
+        .length_to_mint()
     };
     assert_eq!(next(&[8, 13]), Some(12));
     assert_eq!(next(&[12]), Some(13));
@@ -125,7 +201,11 @@ fn two_runs_of_an_import_at_once_count_each_code_once() {
         // The other run counts what it had stored, and ends.
         origin.count_import("file", 3);
         origin.end_import("file");
-        let expected = Origin::Imported { count: 10, lengths, unfinished: Vec::new() };
+        let expected = Origin::Imported {
+            count: 10,
+            lengths,
+            unfinished: Vec::new(),
+        };
         assert_eq!(origin, expected, "{counted_before} were counted before");
     }
 }

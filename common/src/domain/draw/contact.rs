@@ -215,7 +215,9 @@ pub enum RowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
     /// The step does not follow the state.
-    #[error("the step does not follow: a winner is called, reached, identified, and then gets the prize")]
+    #[error(
+        "the step does not follow: a winner is called, reached, identified, and then gets the prize"
+    )]
     OutOfOrder,
     /// Three calls were made.
     #[error("three calls were made without an answer; skip this one, and the next is drawn")]
@@ -242,10 +244,14 @@ pub enum StepRefused {
     #[error("the rules of the draw give this reason by themselves")]
     NotGiven,
     /// Every entry of the row was revoked.
-    #[error("every entry of this winner was revoked after the freeze; skip this one with the reason revoked")]
+    #[error(
+        "every entry of this winner was revoked after the freeze; skip this one with the reason revoked"
+    )]
     Revoked,
     /// An entry of the row is accepted.
-    #[error("an entry of this winner is still accepted; revoke it first with `ops submission revoke`")]
+    #[error(
+        "an entry of this winner is still accepted; revoke it first with `ops submission revoke`"
+    )]
     NotRevoked,
     /// The prize was handed over, or the contact skipped.
     #[error("this is final: the prize was handed over, or the winner was skipped")]
@@ -259,14 +265,16 @@ impl Contact {
         for step in &self.steps {
             state = match (&step.event, state) {
                 (ContactEvent::Drawn, _) => ContactState::Drawn,
-                (ContactEvent::NoAnswer, ContactState::Called { times }) => {
-                    ContactState::Called { times: times.saturating_add(1) }
-                }
+                (ContactEvent::NoAnswer, ContactState::Called { times }) => ContactState::Called {
+                    times: times.saturating_add(1),
+                },
                 (ContactEvent::NoAnswer, _) => ContactState::Called { times: 1 },
                 (ContactEvent::Reached, _) => ContactState::Reached,
                 (ContactEvent::Identified, _) => ContactState::Identified,
                 (ContactEvent::HandedOver, _) => ContactState::HandedOver,
-                (ContactEvent::Skipped { reason, .. }, _) => ContactState::Skipped { reason: *reason },
+                (ContactEvent::Skipped { reason, .. }, _) => {
+                    ContactState::Skipped { reason: *reason }
+                }
             };
         }
         state
@@ -301,12 +309,22 @@ impl Contact {
         check(self.state(), &step.event)?;
         self.check_pace(&step)?;
         let steps = self.steps.iter().cloned().chain([step]).collect();
-        Ok(Self { steps, revision: self.revision.saturating_add(1), ..self.clone() })
+        Ok(Self {
+            steps,
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        })
     }
 
     fn check_pace(&self, step: &ContactStep) -> Result<(), StepRefused> {
-        let is_call = |event: &ContactEvent| matches!(event, ContactEvent::NoAnswer | ContactEvent::Reached);
-        let last = self.steps.iter().rev().find(|step| is_call(&step.event)).filter(|_| is_call(&step.event));
+        let is_call =
+            |event: &ContactEvent| matches!(event, ContactEvent::NoAnswer | ContactEvent::Reached);
+        let last = self
+            .steps
+            .iter()
+            .rev()
+            .find(|step| is_call(&step.event))
+            .filter(|_| is_call(&step.event));
         match last.map(|last| last.at.after(MIN_BETWEEN_CALLS)) {
             Some(next) if step.at < next => Err(StepRefused::TooSoon { next }),
             Some(_) | None => Ok(()),
@@ -317,13 +335,23 @@ impl Contact {
     ///
     /// # Errors
     /// When the step does not follow, or the entries do not allow it.
-    pub fn after_operator(&self, step: ContactStep, row_status: RowStatus) -> Result<Self, StepRefused> {
+    pub fn after_operator(
+        &self,
+        step: ContactStep,
+        row_status: RowStatus,
+    ) -> Result<Self, StepRefused> {
         let next = self.after(step.clone())?;
         match (&step.event, row_status) {
-            (ContactEvent::Skipped { reason, .. }, _) if !reason.is_given() => Err(StepRefused::NotGiven),
-            (ContactEvent::Skipped { reason: SkipReason::Revoked, .. }, RowStatus::Counts) => {
-                Err(StepRefused::NotRevoked)
+            (ContactEvent::Skipped { reason, .. }, _) if !reason.is_given() => {
+                Err(StepRefused::NotGiven)
             }
+            (
+                ContactEvent::Skipped {
+                    reason: SkipReason::Revoked,
+                    ..
+                },
+                RowStatus::Counts,
+            ) => Err(StepRefused::NotRevoked),
             (ContactEvent::Skipped { .. }, _) | (_, RowStatus::Counts) => Ok(next),
             (_, RowStatus::Revoked) => Err(StepRefused::Revoked),
         }
@@ -333,7 +361,13 @@ impl Contact {
     #[must_use]
     pub fn erased(&self) -> Self {
         let revision = self.revision.saturating_add(1);
-        Self { submission_id: None, region: None, masked_phone: None, revision, ..self.clone() }
+        Self {
+            submission_id: None,
+            region: None,
+            masked_phone: None,
+            revision,
+            ..self.clone()
+        }
     }
 }
 
@@ -341,7 +375,9 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     use ContactState::{Called, Drawn, HandedOver, Identified, Reached, Skipped};
     match (state, event) {
         (HandedOver | Skipped { .. }, _) => Err(StepRefused::Final),
-        (Called { times }, ContactEvent::NoAnswer | ContactEvent::Reached) if times >= MAX_CALLS => {
+        (Called { times }, ContactEvent::NoAnswer | ContactEvent::Reached)
+            if times >= MAX_CALLS =>
+        {
             Err(StepRefused::NoMoreCalls)
         }
         (Drawn | Called { .. }, ContactEvent::NoAnswer | ContactEvent::Reached)
@@ -360,9 +396,10 @@ fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefus
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);
     match reason {
         SkipReason::NoAnswer if was_reached => Err(StepRefused::Contradicts),
-        SkipReason::NoAnswer => {
-            need(state == ContactState::Called { times: MAX_CALLS }, StepRefused::TooFewCalls)
-        }
+        SkipReason::NoAnswer => need(
+            state == ContactState::Called { times: MAX_CALLS },
+            StepRefused::TooFewCalls,
+        ),
         SkipReason::WrongNumber | SkipReason::UnderAge | SkipReason::NotIdentified
             if state == ContactState::Identified =>
         {

@@ -5,8 +5,8 @@ use super::{Amount, Submission};
 
 /// The upper ends of the spans, in seconds: from a partner's quick answer to a month of review.
 const SPANS: [u64; 18] = [
-    1, 2, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400, 172_800, 604_800,
-    2_592_000,
+    1, 2, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400, 172_800,
+    604_800, 2_592_000,
 ];
 /// The span of all longer waits.
 const LONGER: &str = "longer";
@@ -32,21 +32,35 @@ impl Kind {
 
 /// The dimension of a submission that was not decided at once: kind and span.
 pub(super) fn dimension(submission: &Submission) -> Option<String> {
-    let Submission { status, history, created_at, updated_at, .. } = submission;
+    let Submission {
+        status,
+        history,
+        created_at,
+        updated_at,
+        ..
+    } = submission;
     if !status.is_terminal() {
         return None;
     }
     // A change after the decision, such as an erasure, must not lengthen the wait.
     let decided = history.iter().find(|past| past.status.is_terminal());
     let decided_at = decided.map_or(*updated_at, |past| past.at);
-    let was_open = history.first().is_some_and(|first| !first.status.is_terminal());
+    let was_open = history
+        .first()
+        .is_some_and(|first| !first.status.is_terminal());
     if !was_open && decided_at <= *created_at {
         return None;
     }
     let waited = decided_at.since(*created_at);
-    let span = SPANS.iter().find(|span| waited.as_millis() <= u128::from(**span) * 1_000);
+    let span = SPANS
+        .iter()
+        .find(|span| waited.as_millis() <= u128::from(**span) * 1_000);
     let span = span.map_or_else(|| LONGER.to_owned(), ToString::to_string);
-    let kind = if submission.receipt_id.is_some() { Kind::Receipt } else { Kind::Code };
+    let kind = if submission.receipt_id.is_some() {
+        Kind::Receipt
+    } else {
+        Kind::Code
+    };
     Some(format!("{}#{span}", kind.as_str()))
 }
 
@@ -68,7 +82,10 @@ pub fn percentile<'a>(
     let mut by_span = [0_i64; SPANS.len()];
     let mut all = 0_i64;
     for (dimension, amount) in amounts {
-        let Some(span) = dimension.strip_prefix(kind.as_str()).and_then(|rest| rest.strip_prefix('#')) else {
+        let Some(span) = dimension
+            .strip_prefix(kind.as_str())
+            .and_then(|rest| rest.strip_prefix('#'))
+        else {
             continue;
         };
         all += amount.records;
@@ -96,12 +113,28 @@ mod tests {
     use super::*;
 
     fn waits(spans: &[(&'static str, i64)]) -> Vec<(&'static str, Amount)> {
-        spans.iter().map(|(span, records)| (*span, Amount { records: *records, entries: 0 })).collect()
+        spans
+            .iter()
+            .map(|(span, records)| {
+                (
+                    *span,
+                    Amount {
+                        records: *records,
+                        entries: 0,
+                    },
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn a_percentile_is_the_end_of_the_span_that_it_falls_into() {
-        let waits = waits(&[("receipt#60", 50), ("receipt#5", 45), ("receipt#86400", 5), ("code#1", 900)]);
+        let waits = waits(&[
+            ("receipt#60", 50),
+            ("receipt#5", 45),
+            ("receipt#86400", 5),
+            ("code#1", 900),
+        ]);
         let of = |kind, percent| percentile(kind, waits.iter().copied(), percent);
         assert_eq!(of(Kind::Receipt, 45), Some(Percentile::AtMost(5)));
         assert_eq!(of(Kind::Receipt, 50), Some(Percentile::AtMost(60)));
@@ -115,6 +148,9 @@ mod tests {
         let longer = waits(&[("receipt#longer", 10), ("receipt#1", 1)]);
         let p95 = percentile(Kind::Receipt, longer.into_iter(), 95);
         assert_eq!(p95, Some(Percentile::MoreThan(2_592_000)));
-        assert_eq!(percentile(Kind::Receipt, waits(&[("code#1", 1)]).into_iter(), 50), None);
+        assert_eq!(
+            percentile(Kind::Receipt, waits(&[("code#1", 1)]).into_iter(), 50),
+            None
+        );
     }
 }

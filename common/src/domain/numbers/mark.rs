@@ -25,8 +25,13 @@ impl FromStr for SequenceNumber {
     type Err = NotASequenceNumber;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_number = (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number { Ok(Self(text.to_owned())) } else { Err(NotASequenceNumber) }
+        let is_number =
+            (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(NotASequenceNumber)
+        }
     }
 }
 
@@ -40,8 +45,13 @@ impl Ord for SequenceNumber {
     /// By value: numbers of a shard can have different lengths.
     fn cmp(&self, other: &Self) -> Ordering {
         let digits = |number: &'_ Self| number.0.trim_start_matches('0').len();
-        let (own, others) = (self.0.trim_start_matches('0'), other.0.trim_start_matches('0'));
-        digits(self).cmp(&digits(other)).then_with(|| own.cmp(others))
+        let (own, others) = (
+            self.0.trim_start_matches('0'),
+            other.0.trim_start_matches('0'),
+        );
+        digits(self)
+            .cmp(&digits(other))
+            .then_with(|| own.cmp(others))
     }
 }
 
@@ -102,13 +112,23 @@ pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<S
     let mut step: Option<Step> = None;
     for Change { sequence, cells } in changes {
         let counted = mark.map_or(Some(0), |mark| mark.counted_of(sequence));
-        let Some(counted) = counted.filter(|counted| *counted < cells.len()) else { continue };
-        let left = cells.iter().skip(counted).map(|(cell, amount)| (cell.clone(), amount));
+        let Some(counted) = counted.filter(|counted| *counted < cells.len()) else {
+            continue;
+        };
+        let left = cells
+            .iter()
+            .skip(counted)
+            .map(|(cell, amount)| (cell.clone(), amount));
         let Some(begun) = &mut step else {
             let is_cut = cells.len() - counted > MAX_CELLS;
-            let mark =
-                ShardCheckpoint { sequence: sequence.clone(), cells: is_cut.then_some(counted + MAX_CELLS) };
-            step = Some(Step { cells: left.take(MAX_CELLS).collect(), mark });
+            let mark = ShardCheckpoint {
+                sequence: sequence.clone(),
+                cells: is_cut.then_some(counted + MAX_CELLS),
+            };
+            step = Some(Step {
+                cells: left.take(MAX_CELLS).collect(),
+                mark,
+            });
             if is_cut {
                 return step;
             }
@@ -119,7 +139,13 @@ pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<S
         if both.len() > MAX_CELLS {
             return step;
         }
-        *begun = Step { cells: both, mark: ShardCheckpoint { sequence: sequence.clone(), cells: None } };
+        *begun = Step {
+            cells: both,
+            mark: ShardCheckpoint {
+                sequence: sequence.clone(),
+                cells: None,
+            },
+        };
     }
     step
 }
@@ -142,12 +168,28 @@ mod tests {
             environment: Environment::Live,
         };
         let (day, hour) = ("2026-11-22".to_owned(), String::new());
-        Cell { scope, metric: Metric::Regions, day, hour, dimension: format!("{number:04}") }
+        Cell {
+            scope,
+            metric: Metric::Regions,
+            day,
+            hour,
+            dimension: format!("{number:04}"),
+        }
     }
 
     fn cells(amounts: impl IntoIterator<Item = (usize, i64)>) -> Cells {
         let amounts = amounts.into_iter();
-        amounts.map(|(number, records)| (cell(number), Amount { records, entries: 0 })).collect()
+        amounts
+            .map(|(number, records)| {
+                (
+                    cell(number),
+                    Amount {
+                        records,
+                        entries: 0,
+                    },
+                )
+            })
+            .collect()
     }
 
     /// The table and its mark.
@@ -162,9 +204,15 @@ mod tests {
         /// Counts a batch, and stops after `most` transactions.
         fn count(&mut self, batch: &[Change], most: usize) {
             for _ in 0..most {
-                let Some(step) = next_step(batch, self.mark.as_ref()) else { return };
+                let Some(step) = next_step(batch, self.mark.as_ref()) else {
+                    return;
+                };
                 assert!(step.cells.len() <= MAX_CELLS);
-                assert!(batch.iter().any(|change| change.is_uncounted(self.mark.as_ref())));
+                assert!(
+                    batch
+                        .iter()
+                        .any(|change| change.is_uncounted(self.mark.as_ref()))
+                );
                 self.numbers.merge(step.cells);
                 self.mark = Some(step.mark);
                 self.transactions += 1;
@@ -185,23 +233,54 @@ mod tests {
         assert!(number("9") < number("10"));
         assert!(number("00000000000000000000010") > number("9"));
         assert!(number("100000000000000000000000000000000000001") > number("99999999999999999999"));
-        for text in ["", "1a", "-1", "+1", " 1", "12345678901234567890123456789012345678901"] {
-            assert_eq!(text.parse::<SequenceNumber>(), Err(NotASequenceNumber), "{text}");
+        for text in [
+            "",
+            "1a",
+            "-1",
+            "+1",
+            " 1",
+            "12345678901234567890123456789012345678901",
+        ] {
+            assert_eq!(
+                text.parse::<SequenceNumber>(),
+                Err(NotASequenceNumber),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_small_batch_is_one_transaction_and_a_change_with_many_cells_is_several() {
-        let small: Vec<_> = (0..80).map(|n| Change { sequence: number(n), cells: cells([(n, 1)]) }).collect();
+        let small: Vec<_> = (0..80)
+            .map(|n| Change {
+                sequence: number(n),
+                cells: cells([(n, 1)]),
+            })
+            .collect();
         let mut table = Table::default();
         table.count(&small, usize::MAX);
         assert_eq!((table.transactions, table.numbers.len()), (1, 80));
-        let wide = [Change { sequence: number(100), cells: cells((0..200).map(|n| (n, -1))) }];
+        let wide = [Change {
+            sequence: number(100),
+            cells: cells((0..200).map(|n| (n, -1))),
+        }];
         table.count(&wide, 1);
-        assert_eq!(table.mark, Some(ShardCheckpoint { sequence: number(100), cells: Some(90) }));
+        assert_eq!(
+            table.mark,
+            Some(ShardCheckpoint {
+                sequence: number(100),
+                cells: Some(90)
+            })
+        );
         table.count(&wide, usize::MAX);
         assert_eq!((table.transactions, table.numbers.len()), (4, 120));
-        assert_eq!(table.mark, Some(ShardCheckpoint { sequence: number(100), cells: None }));
+        assert_eq!(
+            table.mark,
+            Some(ShardCheckpoint {
+                sequence: number(100),
+                cells: None
+            })
+        );
         assert_eq!(next_step(&wide, table.mark.as_ref()), None);
         assert!(!wide[0].is_uncounted(table.mark.as_ref()) && wide[0].is_uncounted(None));
         assert_eq!(number(100).to_string(), "101");
@@ -213,12 +292,25 @@ mod tests {
             sequence: number(first),
             cells: cells((first..first + count).map(|n| (n, 1))),
         };
-        let whole = Some(ShardCheckpoint { sequence: number(0), cells: None });
-        assert_eq!(next_step(&[of(0, MAX_CELLS)], None).map(|step| step.mark), whole);
-        let step = next_step(&[of(0, 40), of(40, MAX_CELLS - 40), of(MAX_CELLS, 1)], None).expect("a step");
+        let whole = Some(ShardCheckpoint {
+            sequence: number(0),
+            cells: None,
+        });
+        assert_eq!(
+            next_step(&[of(0, MAX_CELLS)], None).map(|step| step.mark),
+            whole
+        );
+        let step = next_step(&[of(0, 40), of(40, MAX_CELLS - 40), of(MAX_CELLS, 1)], None)
+            .expect("a step");
         assert_eq!(
             (step.cells.len(), step.mark),
-            (MAX_CELLS, ShardCheckpoint { sequence: number(40), cells: None })
+            (
+                MAX_CELLS,
+                ShardCheckpoint {
+                    sequence: number(40),
+                    cells: None
+                }
+            )
         );
     }
 
@@ -231,7 +323,13 @@ mod tests {
         let batch = [change(1, &[(1, 1)]), change(2, &[(1, -1)]), change(3, &[])];
         let step = next_step(&batch, None).expect("a step");
         assert!(step.cells.is_empty());
-        assert_eq!(step.mark, ShardCheckpoint { sequence: number(2), cells: None });
+        assert_eq!(
+            step.mark,
+            ShardCheckpoint {
+                sequence: number(2),
+                cells: None
+            }
+        );
         assert_eq!(next_step(&batch[2..], None), None);
     }
 

@@ -20,30 +20,56 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 fn with_receipt() -> Submission {
-    Submission { receipt_id: Some(ReceiptId::from_random([2; 16])), ..Submission::example() }
+    Submission {
+        receipt_id: Some(ReceiptId::from_random([2; 16])),
+        ..Submission::example()
+    }
 }
 
 fn apply(submission: &Submission, transition: &Transition, at: Timestamp) -> Submission {
-    submission.apply(transition, Findings::default(), at).expect("open")
+    submission
+        .apply(transition, Findings::default(), at)
+        .expect("open")
 }
 
 fn accept(entries: u32) -> Transition {
-    Transition::Accept { entries, prize: Some("A kettle".to_owned()) }
+    Transition::Accept {
+        entries,
+        prize: Some("A kettle".to_owned()),
+    }
 }
 
 /// `metric day hour dimension records entries`, a line each.
 fn shown(cells: &Cells) -> Vec<String> {
     let line = |(cell, amount): (&Cell, Amount)| {
-        let Cell { metric, day, hour, dimension, .. } = cell;
-        format!("{} {day} {hour} {dimension} {} {}", metric.as_str(), amount.records, amount.entries)
+        let Cell {
+            metric,
+            day,
+            hour,
+            dimension,
+            ..
+        } = cell;
+        format!(
+            "{} {day} {hour} {dimension} {} {}",
+            metric.as_str(),
+            amount.records,
+            amount.entries
+        )
     };
     cells.iter().map(line).collect()
 }
 
 #[test]
 fn a_pending_submission_counts_by_hour_state_and_place() {
-    let claimed = Some(Claimed { branch: Some("kko".to_owned()), ..Claimed::default() });
-    let submission = Submission { region: Some("Mwanza".to_owned()), claimed, ..with_receipt() };
+    let claimed = Some(Claimed {
+        branch: Some("kko".to_owned()),
+        ..Claimed::default()
+    });
+    let submission = Submission {
+        region: Some("Mwanza".to_owned()),
+        claimed,
+        ..with_receipt()
+    };
     assert_eq!(
         shown(&of_submission(&submission)),
         [
@@ -58,13 +84,27 @@ fn a_pending_submission_counts_by_hour_state_and_place() {
 
 #[test]
 fn settling_moves_a_submission_from_one_cell_to_another() {
-    let before = Submission { batch: Some("first".to_owned()), ..with_receipt() };
+    let before = Submission {
+        batch: Some("first".to_owned()),
+        ..with_receipt()
+    };
     let branch = Some("mwz".to_owned());
-    let receipt = ReceiptSummary { date: None, branch, items_summary: None, counted_entries: None };
-    let found = Findings { receipt: Some(receipt), ..Findings::default() };
+    let receipt = ReceiptSummary {
+        date: None,
+        branch,
+        items_summary: None,
+        counted_entries: None,
+    };
+    let found = Findings {
+        receipt: Some(receipt),
+        ..Findings::default()
+    };
     let after = before.apply(&accept(3), found, later(59)).expect("open");
     assert_eq!(
-        shown(&Cells::change(of_submission(&before), of_submission(&after))),
+        shown(&Cells::change(
+            of_submission(&before),
+            of_submission(&after)
+        )),
         [
             "days all  1970-01-01 0 3",
             "outcomes 1970-01-01 1970-01-01T00 accepted#instant_win 1 3",
@@ -93,24 +133,45 @@ fn a_decision_of_a_person_is_told_apart_and_a_refusal_at_once_waited_for_nothing
         confirmed: None,
         identity: None,
     });
-    let declined = apply(&with_receipt(), &Transition::reject(MessageKey::ReceiptWrongStore), later(61));
-    let shown = shown(&of_submission(&Submission { decision, ..declined }));
-    assert!(shown.contains(&"receipts 1970-01-01  declined#operator 1 0".to_owned()), "{shown:?}");
-    assert!(shown.contains(&"decisions 1970-01-01  receipt#120 1 0".to_owned()), "{shown:?}");
-    assert!(shown.contains(&"reviews 1970-01-01 1970-01-01T00 decided 1 0".to_owned()), "{shown:?}");
+    let declined = apply(
+        &with_receipt(),
+        &Transition::reject(MessageKey::ReceiptWrongStore),
+        later(61),
+    );
+    let shown = shown(&of_submission(&Submission {
+        decision,
+        ..declined
+    }));
+    assert!(
+        shown.contains(&"receipts 1970-01-01  declined#operator 1 0".to_owned()),
+        "{shown:?}"
+    );
+    assert!(
+        shown.contains(&"decisions 1970-01-01  receipt#120 1 0".to_owned()),
+        "{shown:?}"
+    );
+    assert!(
+        shown.contains(&"reviews 1970-01-01 1970-01-01T00 decided 1 0".to_owned()),
+        "{shown:?}"
+    );
     let refused = Submission {
         status: SubmissionStatus::rejected(MessageKey::Invalid),
         settling: None,
         revision: 0,
         ..Submission::example()
     };
-    assert!(!of_submission(&refused).iter().any(|(cell, _)| cell.metric == Metric::Decisions));
+    assert!(
+        !of_submission(&refused)
+            .iter()
+            .any(|(cell, _)| cell.metric == Metric::Decisions)
+    );
 }
 
 #[test]
 fn a_change_after_the_decision_does_not_lengthen_the_wait() {
     let decided = apply(&with_receipt(), &accept(1), later(5));
-    let waited = |submission: &Submission| decision_time::dimension(submission).expect("it was decided");
+    let waited =
+        |submission: &Submission| decision_time::dimension(submission).expect("it was decided");
     assert_eq!(waited(&decided), "receipt#5");
     let changed = Submission {
         status: SubmissionStatus::rejected(MessageKey::Blocked),
@@ -124,7 +185,10 @@ fn amounts_are_taken_from_each_other() {
     let of = |records, entries| Amount { records, entries };
     assert_eq!(of(3, 9).minus(of(1, 4)), of(2, 5));
     let counted = of_submission(&with_receipt());
-    assert_eq!((counted.clone().into_iter().count(), counted.is_empty()), (counted.len(), false));
+    assert_eq!(
+        (counted.clone().into_iter().count(), counted.is_empty()),
+        (counted.len(), false)
+    );
     assert!(Cells::change(counted.clone(), counted).is_empty());
 }
 
@@ -137,38 +201,75 @@ fn what_was_decided_at_once_waited_for_nothing_whatever_becomes_of_it() {
         ..Submission::example()
     };
     let correction = Correction::Revoke { free_code: false };
-    let decision =
-        OperatorDecision { by: "asha".to_owned(), at: later(90), why: None, confirmed: None, identity: None };
+    let decision = OperatorDecision {
+        by: "asha".to_owned(),
+        at: later(90),
+        why: None,
+        confirmed: None,
+        identity: None,
+    };
     let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
-    let proposed = at_once.proposed(Proposal { correction, decision: decision.clone(), identity });
+    let proposed = at_once.proposed(Proposal {
+        correction,
+        decision: decision.clone(),
+        identity,
+    });
     let revoked = at_once.corrected(correction, decision).expect("accepted");
     let erased = |submission: &Submission| submission.erased(EntrantId::tombstone([3; 16]));
     for changed in [&proposed, &revoked, &erased(&at_once), &erased(&revoked)] {
         assert_eq!(decision_time::dimension(changed), None, "{changed:?}");
     }
     let decided = apply(&with_receipt(), &accept(1), later(5));
-    assert_eq!(decision_time::dimension(&erased(&decided)).as_deref(), Some("receipt#5"));
-    let of_first_release = Submission { history: Vec::new(), ..decided };
-    assert_eq!(decision_time::dimension(&of_first_release).as_deref(), Some("receipt#5"));
+    assert_eq!(
+        decision_time::dimension(&erased(&decided)).as_deref(),
+        Some("receipt#5")
+    );
+    let of_first_release = Submission {
+        history: Vec::new(),
+        ..decided
+    };
+    assert_eq!(
+        decision_time::dimension(&of_first_release).as_deref(),
+        Some("receipt#5")
+    );
 }
 
 #[test]
 fn long_texts_are_cut_so_that_they_fit_into_a_key() {
-    let submission = Submission { region: Some("ä".repeat(500)), ..Submission::example() };
+    let submission = Submission {
+        region: Some("ä".repeat(500)),
+        ..Submission::example()
+    };
     let cells = of_submission(&submission);
-    let longest = cells.iter().map(|(cell, _)| cell.hour.len() + cell.dimension.len() + 1).max();
+    let longest = cells
+        .iter()
+        .map(|(cell, _)| cell.hour.len() + cell.dimension.len() + 1)
+        .max();
     assert_eq!(longest, Some(401));
 }
 
 fn entrant(days: &[(&str, u32)], entries: u64) -> Cells {
-    let days = days.iter().map(|(day, count)| ((*day).to_owned(), *count)).collect();
-    of_entrant(&EntrantCounts { scope: Submission::example().scope, days, entries })
+    let days = days
+        .iter()
+        .map(|(day, count)| ((*day).to_owned(), *count))
+        .collect();
+    of_entrant(&EntrantCounts {
+        scope: Submission::example().scope,
+        days,
+        entries,
+    })
 }
 
 #[test]
 fn a_phone_is_new_on_its_first_day_and_counts_by_its_entries() {
-    assert!(entrant(&[], 0).is_empty(), "wrong codes alone make no entrant");
-    assert!(entrant(&[("2026-11-22", 0)], 0).is_empty(), "its only submission was rejected");
+    assert!(
+        entrant(&[], 0).is_empty(),
+        "wrong codes alone make no entrant"
+    );
+    assert!(
+        entrant(&[("2026-11-22", 0)], 0).is_empty(),
+        "its only submission was rejected"
+    );
     let one = entrant(&[("2026-11-22", 2)], 0);
     assert_eq!(
         shown(&one),
@@ -202,9 +303,15 @@ fn a_phone_is_new_on_its_first_day_and_counts_by_its_entries() {
 
 #[test]
 fn every_number_of_entries_has_its_range() {
-    for (entries, range) in
-        [(0, "0"), (1, "1"), (2, "2"), (3, "3-5"), (5, "3-5"), (6, "6+"), (u64::MAX, "6+")]
-    {
+    for (entries, range) in [
+        (0, "0"),
+        (1, "1"),
+        (2, "2"),
+        (3, "3-5"),
+        (5, "3-5"),
+        (6, "6+"),
+        (u64::MAX, "6+"),
+    ] {
         assert_eq!(entries_range(entries), range);
         assert!(ENTRIES_RANGES.contains(&range));
     }

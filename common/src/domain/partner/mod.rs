@@ -61,7 +61,8 @@ impl PartnerRules {
     pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
     /// The longest timeout, which bounds what a request to a partner may take, preparations included.
-    pub const MAX_TIMEOUT: Duration = Duration::from_secs(1).saturating_mul(Self::MAX_TIMEOUT_SECONDS);
+    pub const MAX_TIMEOUT: Duration =
+        Duration::from_secs(1).saturating_mul(Self::MAX_TIMEOUT_SECONDS);
 
     /// Requests in flight, unless the campaign sets another number: at eight seconds each, a small part of an account's
     /// concurrency.
@@ -80,7 +81,11 @@ impl PartnerRules {
 
     /// The timeout of a request.
     pub fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout_seconds.clamp(1, Self::MAX_TIMEOUT_SECONDS).into())
+        Duration::from_secs(
+            self.timeout_seconds
+                .clamp(1, Self::MAX_TIMEOUT_SECONDS)
+                .into(),
+        )
     }
 
     /// Reads the body of a reply. Never panics on any bytes.
@@ -94,8 +99,10 @@ impl PartnerRules {
     /// Whether a partner's code can have this meaning: a final decision, and not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
         // These are temporary, so they must not reject permanently.
-        let passes =
-            matches!(key, MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld);
+        let passes = matches!(
+            key,
+            MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld
+        );
         Self::accepts(key) || (key.rejects() && !key.blames_receipt() && !passes)
     }
 
@@ -108,7 +115,10 @@ impl PartnerRules {
 impl fmt::Debug for PartnerRules {
     /// Leaves out the values of headers and the query of the URL: there may be a secret in them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = self.url.split_once('?').map_or(self.url.as_str(), |(url, _)| url);
+        let url = self
+            .url
+            .split_once('?')
+            .map_or(self.url.as_str(), |(url, _)| url);
         f.debug_struct("PartnerRules")
             .field("url", &url)
             .field("method", &self.method)
@@ -209,27 +219,45 @@ mod tests {
     #[test]
     fn what_is_left_out_is_the_usual() {
         let rules = rules();
-        assert_eq!((rules.method, rules.timeout_seconds, &rules.secret), (Method::Post, 8, &None));
-        assert_eq!((rules.timeout(), rules.max_in_flight), (Duration::from_secs(8), 50));
+        assert_eq!(
+            (rules.method, rules.timeout_seconds, &rules.secret),
+            (Method::Post, 8, &None)
+        );
+        assert_eq!(
+            (rules.timeout(), rules.max_in_flight),
+            (Duration::from_secs(8), 50)
+        );
     }
 
     #[test]
     fn rules_and_words_survive_storage() {
         let body = json!({ "a": ["{{code}}", 7, -1.5, true, null, "", {}, [], i64::MIN] });
-        let rules = PartnerRules { body: Some(body.try_into().expect("a template")), ..rules() };
+        let rules = PartnerRules {
+            body: Some(body.try_into().expect("a template")),
+            ..rules()
+        };
         let stored: Item = to_item(&rules).expect("an item");
         assert_eq!(from_item::<PartnerRules>(stored).expect("rules"), rules);
-        for words in [json!({ "code": -3, "message": "x" }), json!({ "code": "3", "message": null })] {
+        for words in [
+            json!({ "code": -3, "message": "x" }),
+            json!({ "code": "3", "message": null }),
+        ] {
             let upstream: PartnerMessage = serde_json::from_value(words.clone()).expect("words");
             let stored: Item = to_item(&upstream).expect("an item");
             let read: PartnerMessage = from_item(stored).expect("words");
-            assert_eq!((serde_json::to_value(&read).expect("JSON"), read), (words, upstream));
+            assert_eq!(
+                (serde_json::to_value(&read).expect("JSON"), read),
+                (words, upstream)
+            );
         }
     }
 
     #[test]
     fn methods_have_their_names_in_http() {
-        assert_eq!([Method::Post, Method::Put, Method::Get].map(Method::as_str), ["POST", "PUT", "GET"]);
+        assert_eq!(
+            [Method::Post, Method::Put, Method::Get].map(Method::as_str),
+            ["POST", "PUT", "GET"]
+        );
     }
 
     #[test]
@@ -242,14 +270,26 @@ mod tests {
             livemode: true,
         };
         let printed = format!("{:?} {request:?}", rules());
-        assert!(!printed.contains("hush") && printed.contains("X-Client"), "{printed}");
-        assert!(printed.contains("r1") && printed.contains("livemode: true"), "{printed}");
+        assert!(
+            !printed.contains("hush") && printed.contains("X-Client"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("r1") && printed.contains("livemode: true"),
+            "{printed}"
+        );
     }
 
     #[test]
     fn a_code_means_a_decision_about_a_code() {
-        let can_mean: Vec<_> = MessageKey::ALL.iter().filter(|key| PartnerRules::can_mean(**key)).collect();
-        assert!(can_mean.contains(&&MessageKey::InstantWin) && can_mean.contains(&&MessageKey::AlreadyUsed));
+        let can_mean: Vec<_> = MessageKey::ALL
+            .iter()
+            .filter(|key| PartnerRules::can_mean(**key))
+            .collect();
+        assert!(
+            can_mean.contains(&&MessageKey::InstantWin)
+                && can_mean.contains(&&MessageKey::AlreadyUsed)
+        );
         for key in [
             MessageKey::ServiceUnavailable,
             MessageKey::Checking,

@@ -62,7 +62,13 @@ pub enum FaultOwner {
 impl Unanswered {
     /// The partner was not asked.
     pub fn unasked(why: &'static str, fault_owner: FaultOwner) -> Self {
-        Self { why, upstream: None, may_have_arrived: false, fault_owner, opened_breaker: false }
+        Self {
+            why,
+            upstream: None,
+            may_have_arrived: false,
+            fault_owner,
+            opened_breaker: false,
+        }
     }
 
     /// The partner was not asked, because a part of the service failed.
@@ -86,7 +92,11 @@ impl PartnerOutcome {
             FaultOwner::Service => "Failed",
         };
         let mut metrics = vec![(name, 1)];
-        metrics.extend(unanswered.opened_breaker.then_some(("PartnerCircuitOpen", 1)));
+        metrics.extend(
+            unanswered
+                .opened_breaker
+                .then_some(("PartnerCircuitOpen", 1)),
+        );
         metrics
     }
 
@@ -102,7 +112,10 @@ impl PartnerOutcome {
         entries: u32,
         retry: RetryContext,
     ) -> Result<Submission, AlreadySettled> {
-        let progress = before.settling.as_ref().map(PendingSettlement::partner_progress);
+        let progress = before
+            .settling
+            .as_ref()
+            .map(PendingSettlement::partner_progress);
         let (transition, findings) = self.transition(progress.unwrap_or_default(), entries, retry);
         before.apply(&transition, findings, retry.now)
     }
@@ -116,7 +129,13 @@ impl PartnerOutcome {
         match self {
             Self::Decided(verdict) => {
                 let upstream = Some(verdict.upstream.clone());
-                (decided(verdict, progress, entries), Findings { upstream, ..Findings::default() })
+                (
+                    decided(verdict, progress, entries),
+                    Findings {
+                        upstream,
+                        ..Findings::default()
+                    },
+                )
             }
             Self::NoAnswer(unanswered) => {
                 let retry_at = retry.after(progress.backoff(retry.jitter));
@@ -127,11 +146,23 @@ impl PartnerOutcome {
                 };
                 let (transition, findings) = wait(progress, retry_at, retry);
                 let anomaly = Some(Anomaly::from(unanswered.why));
-                (transition, Findings { anomaly, upstream: unanswered.upstream.clone(), ..findings })
+                (
+                    transition,
+                    Findings {
+                        anomaly,
+                        upstream: unanswered.upstream.clone(),
+                        ..findings
+                    },
+                )
             }
             Self::CircuitOpen { retry_at } => wait(progress, retry.after_circuit(*retry_at), retry),
             // The queue asks the partner right away.
-            Self::AtLimit => (Transition::Unanswered { retry_at: retry.now }, Findings::default()),
+            Self::AtLimit => (
+                Transition::Unanswered {
+                    retry_at: retry.now,
+                },
+                Findings::default(),
+            ),
         }
     }
 }
@@ -139,27 +170,51 @@ impl PartnerOutcome {
 fn decided(verdict: &PartnerVerdict, progress: PartnerProgress, entries: u32) -> Transition {
     let entries = verdict.entries.unwrap_or(entries);
     match verdict.outcome {
-        MessageKey::Entered => Transition::Accept { entries, prize: None },
+        MessageKey::Entered => Transition::Accept {
+            entries,
+            prize: None,
+        },
         MessageKey::InstantWin => {
-            let prize = verdict.prize.clone().unwrap_or_else(|| UNNAMED_PRIZE.to_owned());
-            Transition::Accept { entries, prize: Some(prize) }
+            let prize = verdict
+                .prize
+                .clone()
+                .unwrap_or_else(|| UNNAMED_PRIZE.to_owned());
+            Transition::Accept {
+                entries,
+                prize: Some(prize),
+            }
         }
-        MessageKey::AlreadyUsed if progress.maybe_redeemed => {
-            Transition::Escalate { reason: Some(USED_WHEN_ASKED_AGAIN) }
-        }
+        MessageKey::AlreadyUsed if progress.maybe_redeemed => Transition::Escalate {
+            reason: Some(USED_WHEN_ASKED_AGAIN),
+        },
         key => Transition::reject(key),
     }
 }
 
 /// Plans the next request, or escalates if the partner has not answered for a day.
-fn wait(progress: PartnerProgress, retry_at: Timestamp, retry: RetryContext) -> (Transition, Findings) {
+fn wait(
+    progress: PartnerProgress,
+    retry_at: Timestamp,
+    retry: RetryContext,
+) -> (Transition, Findings) {
     let since = progress.unanswered_since.unwrap_or(retry.now);
     let transition = match retry.gives_up(since) {
-        true => Transition::Escalate { reason: Some(UNANSWERED) },
+        true => Transition::Escalate {
+            reason: Some(UNANSWERED),
+        },
         false => Transition::Unanswered { retry_at },
     };
-    let progress = PartnerProgress { unanswered_since: Some(since), ..progress };
-    (transition, Findings { progress: Some(Progress::Partner(progress)), ..Findings::default() })
+    let progress = PartnerProgress {
+        unanswered_since: Some(since),
+        ..progress
+    };
+    (
+        transition,
+        Findings {
+            progress: Some(Progress::Partner(progress)),
+            ..Findings::default()
+        },
+    )
 }
 
 /// The request to a partner about a submission of this phone; `None` when no code of the partner's is known.

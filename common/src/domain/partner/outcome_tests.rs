@@ -15,7 +15,11 @@ const NOW: Timestamp = Timestamp::from_millis(2_000_000);
 
 /// The jitter is in the middle, so waits are exactly as planned.
 fn retry() -> RetryContext {
-    RetryContext { now: NOW, speedup: RetrySpeedup::default(), jitter: 0.5 }
+    RetryContext {
+        now: NOW,
+        speedup: RetrySpeedup::default(),
+        jitter: 0.5,
+    }
 }
 
 fn later(seconds: u64) -> Timestamp {
@@ -23,16 +27,27 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 fn upstream() -> PartnerMessage {
-    PartnerMessage { code: UpstreamCode::Number(7), message: Some("hush".to_owned()) }
+    PartnerMessage {
+        code: UpstreamCode::Number(7),
+        message: Some("hush".to_owned()),
+    }
 }
 
 fn decided(outcome: MessageKey, entries: Option<u32>, prize: Option<&str>) -> PartnerOutcome {
     let prize = prize.map(str::to_owned);
-    PartnerOutcome::Decided(PartnerVerdict { outcome, entries, prize, upstream: upstream() })
+    PartnerOutcome::Decided(PartnerVerdict {
+        outcome,
+        entries,
+        prize,
+        upstream: upstream(),
+    })
 }
 
 fn timed_out(may_have_arrived: bool) -> Unanswered {
-    Unanswered { may_have_arrived, ..Unanswered::unasked("timeout", FaultOwner::Partner) }
+    Unanswered {
+        may_have_arrived,
+        ..Unanswered::unasked("timeout", FaultOwner::Partner)
+    }
 }
 
 fn no_answer() -> PartnerOutcome {
@@ -41,9 +56,14 @@ fn no_answer() -> PartnerOutcome {
 
 /// A submission whose partner is being asked, after this progress.
 fn asking(progress: PartnerProgress) -> Submission {
-    let settling =
-        PendingSettlement { progress: Progress::Partner(progress), ..PendingSettlement::asking(NOW) };
-    Submission { settling: Some(settling), ..Submission::example() }
+    let settling = PendingSettlement {
+        progress: Progress::Partner(progress),
+        ..PendingSettlement::asking(NOW)
+    };
+    Submission {
+        settling: Some(settling),
+        ..Submission::example()
+    }
 }
 
 /// A submission whose partner is being asked for the first time.
@@ -52,7 +72,10 @@ fn asking_first() -> Submission {
 }
 
 fn maybe_redeemed() -> PartnerProgress {
-    PartnerProgress { maybe_redeemed: true, ..PartnerProgress::default() }
+    PartnerProgress {
+        maybe_redeemed: true,
+        ..PartnerProgress::default()
+    }
 }
 
 fn applied(outcome: &PartnerOutcome, before: &Submission) -> Submission {
@@ -77,8 +100,14 @@ fn only_a_code_that_the_partner_does_not_know_is_a_wrong_code() {
 #[test]
 fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
     let after = applied(&PartnerOutcome::AtLimit, &asking_first());
-    assert_eq!((after.status.state(), after.status.message_key()), (State::Unknown, MessageKey::Checking));
-    assert_eq!((plan(&after).next_step_at, plan(&after).attempts_started), (NOW, 0));
+    assert_eq!(
+        (after.status.state(), after.status.message_key()),
+        (State::Unknown, MessageKey::Checking)
+    );
+    assert_eq!(
+        (plan(&after).next_step_at, plan(&after).attempts_started),
+        (NOW, 0)
+    );
     assert_eq!(progress(&after), PartnerProgress::default());
     assert_eq!(PartnerOutcome::AtLimit.metrics(), [("PartnerAtLimit", 1)]);
 }
@@ -87,25 +116,44 @@ fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
 fn an_accepting_answer_earns_what_it_says_or_what_the_campaign_gives() {
     let won = |outcome, entries, prize| {
         let status = applied(&decided(outcome, entries, prize), &asking_first()).status;
-        (status.message_key(), status.entries(), status.instant_win().map(str::to_owned))
+        (
+            status.message_key(),
+            status.entries(),
+            status.instant_win().map(str::to_owned),
+        )
     };
-    assert_eq!(won(MessageKey::Entered, None, None), (MessageKey::Entered, 1, None));
-    assert_eq!(won(MessageKey::Entered, Some(4), Some("A kettle")), (MessageKey::Entered, 4, None));
+    assert_eq!(
+        won(MessageKey::Entered, None, None),
+        (MessageKey::Entered, 1, None)
+    );
+    assert_eq!(
+        won(MessageKey::Entered, Some(4), Some("A kettle")),
+        (MessageKey::Entered, 4, None)
+    );
     let prize = |text: &str| Some(text.to_owned());
     assert_eq!(
         won(MessageKey::InstantWin, Some(2), Some("A kettle")),
         (MessageKey::InstantWin, 2, prize("A kettle"))
     );
-    assert_eq!(won(MessageKey::InstantWin, None, None), (MessageKey::InstantWin, 1, prize("Instant prize")));
+    assert_eq!(
+        won(MessageKey::InstantWin, None, None),
+        (MessageKey::InstantWin, 1, prize("Instant prize"))
+    );
 }
 
 #[test]
 fn a_decision_keeps_the_partners_words_and_says_why_it_refuses() {
     let accepted = applied(&decided(MessageKey::Entered, None, None), &asking_first());
-    assert_eq!((accepted.upstream, accepted.reasons), (Some(upstream()), Vec::new()));
+    assert_eq!(
+        (accepted.upstream, accepted.reasons),
+        (Some(upstream()), Vec::new())
+    );
     let refused = applied(&decided(MessageKey::Invalid, None, None), &asking_first());
     assert_eq!(refused.status.message_key(), MessageKey::Invalid);
-    assert_eq!((refused.upstream, refused.reasons), (Some(upstream()), vec!["invalid".to_owned()]));
+    assert_eq!(
+        (refused.upstream, refused.reasons),
+        (Some(upstream()), vec!["invalid".to_owned()])
+    );
 }
 
 #[test]
@@ -114,19 +162,31 @@ fn a_used_code_is_a_refusal_unless_an_earlier_request_may_have_used_it() {
     let refused = applied(&used, &asking_first());
     assert_eq!(refused.status.message_key(), MessageKey::AlreadyUsed);
     let open = applied(&used, &asking(maybe_redeemed()));
-    assert_eq!((open.status.state(), plan(&open).assignee), (State::Unknown, Assignee::Operator));
+    assert_eq!(
+        (open.status.state(), plan(&open).assignee),
+        (State::Unknown, Assignee::Operator)
+    );
     assert_eq!(
         (open.upstream, open.reasons),
-        (Some(upstream()), vec!["partner_used_when_asked_again".to_owned()])
+        (
+            Some(upstream()),
+            vec!["partner_used_when_asked_again".to_owned()]
+        )
     );
-    let other = applied(&decided(MessageKey::Invalid, None, None), &asking(maybe_redeemed()));
+    let other = applied(
+        &decided(MessageKey::Invalid, None, None),
+        &asking(maybe_redeemed()),
+    );
     assert_eq!(other.status.state(), State::Rejected);
 }
 
 #[test]
 fn without_an_answer_the_partner_is_asked_again_later_and_later() {
     for (attempts, wait) in [(0, 5), (1, 15), (2, 30), (3, 60), (7, 1_800), (8, 1_800)] {
-        let before = asking(PartnerProgress { attempts, ..PartnerProgress::default() });
+        let before = asking(PartnerProgress {
+            attempts,
+            ..PartnerProgress::default()
+        });
         let after = applied(&no_answer(), &before);
         assert_eq!(after.status.state(), State::Unknown);
         let expected = PendingSettlement {
@@ -148,24 +208,39 @@ fn without_an_answer_the_partner_is_asked_again_later_and_later() {
 #[test]
 fn jitter_moves_a_wait_by_a_fifth_and_a_speed_up_divides_it() {
     let planned = |jitter, speedup| {
-        let retry = RetryContext { now: NOW, jitter, speedup };
+        let retry = RetryContext {
+            now: NOW,
+            jitter,
+            speedup,
+        };
         let after = no_answer().apply(&asking_first(), 1, retry).expect("open");
         plan(&after).next_step_at.since(NOW)
     };
-    assert_eq!(planned(0.0, RetrySpeedup::default()), Duration::from_secs(4));
-    assert_eq!(planned(1.0, RetrySpeedup::default()), Duration::from_secs(6));
+    assert_eq!(
+        planned(0.0, RetrySpeedup::default()),
+        Duration::from_secs(4)
+    );
+    assert_eq!(
+        planned(1.0, RetrySpeedup::default()),
+        Duration::from_secs(6)
+    );
     assert_eq!(planned(0.5, RetrySpeedup::new(5)), Duration::from_secs(1));
 }
 
 #[test]
 fn that_a_code_may_be_redeemed_is_never_forgotten() {
     let is_maybe_redeemed = |before: bool, now: bool| {
-        let before = asking(PartnerProgress { maybe_redeemed: before, ..PartnerProgress::default() });
+        let before = asking(PartnerProgress {
+            maybe_redeemed: before,
+            ..PartnerProgress::default()
+        });
         progress(&applied(&PartnerOutcome::NoAnswer(timed_out(now)), &before)).maybe_redeemed
     };
     assert!(!is_maybe_redeemed(false, false));
     assert!(
-        is_maybe_redeemed(true, false) && is_maybe_redeemed(false, true) && is_maybe_redeemed(true, true)
+        is_maybe_redeemed(true, false)
+            && is_maybe_redeemed(false, true)
+            && is_maybe_redeemed(true, true)
     );
 }
 
@@ -173,25 +248,50 @@ fn that_a_code_may_be_redeemed_is_never_forgotten() {
 fn an_operator_takes_over_after_a_day_without_an_answer() {
     let day = 24 * 60 * 60;
     let unanswered_for = |seconds: u64| {
-        let start = Timestamp::from_millis(NOW.as_millis() - i64::try_from(seconds).expect("small") * 1_000);
-        let before = PartnerProgress { unanswered_since: Some(start), ..PartnerProgress::default() };
+        let start = Timestamp::from_millis(
+            NOW.as_millis() - i64::try_from(seconds).expect("small") * 1_000,
+        );
+        let before = PartnerProgress {
+            unanswered_since: Some(start),
+            ..PartnerProgress::default()
+        };
         let after = applied(&no_answer(), &asking(before));
-        assert_eq!(progress(&after), PartnerProgress { attempts: 1, ..before });
+        assert_eq!(
+            progress(&after),
+            PartnerProgress {
+                attempts: 1,
+                ..before
+            }
+        );
         (plan(&after).assignee, after.reasons)
     };
     assert_eq!(unanswered_for(day - 1), (Assignee::Service, Vec::new()));
-    assert_eq!(unanswered_for(day), (Assignee::Operator, vec!["partner_unanswered".to_owned()]));
+    assert_eq!(
+        unanswered_for(day),
+        (Assignee::Operator, vec!["partner_unanswered".to_owned()])
+    );
 }
 
 #[test]
 fn a_partner_behind_an_open_circuit_is_not_asked_and_counts_as_not_asked() {
     let settling = PendingSettlement {
-        progress: Progress::Partner(PartnerProgress { attempts: 3, ..PartnerProgress::default() }),
+        progress: Progress::Partner(PartnerProgress {
+            attempts: 3,
+            ..PartnerProgress::default()
+        }),
         anomaly: Some(Anomaly::from("timeout")),
         ..PendingSettlement::asking(NOW)
     };
-    let before = Submission { settling: Some(settling), ..Submission::example() };
-    let after = applied(&PartnerOutcome::CircuitOpen { retry_at: later(60) }, &before);
+    let before = Submission {
+        settling: Some(settling),
+        ..Submission::example()
+    };
+    let after = applied(
+        &PartnerOutcome::CircuitOpen {
+            retry_at: later(60),
+        },
+        &before,
+    );
     let expected = PendingSettlement {
         attempts_started: 0,
         next_step_at: later(65),
@@ -207,7 +307,10 @@ fn a_partner_behind_an_open_circuit_is_not_asked_and_counts_as_not_asked() {
 
 #[test]
 fn the_partners_latest_words_stay() {
-    let words = Unanswered { upstream: Some(upstream()), ..timed_out(true) };
+    let words = Unanswered {
+        upstream: Some(upstream()),
+        ..timed_out(true)
+    };
     let first = applied(&PartnerOutcome::NoAnswer(words), &asking_first());
     assert_eq!(first.upstream, Some(upstream()));
     let second = applied(&no_answer(), &first);
@@ -218,7 +321,12 @@ fn the_partners_latest_words_stay() {
 fn nothing_changes_a_settled_submission() {
     let settled = applied(&decided(MessageKey::Invalid, None, None), &asking_first());
     let open = PartnerOutcome::CircuitOpen { retry_at: NOW };
-    for outcome in [decided(MessageKey::Entered, None, None), no_answer(), open, PartnerOutcome::AtLimit] {
+    for outcome in [
+        decided(MessageKey::Entered, None, None),
+        no_answer(),
+        open,
+        PartnerOutcome::AtLimit,
+    ] {
         assert_eq!(outcome.apply(&settled, 1, retry()), Err(AlreadySettled));
     }
 }
@@ -229,11 +337,20 @@ fn a_missing_answer_is_counted_by_who_has_to_act() {
     assert_eq!(metrics(FaultOwner::Partner), [("PartnerUnavailable", 1)]);
     assert_eq!(metrics(FaultOwner::Campaign), [("PartnerMisconfigured", 1)]);
     assert_eq!(metrics(FaultOwner::Service), [("Failed", 1)]);
-    assert_eq!(PartnerOutcome::NoAnswer(Unanswered::service_failed()).metrics(), [("Failed", 1)]);
-    let opened = Unanswered { opened_breaker: true, ..timed_out(false) };
+    assert_eq!(
+        PartnerOutcome::NoAnswer(Unanswered::service_failed()).metrics(),
+        [("Failed", 1)]
+    );
+    let opened = Unanswered {
+        opened_breaker: true,
+        ..timed_out(false)
+    };
     let expected = [("PartnerUnavailable", 1), ("PartnerCircuitOpen", 1)];
     assert_eq!(PartnerOutcome::NoAnswer(opened).metrics(), expected);
-    assert_eq!(PartnerOutcome::CircuitOpen { retry_at: NOW }.metrics(), [("PartnerCircuitOpen", 1)]);
+    assert_eq!(
+        PartnerOutcome::CircuitOpen { retry_at: NOW }.metrics(),
+        [("PartnerCircuitOpen", 1)]
+    );
     assert_eq!(decided(MessageKey::Entered, None, None).metrics(), []);
 }
 
@@ -249,8 +366,29 @@ fn a_partner_is_asked_about_the_submission_by_its_id() {
     };
     let phone = "0712345678".parse().expect("a phone");
     assert_eq!(partner_request(&submission, &phone), Some(expected.clone()));
-    let scope = Scope { environment: Environment::Test, ..submission.scope.clone() };
-    let test = Submission { scope, ..submission.clone() };
-    assert_eq!(partner_request(&test, &phone), Some(PartnerRequest { livemode: false, ..expected }));
-    assert_eq!(partner_request(&Submission { partner_code: None, ..submission }, &phone), None);
+    let scope = Scope {
+        environment: Environment::Test,
+        ..submission.scope.clone()
+    };
+    let test = Submission {
+        scope,
+        ..submission.clone()
+    };
+    assert_eq!(
+        partner_request(&test, &phone),
+        Some(PartnerRequest {
+            livemode: false,
+            ..expected
+        })
+    );
+    assert_eq!(
+        partner_request(
+            &Submission {
+                partner_code: None,
+                ..submission
+            },
+            &phone
+        ),
+        None
+    );
 }

@@ -35,8 +35,15 @@ impl TryFrom<String> for Pointer {
     type Error = NotAPointer;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let is_escaped = text.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
-        if text.starts_with('/') && is_escaped { Ok(Self(text)) } else { Err(NotAPointer) }
+        let is_escaped = text
+            .split('~')
+            .skip(1)
+            .all(|after| after.starts_with(['0', '1']));
+        if text.starts_with('/') && is_escaped {
+            Ok(Self(text))
+        } else {
+            Err(NotAPointer)
+        }
     }
 }
 
@@ -63,7 +70,11 @@ mod tests {
             assert!(Pointer::try_from(text.to_owned()).is_ok(), "{text}");
         }
         for text in ["", "a", "#/a", "/a~", "/a~2", "$.a"] {
-            assert_eq!(Pointer::try_from(text.to_owned()), Err(NotAPointer), "{text}");
+            assert_eq!(
+                Pointer::try_from(text.to_owned()),
+                Err(NotAPointer),
+                "{text}"
+            );
         }
     }
 }

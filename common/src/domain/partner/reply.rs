@@ -108,7 +108,9 @@ impl InvalidReply {
     pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::NotJson | Self::Code => None,
-            Self::UnknownCode(upstream) | Self::Entries(upstream) | Self::Prize(upstream) => Some(upstream),
+            Self::UnknownCode(upstream) | Self::Entries(upstream) | Self::Prize(upstream) => {
+                Some(upstream)
+            }
         }
     }
 }
@@ -119,19 +121,34 @@ pub(super) fn read(
     body: &[u8],
 ) -> Result<PartnerVerdict, InvalidReply> {
     let document: Value = serde_json::from_slice(body).map_err(|_| InvalidReply::NotJson)?;
-    let (name, code) = pointers.code.find(&document).and_then(code).ok_or(InvalidReply::Code)?;
-    let find = |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
+    let (name, code) = pointers
+        .code
+        .find(&document)
+        .and_then(code)
+        .ok_or(InvalidReply::Code)?;
+    let find =
+        |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
     // Nothing depends on the message, so a wrong type is only left out.
     let message = find(&pointers.message).and_then(Value::as_str);
-    let upstream = PartnerMessage { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
-    let Some(outcome) = outcomes.get(&name).copied() else { return Err(InvalidReply::UnknownCode(upstream)) };
+    let upstream = PartnerMessage {
+        code,
+        message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)),
+    };
+    let Some(outcome) = outcomes.get(&name).copied() else {
+        return Err(InvalidReply::UnknownCode(upstream));
+    };
     let Ok(entries) = find(&pointers.entries).map(entries).transpose() else {
         return Err(InvalidReply::Entries(upstream));
     };
     let Ok(prize) = find(&pointers.prize).map(prize).transpose() else {
         return Err(InvalidReply::Prize(upstream));
     };
-    Ok(PartnerVerdict { outcome, entries, prize: prize.flatten(), upstream })
+    Ok(PartnerVerdict {
+        outcome,
+        entries,
+        prize: prize.flatten(),
+        upstream,
+    })
 }
 
 /// A code as text, for the table, and as it was sent.
@@ -151,7 +168,9 @@ struct NotAgreed;
 
 fn entries(value: &Value) -> Result<u32, NotAgreed> {
     let entries = value.as_u64().and_then(|number| u32::try_from(number).ok());
-    entries.filter(|entries| *entries <= MAX_ENTRIES).ok_or(NotAgreed)
+    entries
+        .filter(|entries| *entries <= MAX_ENTRIES)
+        .ok_or(NotAgreed)
 }
 
 fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
@@ -191,9 +210,16 @@ mod tests {
             entries: Some(pointer("/more/entries")),
             prize: Some(pointer("/prize")),
         };
-        let outcomes =
-            [("0", MessageKey::Entered), ("1", MessageKey::InstantWin), ("used", MessageKey::AlreadyUsed)];
-        read(&pointers, &outcomes.map(|(code, key)| (code.to_owned(), key)).into(), body)
+        let outcomes = [
+            ("0", MessageKey::Entered),
+            ("1", MessageKey::InstantWin),
+            ("used", MessageKey::AlreadyUsed),
+        ];
+        read(
+            &pointers,
+            &outcomes.map(|(code, key)| (code.to_owned(), key)).into(),
+            body,
+        )
     }
 
     fn read_json(body: &Value) -> Result<PartnerVerdict, InvalidReply> {
@@ -206,12 +232,19 @@ mod tests {
 
     #[test]
     fn what_a_partner_says_does_not_print() {
-        let reply = json!({ "status": "used", "text": "hush", "more": { "entries": 42 }, "prize": "hush" });
+        let reply =
+            json!({ "status": "used", "text": "hush", "more": { "entries": 42 }, "prize": "hush" });
         let verdict = read_json(&reply).expect("a verdict");
         let printed = format!("{verdict:?}");
-        assert!(printed.contains("AlreadyUsed") && printed.contains("42"), "{printed}");
+        assert!(
+            printed.contains("AlreadyUsed") && printed.contains("42"),
+            "{printed}"
+        );
         assert!(!printed.contains("hush"), "{printed}");
-        assert_eq!(format!("{:?} {:?}", verdict.upstream, verdict.upstream.code), "PartnerMessage(***) ***");
+        assert_eq!(
+            format!("{:?} {:?}", verdict.upstream, verdict.upstream.code),
+            "PartnerMessage(***) ***"
+        );
     }
 
     #[test]
@@ -220,13 +253,21 @@ mod tests {
             "status": 1, "text": "Hongera", "more": { "entries": 3 }, "prize": " A mug ", "else": [1],
         }))
         .expect("a verdict");
-        let upstream = PartnerMessage { code: UpstreamCode::Number(1), message: Some("Hongera".to_owned()) };
+        let upstream = PartnerMessage {
+            code: UpstreamCode::Number(1),
+            message: Some("Hongera".to_owned()),
+        };
         assert_eq!(
             serde_json::to_value(&upstream).expect("JSON"),
             json!({ "code": 1, "message": "Hongera" })
         );
         let prize = Some("A mug".to_owned());
-        let expected = PartnerVerdict { outcome: MessageKey::InstantWin, entries: Some(3), prize, upstream };
+        let expected = PartnerVerdict {
+            outcome: MessageKey::InstantWin,
+            entries: Some(3),
+            prize,
+            upstream,
+        };
         assert_eq!(verdict, expected);
     }
 
@@ -237,11 +278,15 @@ mod tests {
             (json!("0"), MessageKey::Entered),
             (json!("used"), MessageKey::AlreadyUsed),
         ] {
-            for body in
-                [json!({ "status": code }), json!({ "status": code, "text": null, "prize": "", "more": 7 })]
-            {
+            for body in [
+                json!({ "status": code }),
+                json!({ "status": code, "text": null, "prize": "", "more": 7 }),
+            ] {
                 let verdict = read_json(&body).expect("a verdict");
-                assert_eq!((verdict.outcome, verdict.entries, verdict.prize), (outcome, None, None));
+                assert_eq!(
+                    (verdict.outcome, verdict.entries, verdict.prize),
+                    (outcome, None, None)
+                );
                 assert_eq!(
                     serde_json::to_value(&verdict.upstream).expect("JSON"),
                     json!({ "code": code, "message": null })
@@ -252,21 +297,43 @@ mod tests {
 
     #[test]
     fn a_reply_is_one_json_document() {
-        for body in
-            ["", "<html>", "{\"status\":0}{\"status\":0}", "{\"status\":0} x", "{\"status\":0", "\u{feff}{}"]
-        {
-            assert_eq!(read_bytes(body.as_bytes()), Err(InvalidReply::NotJson), "{body}");
+        for body in [
+            "",
+            "<html>",
+            "{\"status\":0}{\"status\":0}",
+            "{\"status\":0} x",
+            "{\"status\":0",
+            "\u{feff}{}",
+        ] {
+            assert_eq!(
+                read_bytes(body.as_bytes()),
+                Err(InvalidReply::NotJson),
+                "{body}"
+            );
         }
-        assert_eq!(read_bytes(b"{\"status\":\"\xff\"}"), Err(InvalidReply::NotJson));
+        assert_eq!(
+            read_bytes(b"{\"status\":\"\xff\"}"),
+            Err(InvalidReply::NotJson)
+        );
         assert_eq!(read_bytes(&vec![b'['; 60_000]), Err(InvalidReply::NotJson));
     }
 
     #[test]
     fn a_code_is_text_or_a_whole_number() {
-        for code in
-            [json!(null), json!(0.0), json!(true), json!({}), json!([0]), json!(u64::MAX), json!(1e300)]
-        {
-            assert_eq!(refused(&json!({ "status": code })), "code_unreadable", "{code}");
+        for code in [
+            json!(null),
+            json!(0.0),
+            json!(true),
+            json!({}),
+            json!([0]),
+            json!(u64::MAX),
+            json!(1e300),
+        ] {
+            assert_eq!(
+                refused(&json!({ "status": code })),
+                "code_unreadable",
+                "{code}"
+            );
         }
         for body in [json!({}), json!(0), json!([]), json!(null)] {
             assert_eq!(refused(&body), "code_unreadable", "{body}");
@@ -275,39 +342,62 @@ mod tests {
 
     #[test]
     fn a_code_that_the_table_does_not_know_is_no_answer() {
-        for code in [json!(-1), json!(99), json!(""), json!("00"), json!(" 0"), json!("USED")] {
+        for code in [
+            json!(-1),
+            json!(99),
+            json!(""),
+            json!("00"),
+            json!(" 0"),
+            json!("USED"),
+        ] {
             let why = read_json(&json!({ "status": code, "text": "?" })).expect_err("unknown");
             assert_eq!(why.as_str(), "code_unknown");
-            let upstream = why.upstream().map(|upstream| serde_json::to_value(upstream).expect("JSON"));
+            let upstream = why
+                .upstream()
+                .map(|upstream| serde_json::to_value(upstream).expect("JSON"));
             assert_eq!(upstream, Some(json!({ "code": code, "message": "?" })));
         }
     }
 
     #[test]
     fn entries_are_a_whole_number_and_a_prize_is_a_short_text() {
-        for entries in [json!("2"), json!(-1), json!(1.0), json!(10_001), json!([]), json!(false)] {
+        for entries in [
+            json!("2"),
+            json!(-1),
+            json!(1.0),
+            json!(10_001),
+            json!([]),
+            json!(false),
+        ] {
             assert_eq!(
                 refused(&json!({ "status": 0, "more": { "entries": entries } })),
                 "entries_unreadable"
             );
         }
-        let most = read_json(&json!({ "status": 0, "more": { "entries": 10_000 } })).expect("a verdict");
+        let most =
+            read_json(&json!({ "status": 0, "more": { "entries": 10_000 } })).expect("a verdict");
         assert_eq!(most.entries, Some(10_000));
         for prize in [json!(5), json!({}), json!("x".repeat(121))] {
-            assert_eq!(refused(&json!({ "status": 1, "prize": prize })), "prize_unreadable");
+            assert_eq!(
+                refused(&json!({ "status": 1, "prize": prize })),
+                "prize_unreadable"
+            );
         }
         assert!(read_json(&json!({ "status": 1, "prize": "é".repeat(120) })).is_ok());
     }
 
     #[test]
     fn long_words_are_cut_and_never_print() {
-        let verdict =
-            read_json(&json!({ "status": 0, "text": "é".repeat(501), "prize": "hush" })).expect("a verdict");
+        let verdict = read_json(&json!({ "status": 0, "text": "é".repeat(501), "prize": "hush" }))
+            .expect("a verdict");
         let message = verdict.upstream.message.as_deref().unwrap_or_default();
         assert_eq!(message.chars().count(), 500);
         assert!(!format!("{verdict:?} {:?}", verdict.upstream).contains(['é', 'h']));
         let code = read_json(&json!({ "status": "x".repeat(900) })).expect_err("unknown");
-        assert!(code.upstream().is_some_and(|upstream| upstream.code == UpstreamCode::Text("x".repeat(64))));
+        assert!(
+            code.upstream()
+                .is_some_and(|upstream| upstream.code == UpstreamCode::Text("x".repeat(64)))
+        );
     }
 
     #[test]

@@ -32,7 +32,13 @@ pub enum Placeholder {
 
 impl Placeholder {
     /// All placeholders.
-    pub const ALL: [Self; 5] = [Self::Reference, Self::Code, Self::Phone, Self::Campaign, Self::Livemode];
+    pub const ALL: [Self; 5] = [
+        Self::Reference,
+        Self::Code,
+        Self::Phone,
+        Self::Campaign,
+        Self::Livemode,
+    ];
 
     /// The placeholder's name in a template.
     pub fn as_str(self) -> &'static str {
@@ -75,7 +81,11 @@ struct PlaceholderList;
 
 impl fmt::Display for PlaceholderList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Placeholder::ALL.map(|known| format!("`{}`", known.as_str())).join(", "))
+        f.write_str(
+            &Placeholder::ALL
+                .map(|known| format!("`{}`", known.as_str()))
+                .join(", "),
+        )
     }
 }
 
@@ -110,17 +120,23 @@ fn check(value: &Value) -> Result<(), TemplateError> {
     match value {
         Value::String(text) => pieces(text).try_for_each(|piece| piece.map(|_| ())),
         Value::Array(items) => items.iter().try_for_each(check),
-        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| match name.contains(OPEN) {
-            true => Err(TemplateError::InName(name.clone())),
-            false => check(value),
-        }),
+        Value::Object(fields) => {
+            fields
+                .iter()
+                .try_for_each(|(name, value)| match name.contains(OPEN) {
+                    true => Err(TemplateError::InName(name.clone())),
+                    false => check(value),
+                })
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
 
 fn holds(value: &Value, placeholder: Placeholder) -> bool {
     match value {
-        Value::String(text) => pieces(text).any(|piece| piece == Ok(Piece::Placeholder(placeholder))),
+        Value::String(text) => {
+            pieces(text).any(|piece| piece == Ok(Piece::Placeholder(placeholder)))
+        }
         Value::Array(items) => items.iter().any(|item| holds(item, placeholder)),
         Value::Object(fields) => fields.values().any(|value| holds(value, placeholder)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -131,9 +147,10 @@ fn rendered(value: &Value, request: &PartnerRequest) -> Value {
     match value {
         Value::String(text) => rendered_text(text, request),
         Value::Array(items) => items.iter().map(|item| rendered(item, request)).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), rendered(value, request))).collect()
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), rendered(value, request)))
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
@@ -174,10 +191,18 @@ fn pieces(text: &str) -> impl Iterator<Item = Result<Piece<'_>, TemplateError>> 
             rest = "";
             return Some(Err(TemplateError::Open));
         };
-        let whole = rest.get(..rest.len().saturating_sub(after.len())).unwrap_or_default();
+        let whole = rest
+            .get(..rest.len().saturating_sub(after.len()))
+            .unwrap_or_default();
         rest = after;
-        let known = Placeholder::ALL.into_iter().find(|known| known.as_str() == whole);
-        Some(known.map(Piece::Placeholder).ok_or_else(|| TemplateError::Unknown(name.to_owned())))
+        let known = Placeholder::ALL
+            .into_iter()
+            .find(|known| known.as_str() == whole);
+        Some(
+            known
+                .map(Piece::Placeholder)
+                .ok_or_else(|| TemplateError::Unknown(name.to_owned())),
+        )
     })
 }
 
@@ -199,11 +224,15 @@ mod tests {
     }
 
     fn render(value: Value) -> Value {
-        Template::try_from(value).expect("a template").render(&request())
+        Template::try_from(value)
+            .expect("a template")
+            .render(&request())
     }
 
     fn error(value: Value) -> String {
-        Template::try_from(value).expect_err("no template").to_string()
+        Template::try_from(value)
+            .expect_err("no template")
+            .to_string()
     }
 
     #[test]
@@ -223,15 +252,23 @@ mod tests {
     #[test]
     fn livemode_alone_is_a_boolean_and_text_inside_text() {
         assert_eq!(
-            render(json!(["{{livemode}}", "live: {{livemode}}", "{{livemode}}{{livemode}}"])),
+            render(json!([
+                "{{livemode}}",
+                "live: {{livemode}}",
+                "{{livemode}}{{livemode}}"
+            ])),
             json!([true, "live: true", "truetrue"])
         );
     }
 
     #[test]
     fn a_test_is_not_meant_seriously() {
-        let request = PartnerRequest { livemode: false, ..request() };
-        let template = Template::try_from(json!(["{{livemode}}", "live: {{livemode}}"])).expect("a template");
+        let request = PartnerRequest {
+            livemode: false,
+            ..request()
+        };
+        let template =
+            Template::try_from(json!(["{{livemode}}", "live: {{livemode}}"])).expect("a template");
         assert_eq!(template.render(&request), json!([false, "live: false"]));
     }
 
@@ -242,8 +279,17 @@ mod tests {
             "has the placeholder `{{cod}}`, which stands for nothing; there are `{{reference}}`, `{{code}}`, \
              `{{phone}}`, `{{campaign}}`, `{{livemode}}`"
         );
-        for unknown in ["{{}}", "{{Code}}", "{{ code }}", "{{{code}}}", "{{code}} {{x}}"] {
-            assert!(error(json!(unknown)).starts_with("has the placeholder"), "{unknown}");
+        for unknown in [
+            "{{}}",
+            "{{Code}}",
+            "{{ code }}",
+            "{{{code}}}",
+            "{{code}} {{x}}",
+        ] {
+            assert!(
+                error(json!(unknown)).starts_with("has the placeholder"),
+                "{unknown}"
+            );
         }
         assert_eq!(
             error(json!("{{code")),
@@ -257,7 +303,8 @@ mod tests {
 
     #[test]
     fn it_knows_what_it_holds() {
-        let template = Template::try_from(json!({ "a": [{ "b": "x{{code}}" }] })).expect("a template");
+        let template =
+            Template::try_from(json!({ "a": [{ "b": "x{{code}}" }] })).expect("a template");
         assert!(template.holds(Placeholder::Code) && !template.holds(Placeholder::Phone));
         assert!(serde_json::from_str::<Template>("\"{{x}}\"").is_err());
     }
@@ -309,7 +356,11 @@ mod tests {
         match value {
             Value::String(text) => vec![text.clone()],
             Value::Array(items) => items.iter().flat_map(texts).collect(),
-            Value::Object(fields) => fields.keys().cloned().chain(fields.values().flat_map(texts)).collect(),
+            Value::Object(fields) => fields
+                .keys()
+                .cloned()
+                .chain(fields.values().flat_map(texts))
+                .collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
         }
     }

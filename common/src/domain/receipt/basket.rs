@@ -12,7 +12,9 @@ pub(super) struct Bought<'a> {
 impl Bought<'_> {
     /// Whole pieces; a product bought by weight counts as one piece at least.
     fn pieces(&self) -> u32 {
-        u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX).max(1)
+        u32::try_from(self.thousandths / 1_000)
+            .unwrap_or(u32::MAX)
+            .max(1)
     }
 
     pub(super) fn entries(&self) -> u32 {
@@ -23,13 +25,26 @@ impl Bought<'_> {
 /// The participating products on a receipt, each once, in the campaign's order. Returned items are subtracted.
 pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
     let one_piece = 1_000;
-    let mut bought: Vec<Bought<'a>> =
-        products.iter().map(|product| Bought { product, thousandths: 0 }).collect();
+    let mut bought: Vec<Bought<'a>> = products
+        .iter()
+        .map(|product| Bought {
+            product,
+            thousandths: 0,
+        })
+        .collect();
     for item in items {
-        let Some(index) = product_of(item, products) else { continue };
-        let quantity = item.quantity.map_or(one_piece, |quantity| quantity.as_thousandths());
+        let Some(index) = product_of(item, products) else {
+            continue;
+        };
+        let quantity = item
+            .quantity
+            .map_or(one_piece, |quantity| quantity.as_thousandths());
         let given_back = item.amount_cents < 0;
-        let quantity = if given_back { quantity.saturating_abs().saturating_neg() } else { quantity };
+        let quantity = if given_back {
+            quantity.saturating_abs().saturating_neg()
+        } else {
+            quantity
+        };
         if let Some(line) = bought.get_mut(index) {
             line.thousandths = line.thousandths.saturating_add(quantity);
         }
@@ -43,24 +58,36 @@ fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
     let description = bare(&item.description);
     let longest = |product: &Product| {
         let held = product.matches.iter().map(|text| bare(text));
-        held.filter(|text| !text.is_empty() && holds(&description, text)).map(|text| text.len()).max()
+        held.filter(|text| !text.is_empty() && holds(&description, text))
+            .map(|text| text.len())
+            .max()
     };
-    let matches = products.iter().enumerate().filter_map(|(index, product)| Some((longest(product)?, index)));
+    let matches = products
+        .iter()
+        .enumerate()
+        .filter_map(|(index, product)| Some((longest(product)?, index)));
     // If two texts are equally long, the campaign's order decides.
-    matches.max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index))).map(|(_, index)| index)
+    matches
+        .max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index)))
+        .map(|(_, index)| index)
 }
 
 /// Whether a description contains a text as whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
 fn holds(description: &str, text: &str) -> bool {
     let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
         (Some(one), Some(other)) => {
-            (one.is_numeric() && other.is_numeric()) || (one.is_alphabetic() && other.is_alphabetic())
+            (one.is_numeric() && other.is_numeric())
+                || (one.is_alphabetic() && other.is_alphabetic())
         }
         (Some(_) | None, Some(_) | None) => false,
     };
     description.match_indices(text).any(|(start, _)| {
-        let before = description.get(..start).and_then(|before| before.chars().next_back());
-        let after = description.get(start + text.len()..).and_then(|after| after.chars().next());
+        let before = description
+            .get(..start)
+            .and_then(|before| before.chars().next_back());
+        let after = description
+            .get(start + text.len()..)
+            .and_then(|after| after.chars().next());
         !goes_on(before, text.chars().next()) && !goes_on(text.chars().next_back(), after)
     })
 }
@@ -68,14 +95,18 @@ fn holds(description: &str, text: &str) -> bool {
 /// Words in upper case with one space between them; anything but letters and digits separates words.
 fn bare(text: &str) -> String {
     let upper = text.to_uppercase();
-    let words = upper.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = upper
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
 /// The purchase as callers see it; `None` if nothing was bought.
 pub(super) fn in_words(bought: &[Bought<'_>]) -> Option<String> {
-    let words: Vec<_> =
-        bought.iter().map(|line| format!("{} x {}", line.pieces(), line.product.name)).collect();
+    let words: Vec<_> = bought
+        .iter()
+        .map(|line| format!("{} x {}", line.pieces(), line.product.name))
+        .collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -86,7 +117,11 @@ mod tests {
 
     fn item(description: &str, thousandths: i64, amount_cents: i64) -> FiscalItem {
         let quantity = Some(Quantity::from_thousandths(thousandths));
-        FiscalItem { description: description.to_owned(), quantity, amount_cents }
+        FiscalItem {
+            description: description.to_owned(),
+            quantity,
+            amount_cents,
+        }
     }
 
     fn product(text: &str) -> Product {
@@ -106,11 +141,17 @@ mod tests {
     fn what_costs_nothing_was_bought_and_what_was_paid_back_was_not() {
         let products = [product("CHAI")];
         let in_words = |items: &[FiscalItem]| in_words(&bought(items, &products));
-        assert_eq!(in_words(&[item("CHAI", 2_000, 0)]).as_deref(), Some("2 x CHAI"));
+        assert_eq!(
+            in_words(&[item("CHAI", 2_000, 0)]).as_deref(),
+            Some("2 x CHAI")
+        );
         assert_eq!(
             in_words(&[item("CHAI", 2_000, 500), item("CHAI", 1_000, -250)]).as_deref(),
             Some("1 x CHAI")
         );
-        assert_eq!(in_words(&[item("CHAI", 2_000, 500), item("CHAI", 2_000, -500)]), None);
+        assert_eq!(
+            in_words(&[item("CHAI", 2_000, 500), item("CHAI", 2_000, -500)]),
+            None
+        );
     }
 }

@@ -77,9 +77,11 @@ impl PhotoFault {
             | Self::Animated
             | Self::TooSlow
             | Self::ReaderCrashed => Check::Photo,
-            Self::NoQrCode | Self::NoReceipt | Self::SeveralReceipts | Self::NoTime | Self::SeenBefore => {
-                Check::Code
-            }
+            Self::NoQrCode
+            | Self::NoReceipt
+            | Self::SeveralReceipts
+            | Self::NoTime
+            | Self::SeenBefore => Check::Code,
         }
     }
 }
@@ -112,19 +114,28 @@ impl Check {
     /// Every check, in the order in which they are made.
     pub fn all() -> impl Iterator<Item = Self> {
         let rules = Rule::ALL.into_iter().map(Self::Rule);
-        [Self::Photo, Self::Code, Self::Record].into_iter().chain(rules)
+        [Self::Photo, Self::Code, Self::Record]
+            .into_iter()
+            .chain(rules)
     }
 
     /// The check that gives a reason, and the reason's stable name.
     fn from_reason(reason: &str) -> Option<(Self, &'static str)> {
-        let faults = PhotoFault::ALL.into_iter().map(|fault| (fault.check(), fault.as_str()));
-        let rules = Reason::ALL.into_iter().map(|reason| (Self::Rule(reason.rule()), reason.as_str()));
+        let faults = PhotoFault::ALL
+            .into_iter()
+            .map(|fault| (fault.check(), fault.as_str()));
+        let rules = Reason::ALL
+            .into_iter()
+            .map(|reason| (Self::Rule(reason.rule()), reason.as_str()));
         let keys = [
             (Self::Code, MessageKey::ReceiptUnreadable.as_str()),
             (Self::Record, MessageKey::ReceiptNotFound.as_str()),
             (Self::Record, MessageKey::ReceiptTimeMismatch.as_str()),
         ];
-        faults.chain(rules).chain(keys).find(|(_, name)| *name == reason)
+        faults
+            .chain(rules)
+            .chain(keys)
+            .find(|(_, name)| *name == reason)
     }
 }
 
@@ -132,7 +143,10 @@ impl Check {
 /// reached.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
-    let failed = reasons.iter().rev().find_map(|reason| Check::from_reason(reason));
+    let failed = reasons
+        .iter()
+        .rev()
+        .find_map(|reason| Check::from_reason(reason));
     let mut is_before = failed.is_some();
     let result = |check| match failed {
         Some((failed, reason)) if failed == check => {
@@ -151,34 +165,61 @@ mod tests {
 
     fn results(reasons: &[&str]) -> Vec<CheckResult> {
         let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-        checks(&reasons).into_iter().map(|(_, result)| result).collect()
+        checks(&reasons)
+            .into_iter()
+            .map(|(_, result)| result)
+            .collect()
     }
 
     #[test]
     fn what_was_checked_before_the_check_that_failed_has_passed() {
         use CheckResult::{Failed, NotReached, Passed};
         let no_product = results(&["no_product_matched"]);
-        let expected = [Passed; 7].into_iter().chain([Failed("no_product_matched"), NotReached]);
+        let expected = [Passed; 7]
+            .into_iter()
+            .chain([Failed("no_product_matched"), NotReached]);
         assert_eq!(no_product, expected.collect::<Vec<_>>());
         let no_code = results(&["no_qr_code"]);
-        let expected = [Passed, Failed("no_qr_code")].into_iter().chain([NotReached; 7]);
+        let expected = [Passed, Failed("no_qr_code")]
+            .into_iter()
+            .chain([NotReached; 7]);
         assert_eq!(no_code, expected.collect::<Vec<_>>());
     }
 
     #[test]
     fn the_more_precise_of_two_reasons_tells_the_check() {
         assert_eq!(
-            checks(&["receipt_wrong_store".to_owned(), "trader_unknown".to_owned()]).get(5),
-            Some(&(Check::Rule(Rule::Shop), CheckResult::Failed("trader_unknown")))
+            checks(&[
+                "receipt_wrong_store".to_owned(),
+                "trader_unknown".to_owned()
+            ])
+            .get(5),
+            Some(&(
+                Check::Rule(Rule::Shop),
+                CheckResult::Failed("trader_unknown")
+            ))
         );
         let cancelled = results(&["receipt_not_found", "receipt_cancelled"]);
-        assert_eq!(cancelled.get(3), Some(&CheckResult::Failed("receipt_cancelled")));
+        assert_eq!(
+            cancelled.get(3),
+            Some(&CheckResult::Failed("receipt_cancelled"))
+        );
     }
 
     #[test]
     fn nothing_is_claimed_about_a_reason_that_no_check_gives() {
-        for reasons in [&[][..], &["reopened"], &["step_never_finished"], &["operator_decision"]] {
-            assert!(results(reasons).iter().all(|result| *result == CheckResult::NotReached), "{reasons:?}");
+        for reasons in [
+            &[][..],
+            &["reopened"],
+            &["step_never_finished"],
+            &["operator_decision"],
+        ] {
+            assert!(
+                results(reasons)
+                    .iter()
+                    .all(|result| *result == CheckResult::NotReached),
+                "{reasons:?}"
+            );
         }
     }
 
@@ -186,7 +227,9 @@ mod tests {
     fn every_reason_of_the_judge_and_of_the_photo_reader_belongs_to_one_check() {
         let names = PhotoFault::ALL.map(PhotoFault::as_str).into_iter();
         for name in names.chain(Reason::ALL.map(Reason::as_str)) {
-            let failed = results(&[name]).into_iter().filter(|result| *result == CheckResult::Failed(name));
+            let failed = results(&[name])
+                .into_iter()
+                .filter(|result| *result == CheckResult::Failed(name));
             assert_eq!(failed.count(), 1, "{name}");
         }
     }

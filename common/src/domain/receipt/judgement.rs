@@ -110,31 +110,46 @@ struct Case<'a> {
 
 impl Rule {
     /// Every rule, in the order in which they are judged: the first broken one decides.
-    pub const ALL: [Self; 6] =
-        [Self::Genuine, Self::Window, Self::Shop, Self::Past, Self::Product, Self::MaxEntries];
+    pub const ALL: [Self; 6] = [
+        Self::Genuine,
+        Self::Window,
+        Self::Shop,
+        Self::Past,
+        Self::Product,
+        Self::MaxEntries,
+    ];
 
     /// The verdict if the record breaks the rule.
     fn broken_by(self, case: &Case<'_>) -> Option<Verdict> {
-        let Case { record, campaign, rules, .. } = case;
+        let Case {
+            record,
+            campaign,
+            rules,
+            ..
+        } = case;
         let declined = |(key, reason)| Verdict::Declined(key, reason);
         match self {
             Self::Genuine => void(record).map(declined),
             Self::Window => outside(record, campaign).map(declined),
-            Self::Shop => {
-                case.branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)).map(declined)
+            Self::Shop => case
+                .branch
+                .err()
+                .map(|reason| (MessageKey::ReceiptWrongStore, reason))
+                .map(declined),
+            Self::Past => {
+                later(record, case.submitted_at).then_some(Verdict::Review(Reason::FromTheFuture))
             }
-            Self::Past => later(record, case.submitted_at).then_some(Verdict::Review(Reason::FromTheFuture)),
             Self::Product if rules.products.is_empty() || case.is_anything_bought => None,
             Self::Product => Some(match rules.on_no_match {
                 OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
-                OnNoMatch::Decline => {
-                    Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
-                }
+                OnNoMatch::Decline => Verdict::Declined(
+                    MessageKey::ReceiptNoQualifyingProduct,
+                    Reason::NoProductMatched,
+                ),
             }),
             // A mistake of a till or a cashier must not decide a draw.
-            Self::MaxEntries => {
-                (case.entries > rules.max_entries).then_some(Verdict::Review(Reason::TooManyEntries))
-            }
+            Self::MaxEntries => (case.entries > rules.max_entries)
+                .then_some(Verdict::Review(Reason::TooManyEntries)),
         }
     }
 }
@@ -188,18 +203,35 @@ pub fn judge(
 ) -> Judgement {
     let branch = branch_of(record, &rules.branches);
     let bought = bought(&record.items, &rules.products);
-    let counted = bought.iter().fold(0, |sum: u32, line| sum.saturating_add(line.entries()));
+    let counted = bought
+        .iter()
+        .fold(0, |sum: u32, line| sum.saturating_add(line.entries()));
     let summary = ReceiptSummary {
         date: Some(record.date.to_string()),
         branch: branch.ok().flatten().map(|branch| branch.key.clone()),
         items_summary: in_words(&bought),
         counted_entries: (!bought.is_empty()).then_some(counted),
     };
-    let entries = if rules.products.is_empty() { campaign.entries_per_submission } else { counted };
+    let entries = if rules.products.is_empty() {
+        campaign.entries_per_submission
+    } else {
+        counted
+    };
     let is_anything_bought = !bought.is_empty();
-    let case = Case { record, campaign, rules, submitted_at, branch, entries, is_anything_bought };
+    let case = Case {
+        record,
+        campaign,
+        rules,
+        submitted_at,
+        branch,
+        entries,
+        is_anything_bought,
+    };
     let broken = Rule::ALL.iter().find_map(|rule| rule.broken_by(&case));
-    Judgement { verdict: broken.unwrap_or(Verdict::Verified { entries }), summary }
+    Judgement {
+        verdict: broken.unwrap_or(Verdict::Verified { entries }),
+        summary,
+    }
 }
 
 fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
@@ -237,20 +269,35 @@ fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
 
 /// `None` for a day outside chrono's range. A constant offset has no gaps and no overlaps.
 fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
-    let instant = date.and_time(time).and_local_timezone(FISCAL_OFFSET).single()?;
+    let instant = date
+        .and_time(time)
+        .and_local_timezone(FISCAL_OFFSET)
+        .single()?;
     Some(instant.to_utc().into())
 }
 
 /// The branch of the record; `None` if every shop counts.
-fn branch_of<'a>(record: &FiscalRecord, branches: &'a [Branch]) -> Result<Option<&'a Branch>, Reason> {
+fn branch_of<'a>(
+    record: &FiscalRecord,
+    branches: &'a [Branch],
+) -> Result<Option<&'a Branch>, Reason> {
     if branches.is_empty() {
         return Ok(None);
     }
     let of_trader = |branch: &&Branch| same_identifier(&branch.tin, &record.tin);
-    let device =
-        |branch: &&Branch| branch.serials.iter().any(|serial| same_identifier(serial, &record.serial));
+    let device = |branch: &&Branch| {
+        branch
+            .serials
+            .iter()
+            .any(|serial| same_identifier(serial, &record.serial))
+    };
     let by_device = branches.iter().filter(of_trader).find(device);
-    let any_device = || branches.iter().filter(of_trader).find(|branch| branch.serials.is_empty());
+    let any_device = || {
+        branches
+            .iter()
+            .filter(of_trader)
+            .find(|branch| branch.serials.is_empty())
+    };
     match by_device.or_else(any_device) {
         Some(branch) => Ok(Some(branch)),
         None if branches.iter().any(|branch| of_trader(&branch)) => Err(Reason::UnknownDevice),

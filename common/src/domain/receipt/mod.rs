@@ -107,7 +107,9 @@ impl Receipt {
         match (&self.source, &self.arrived, self.attached_to) {
             (_, _, Some(_)) => ReceiptState::Attached,
             (Source::Photo { .. }, None, None) => ReceiptState::AwaitingUpload,
-            (Source::Photo { .. }, Some(_), None) | (Source::Typed { .. }, _, None) => ReceiptState::Uploaded,
+            (Source::Photo { .. }, Some(_), None) | (Source::Typed { .. }, _, None) => {
+                ReceiptState::Uploaded
+            }
         }
     }
 }
@@ -116,7 +118,9 @@ impl Source {
     /// The test receipt, if it is one.
     pub fn sentinel(&self) -> Option<ReceiptSentinel> {
         match self {
-            Self::Photo { qr_payload, .. } => qr_payload.as_deref().and_then(ReceiptSentinel::parse),
+            Self::Photo { qr_payload, .. } => {
+                qr_payload.as_deref().and_then(ReceiptSentinel::parse)
+            }
             Self::Typed { code, .. } => ReceiptSentinel::parse(code),
         }
     }
@@ -135,7 +139,10 @@ impl Source {
                 }
             }
             Self::Typed { code, time } => match VerificationCode::parse_typed(code) {
-                Some(code) => LookUpSource::Known(ReceiptKey { code, time: Some(*time) }),
+                Some(code) => LookUpSource::Known(ReceiptKey {
+                    code,
+                    time: Some(*time),
+                }),
                 None => LookUpSource::Malformed,
             },
         }
@@ -145,7 +152,11 @@ impl Source {
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Photo { content_type, size_bytes, .. } => f
+            Self::Photo {
+                content_type,
+                size_bytes,
+                ..
+            } => f
                 .debug_struct("Photo")
                 .field("content_type", content_type)
                 .field("size_bytes", size_bytes)
@@ -162,11 +173,18 @@ mod tests {
 
     fn photo(qr_payload: Option<&str>) -> Source {
         let qr_payload = qr_payload.map(str::to_owned);
-        Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 7, qr_payload }
+        Source::Photo {
+            content_type: PhotoType::Jpeg,
+            size_bytes: 7,
+            qr_payload,
+        }
     }
 
     fn typed(code: &str) -> Source {
-        Source::Typed { code: code.to_owned(), time: ReceiptTime::from_typed("9:05").expect("a time") }
+        Source::Typed {
+            code: code.to_owned(),
+            time: ReceiptTime::from_typed("9:05").expect("a time"),
+        }
     }
 
     #[test]
@@ -175,14 +193,25 @@ mod tests {
             photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).look_up_source(),
             LookUpSource::Known(_)
         ));
-        for payload in [Some("https://verify.tra.go.tz/AB12CD3456"), Some("https://evil.example/x"), None] {
-            assert_eq!(photo(payload).look_up_source(), LookUpSource::Photo, "{payload:?}");
+        for payload in [
+            Some("https://verify.tra.go.tz/AB12CD3456"),
+            Some("https://evil.example/x"),
+            None,
+        ] {
+            assert_eq!(
+                photo(payload).look_up_source(),
+                LookUpSource::Photo,
+                "{payload:?}"
+            );
         }
     }
 
     #[test]
     fn what_no_receipt_can_say_is_impossible_and_not_asked() {
-        assert!(matches!(typed("ab12 cd3456").look_up_source(), LookUpSource::Known(_)));
+        assert!(matches!(
+            typed("ab12 cd3456").look_up_source(),
+            LookUpSource::Known(_)
+        ));
         assert_eq!(typed("********").look_up_source(), LookUpSource::Malformed);
     }
 
@@ -190,7 +219,10 @@ mod tests {
     fn a_receipt_is_typed_or_a_photo() {
         let receipt = |source| Receipt {
             receipt_id: ReceiptId::from_random([1; 16]),
-            scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
+            scope: Scope {
+                campaign: "demo".parse().expect("a slug"),
+                environment: Environment::Live,
+            },
             source,
             arrived: None,
             attached_to: None,
@@ -202,13 +234,23 @@ mod tests {
 
     #[test]
     fn a_receipt_is_a_sentinel_by_its_code_or_its_payload() {
-        assert!(matches!(typed("test0verified").look_up_source(), LookUpSource::Sentinel(_)));
-        assert!(matches!(photo(Some("TEST0REVIEW")).look_up_source(), LookUpSource::Sentinel(_)));
+        assert!(matches!(
+            typed("test0verified").look_up_source(),
+            LookUpSource::Sentinel(_)
+        ));
+        assert!(matches!(
+            photo(Some("TEST0REVIEW")).look_up_source(),
+            LookUpSource::Sentinel(_)
+        ));
     }
 
     #[test]
     fn neither_code_nor_time_prints() {
-        let shown = format!("{:?} {:?}", typed("AB12CD3456"), photo(Some("AB12CD3456_101530")));
+        let shown = format!(
+            "{:?} {:?}",
+            typed("AB12CD3456"),
+            photo(Some("AB12CD3456_101530"))
+        );
         assert!(!shown.contains("AB12") && !shown.contains("09"), "{shown}");
         assert!(shown.contains("Typed") && shown.contains("Jpeg"), "{shown}");
     }

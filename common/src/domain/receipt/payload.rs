@@ -55,7 +55,9 @@ impl FromStr for VerificationCode {
     /// Parses either case, and ignores spaces around the code.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim();
-        if !Self::CHARS.contains(&bare.len()) || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        if !Self::CHARS.contains(&bare.len())
+            || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
             return Err(InvalidVerificationCode);
         }
         Ok(Self(bare.to_ascii_uppercase()))
@@ -99,7 +101,11 @@ pub struct NotATime;
 impl ReceiptTime {
     /// A time of day, if the numbers make one.
     pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
-        (hour < 24 && minute < 60 && second < 60).then_some(Self { hour, minute, second })
+        (hour < 24 && minute < 60 && second < 60).then_some(Self {
+            hour,
+            minute,
+            second,
+        })
     }
 
     /// Parses a time as people type it: `h:mm`, `hh:mm` or either with `:ss`. Missing seconds are 00.
@@ -112,7 +118,9 @@ impl ReceiptTime {
         let minute = parts.next().and_then(|text| number(text, 2..=2));
         let second = parts.next().map_or(Some(0), |text| number(text, 2..=2));
         match (hour, minute, second, parts.next()) {
-            (Some(hour), Some(minute), Some(second), None) => Self::new(hour, minute, second).ok_or(NotATime),
+            (Some(hour), Some(minute), Some(second), None) => {
+                Self::new(hour, minute, second).ok_or(NotATime)
+            }
             _ => Err(NotATime),
         }
     }
@@ -144,7 +152,8 @@ fn number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u8> {
 
 impl From<ReceiptTime> for NaiveTime {
     fn from(time: ReceiptTime) -> Self {
-        Self::from_hms_opt(time.hour.into(), time.minute.into(), time.second.into()).unwrap_or_default()
+        Self::from_hms_opt(time.hour.into(), time.minute.into(), time.second.into())
+            .unwrap_or_default()
     }
 }
 
@@ -227,7 +236,10 @@ impl ReceiptKey {
             Some((code, time)) => (code, Some(ReceiptTime::from_link(time)?)),
             None => (token, None),
         };
-        Some(Self { code: code.parse().ok()?, time })
+        Some(Self {
+            code: code.parse().ok()?,
+            time,
+        })
     }
 }
 
@@ -242,13 +254,22 @@ mod tests {
     use super::*;
 
     fn claim(payload: &str) -> Option<(String, Option<String>)> {
-        ReceiptKey::from_payload(payload)
-            .map(|claim| (claim.code.as_str().to_owned(), claim.time.map(ReceiptTime::expose)))
+        ReceiptKey::from_payload(payload).map(|claim| {
+            (
+                claim.code.as_str().to_owned(),
+                claim.time.map(ReceiptTime::expose),
+            )
+        })
     }
 
     #[test]
     fn the_receipts_number_follows_its_device() {
-        let number = |code: &str| code.parse::<VerificationCode>().expect(code).receipt_number().to_owned();
+        let number = |code: &str| {
+            code.parse::<VerificationCode>()
+                .expect(code)
+                .receipt_number()
+                .to_owned()
+        };
         assert_eq!(number("AB12CD3456"), "3456");
         assert_eq!(number("AB12CD"), "");
     }
@@ -256,7 +277,10 @@ mod tests {
     #[test]
     fn code_and_time_are_stored_in_one_spelling() {
         let claim = ReceiptKey::from_payload("ab12cd3456_090807").expect("a claim");
-        assert_eq!(serde_json::to_value(&claim.code).expect("JSON"), "AB12CD3456");
+        assert_eq!(
+            serde_json::to_value(&claim.code).expect("JSON"),
+            "AB12CD3456"
+        );
         assert_eq!(serde_json::to_value(claim.time).expect("JSON"), "09:08:07");
     }
 
@@ -281,10 +305,16 @@ mod tests {
             ("http://verify.tra.go.tz/AB12CD3456_090807/", &with_time),
             ("verify.tra.go.tz/AB12CD3456_090807", &with_time),
             ("AB12CD3456_090807", &with_time),
-            ("https://verify.tra.go.tz/?rctvcode=AB12CD3456_090807", &with_time),
+            (
+                "https://verify.tra.go.tz/?rctvcode=AB12CD3456_090807",
+                &with_time,
+            ),
             ("https://verify.tra.go.tz/AB12CD3456", &without),
             ("https://verify.tra.go.tz/?rctvcode=AB12CD3456", &without),
-            ("https://verify.tra.go.tz?x=1&RCTVCODE=ab12cd3456/", &without),
+            (
+                "https://verify.tra.go.tz?x=1&RCTVCODE=ab12cd3456/",
+                &without,
+            ),
             (" ab12cd3456\n", &without),
         ] {
             assert_eq!(&claim(payload), expected, "{payload}");
@@ -325,10 +355,16 @@ mod tests {
 
     #[test]
     fn typed_times_may_leave_out_a_zero_and_the_seconds() {
-        for (typed, expected) in
-            [("9:05", "09:05:00"), ("09:05", "09:05:00"), ("23:59:59", "23:59:59"), ("0:00:01", "00:00:01")]
-        {
-            assert_eq!(ReceiptTime::from_typed(typed).expect(typed).expose(), expected);
+        for (typed, expected) in [
+            ("9:05", "09:05:00"),
+            ("09:05", "09:05:00"),
+            ("23:59:59", "23:59:59"),
+            ("0:00:01", "00:00:01"),
+        ] {
+            assert_eq!(
+                ReceiptTime::from_typed(typed).expect(typed).expose(),
+                expected
+            );
         }
         for typed in [
             "",
@@ -351,7 +387,10 @@ mod tests {
     #[test]
     fn a_receipt_key_does_not_print() {
         let claim = ReceiptKey::from_payload("AB12CD3456_090807").expect("a claim");
-        assert_eq!(format!("{claim:?}"), "ReceiptKey { code: ***, time: Some(***) }");
+        assert_eq!(
+            format!("{claim:?}"),
+            "ReceiptKey { code: ***, time: Some(***) }"
+        );
     }
 
     proptest! {

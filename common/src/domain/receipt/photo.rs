@@ -50,7 +50,9 @@ impl PhotoType {
 
     /// The type with this media type.
     pub fn from_media_type(media_type: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|of| of.media_type() == media_type)
+        Self::ALL
+            .into_iter()
+            .find(|of| of.media_type() == media_type)
     }
 
     /// The type of a file by its first bytes, whatever its name.
@@ -94,17 +96,36 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_its_type_and_known_by_its_digest() {
-        assert_eq!(PhotoType::ALL.map(PhotoType::extension), ["jpg", "png", "webp"]);
+        assert_eq!(
+            PhotoType::ALL.map(PhotoType::extension),
+            ["jpg", "png", "webp"]
+        );
         let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(photo_digest(b""), of_nothing);
     }
 
     #[test]
     fn a_file_is_what_its_first_bytes_say() {
-        assert_eq!(PhotoType::from_magic_bytes(b"\xff\xd8\xff\xe0....JFIF"), Some(PhotoType::Jpeg));
-        assert_eq!(PhotoType::from_magic_bytes(b"\x89PNG\r\n\x1a\n...."), Some(PhotoType::Png));
-        assert_eq!(PhotoType::from_magic_bytes(b"RIFF\x00\x00\x00\x00WEBPVP8 "), Some(PhotoType::Webp));
-        for other in [&b""[..], b"RIFF", b"RIFF\x00\x00\x00\x00WAVEfmt ", b"GIF89a", b"<svg>", b"\xff\xd8"] {
+        assert_eq!(
+            PhotoType::from_magic_bytes(b"\xff\xd8\xff\xe0....JFIF"),
+            Some(PhotoType::Jpeg)
+        );
+        assert_eq!(
+            PhotoType::from_magic_bytes(b"\x89PNG\r\n\x1a\n...."),
+            Some(PhotoType::Png)
+        );
+        assert_eq!(
+            PhotoType::from_magic_bytes(b"RIFF\x00\x00\x00\x00WEBPVP8 "),
+            Some(PhotoType::Webp)
+        );
+        for other in [
+            &b""[..],
+            b"RIFF",
+            b"RIFF\x00\x00\x00\x00WAVEfmt ",
+            b"GIF89a",
+            b"<svg>",
+            b"\xff\xd8",
+        ] {
             assert_eq!(PhotoType::from_magic_bytes(other), None, "{other:?}");
         }
     }
@@ -112,7 +133,10 @@ mod tests {
     #[test]
     fn a_media_type_is_matched_exactly() {
         for photo_type in PhotoType::ALL {
-            assert_eq!(PhotoType::from_media_type(photo_type.media_type()), Some(photo_type));
+            assert_eq!(
+                PhotoType::from_media_type(photo_type.media_type()),
+                Some(photo_type)
+            );
         }
         assert_eq!(PhotoType::from_media_type("image/gif"), None);
         assert_eq!(PhotoType::from_media_type("image/jpeg; q=1"), None);

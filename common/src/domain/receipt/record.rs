@@ -103,7 +103,10 @@ impl Quantity {
     /// Parses `1,234.5`. Finer decimals are cut off, so that never more is counted than was bought.
     pub fn parse(text: &str) -> Option<Self> {
         let number = Number::split(text)?;
-        let (kept, _) = number.decimals.split_at_checked(3).unwrap_or((number.decimals, ""));
+        let (kept, _) = number
+            .decimals
+            .split_at_checked(3)
+            .unwrap_or((number.decimals, ""));
         number.scaled(kept, 3).map(Self)
     }
 }
@@ -139,14 +142,22 @@ impl<'a> Number<'a> {
         if !is_grouped(whole) || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        Some(Self { negative, whole: whole.replace(',', ""), decimals })
+        Some(Self {
+            negative,
+            whole: whole.replace(',', ""),
+            decimals,
+        })
     }
 
     /// The number times ten to the power of `places`; `decimals` has at most `places` digits.
     fn scaled(&self, decimals: &str, places: usize) -> Option<i64> {
         let digits = format!("{}{decimals:0<places$}", self.whole);
         let value: i64 = digits.parse().ok()?;
-        Some(if self.negative { value.checked_neg()? } else { value })
+        Some(if self.negative {
+            value.checked_neg()?
+        } else {
+            value
+        })
     }
 }
 
@@ -170,7 +181,10 @@ pub fn same_identifier(one: &str, other: &str) -> bool {
 
 /// The letters and digits of an identifier, in upper case.
 pub(crate) fn bare_identifier(text: &str) -> String {
-    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+    text.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_uppercase())
+        .collect()
 }
 
 #[cfg(test)]
@@ -252,16 +266,30 @@ mod tests {
             ..FiscalRecord::example()
         };
         let printed = format!("{record:?}");
-        assert!(printed.contains("100200300") && printed.contains("4200"), "{printed}");
-        assert!(!printed.contains("3456") && !printed.contains("09:08"), "{printed}");
+        assert!(
+            printed.contains("100200300") && printed.contains("4200"),
+            "{printed}"
+        );
+        assert!(
+            !printed.contains("3456") && !printed.contains("09:08"),
+            "{printed}"
+        );
     }
 
     #[test]
     fn quantities_are_never_rounded_up() {
-        for (text, thousandths) in
-            [("1", 1_000), ("0.750", 750), ("2.5", 2_500), ("1.99999", 1_999), ("1,000", 1_000_000)]
-        {
-            assert_eq!(Quantity::parse(text).map(Quantity::as_thousandths), Some(thousandths), "{text}");
+        for (text, thousandths) in [
+            ("1", 1_000),
+            ("0.750", 750),
+            ("2.5", 2_500),
+            ("1.99999", 1_999),
+            ("1,000", 1_000_000),
+        ] {
+            assert_eq!(
+                Quantity::parse(text).map(Quantity::as_thousandths),
+                Some(thousandths),
+                "{text}"
+            );
         }
         assert_eq!(Quantity::parse("two"), None);
     }

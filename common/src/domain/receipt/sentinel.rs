@@ -65,8 +65,12 @@ impl ReceiptSummary {
 /// `ALREADYUSED` is the key of a used receipt, not of a used code.
 fn key_named(name: &str) -> Option<MessageKey> {
     let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
-    let of_receipts = MessageKey::ALL.iter().find(|key| bare(key).strip_prefix("RECEIPT") == Some(name));
-    of_receipts.or_else(|| MessageKey::ALL.iter().find(|key| bare(key) == name)).copied()
+    let of_receipts = MessageKey::ALL
+        .iter()
+        .find(|key| bare(key).strip_prefix("RECEIPT") == Some(name));
+    of_receipts
+        .or_else(|| MessageKey::ALL.iter().find(|key| bare(key) == name))
+        .copied()
 }
 
 #[cfg(test)]
@@ -80,7 +84,9 @@ mod tests {
             let expected = match key {
                 MessageKey::Entered => ReceiptSentinel::Verified,
                 MessageKey::InstantWin => ReceiptSentinel::Wins,
-                MessageKey::AlreadyUsed => ReceiptSentinel::Declined(MessageKey::ReceiptAlreadyUsed),
+                MessageKey::AlreadyUsed => {
+                    ReceiptSentinel::Declined(MessageKey::ReceiptAlreadyUsed)
+                }
                 key if key.rejects() => ReceiptSentinel::Declined(*key),
                 key => ReceiptSentinel::Stays(*key),
             };
@@ -98,8 +104,14 @@ mod tests {
         assert_eq!(asked("Test0Verified"), Some(ReceiptSentinel::Verified));
         assert_eq!(asked("TEST0REVIEW.a"), Some(ReceiptSentinel::Review));
         assert_eq!(asked("TEST0SLOW"), Some(ReceiptSentinel::Slow));
-        assert_eq!(asked("TEST0NONSENSE"), Some(ReceiptSentinel::Declined(MessageKey::ReceiptNotFound)));
-        assert_eq!(asked("ｔｅｓｔ０Ｒｅｖｉｅｗ\n"), Some(ReceiptSentinel::Review));
+        assert_eq!(
+            asked("TEST0NONSENSE"),
+            Some(ReceiptSentinel::Declined(MessageKey::ReceiptNotFound))
+        );
+        assert_eq!(
+            asked("ｔｅｓｔ０Ｒｅｖｉｅｗ\n"),
+            Some(ReceiptSentinel::Review)
+        );
         assert_eq!(asked("TEST-0-VALID"), None);
         assert_eq!(asked("ATEST0VALID"), None);
     }

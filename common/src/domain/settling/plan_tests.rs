@@ -24,21 +24,36 @@ fn asked() -> PendingSettlement {
 
 /// The same submission after a lost step.
 fn lost() -> PendingSettlement {
-    PendingSettlement { attempts_started: 2, ..asked() }
+    PendingSettlement {
+        attempts_started: 2,
+        ..asked()
+    }
 }
 
 /// The submission's progress once the loss is noticed.
 fn maybe_redeemed() -> PartnerProgress {
-    PartnerProgress { maybe_redeemed: true, ..asked().partner_progress() }
+    PartnerProgress {
+        maybe_redeemed: true,
+        ..asked().partner_progress()
+    }
 }
 
 #[test]
 fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
     let fresh = PendingSettlement::due_at(NOW, None);
-    let StepClaim::Claimed(started) = fresh.claim(NOW) else { panic!("due at once") };
+    let StepClaim::Claimed(started) = fresh.claim(NOW) else {
+        panic!("due at once")
+    };
     let lease_end = NOW.after(STEP_LEASE);
-    assert_eq!(started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)), StepClaim::NotDue);
-    assert_eq!(started.next_attempt_at(), None, "a caller does not wait for the end of a lease");
+    assert_eq!(
+        started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)),
+        StepClaim::NotDue
+    );
+    assert_eq!(
+        started.next_attempt_at(),
+        None,
+        "a caller does not wait for the end of a lease"
+    );
     assert!(matches!(started.claim(lease_end), StepClaim::Claimed(_)));
 }
 
@@ -47,7 +62,9 @@ fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
     let mut pending = PendingSettlement::due_at(NOW, None);
     let mut now = NOW;
     for _ in 0..5 {
-        let StepClaim::Claimed(started) = pending.claim(now) else { panic!("due") };
+        let StepClaim::Claimed(started) = pending.claim(now) else {
+            panic!("due")
+        };
         pending = started;
         now = now.after(STEP_LEASE);
     }
@@ -84,15 +101,25 @@ fn a_step_is_under_way_from_its_start_to_the_end_of_its_lease() {
     assert!(asking.is_under_way(NOW));
     assert!(asking.is_under_way(Timestamp::from_millis(lease_end.as_millis() - 1)));
     assert!(!asking.is_under_way(lease_end));
-    let planned = PendingSettlement { attempts_started: 0, ..asking };
+    let planned = PendingSettlement {
+        attempts_started: 0,
+        ..asking
+    };
     assert!(!planned.is_under_way(NOW));
 }
 
 #[test]
 fn a_second_start_in_a_row_means_that_the_partner_may_have_been_asked() {
     let is_maybe_redeemed = |attempts_started, maybe_redeemed| {
-        let progress = Progress::Partner(PartnerProgress { maybe_redeemed, ..PartnerProgress::default() });
-        let pending = PendingSettlement { attempts_started, progress, ..asked() };
+        let progress = Progress::Partner(PartnerProgress {
+            maybe_redeemed,
+            ..PartnerProgress::default()
+        });
+        let pending = PendingSettlement {
+            attempts_started,
+            progress,
+            ..asked()
+        };
         pending.partner_progress().maybe_redeemed
     };
     assert!(!is_maybe_redeemed(0, false));
@@ -127,22 +154,37 @@ fn an_operator_gets_everything_that_is_known() {
 
 #[test]
 fn a_resumed_submission_is_due_at_once_and_counts_anew() {
-    let waiting = PendingSettlement { assignee: Assignee::Operator, ..lost() };
+    let waiting = PendingSettlement {
+        assignee: Assignee::Operator,
+        ..lost()
+    };
     let resumed = waiting.resumed(NOW);
     let expected = PendingSettlement {
         assignee: Assignee::Service,
         attempts_started: 0,
-        progress: Progress::Partner(PartnerProgress { unanswered_since: None, ..maybe_redeemed() }),
+        progress: Progress::Partner(PartnerProgress {
+            unanswered_since: None,
+            ..maybe_redeemed()
+        }),
         next_step_at: NOW,
         ..asked()
     };
     assert_eq!(resumed, expected);
     assert!(matches!(resumed.claim(NOW), StepClaim::Claimed(_)));
-    let failures = LookupFailures { missing: 2, ..LookupFailures::default() };
+    let failures = LookupFailures {
+        missing: 2,
+        ..LookupFailures::default()
+    };
     let progress = Progress::TaxAuthority(failures);
-    let receipt = PendingSettlement { progress, ..PendingSettlement::due_at(NOW, None) };
+    let receipt = PendingSettlement {
+        progress,
+        ..PendingSettlement::due_at(NOW, None)
+    };
     assert_eq!(receipt.escalate(NOW).lookup_failures(), failures);
-    assert_eq!(receipt.escalate(NOW).resumed(NOW), PendingSettlement::due_at(NOW, None));
+    assert_eq!(
+        receipt.escalate(NOW).resumed(NOW),
+        PendingSettlement::due_at(NOW, None)
+    );
 }
 
 #[test]
@@ -152,7 +194,13 @@ fn the_index_names_dependencies() {
 
 #[test]
 fn the_words_of_a_response_do_not_print() {
-    let anomaly = Anomaly { summary: "page_changed".to_owned(), excerpt: Some("10:15:30".to_owned()) };
+    let anomaly = Anomaly {
+        summary: "page_changed".to_owned(),
+        excerpt: Some("10:15:30".to_owned()),
+    };
     let printed = format!("{anomaly:?}");
-    assert!(printed.contains("page_changed") && !printed.contains("10:15"), "{printed}");
+    assert!(
+        printed.contains("page_changed") && !printed.contains("10:15"),
+        "{printed}"
+    );
 }

@@ -94,10 +94,14 @@ mod tests {
         let failures = json!({ "missing": 1, "throttled": 2, "trouble": 3, "silent_since": 500 });
         for record in [
             record("tax_authority", &json!({ "tally": failures })),
-            record("partner", &json!({ "asked": 3, "may_have_arrived": true, "silent_since": 500 })),
+            record(
+                "partner",
+                &json!({ "asked": 3, "may_have_arrived": true, "silent_since": 500 }),
+            ),
             record("partner", &json!({ "turn": "person" })),
         ] {
-            let pending: PendingSettlement = serde_json::from_value(record.clone()).expect("readable");
+            let pending: PendingSettlement =
+                serde_json::from_value(record.clone()).expect("readable");
             assert_eq!(serde_json::to_value(pending).expect("writable"), record);
         }
     }
@@ -109,7 +113,10 @@ mod tests {
             old.as_object_mut().expect("an object").remove(name);
         }
         let pending: PendingSettlement = serde_json::from_value(old).expect("readable");
-        let expected = PartnerProgress { attempts: 2, ..PartnerProgress::default() };
+        let expected = PartnerProgress {
+            attempts: 2,
+            ..PartnerProgress::default()
+        };
         assert_eq!(pending.progress, Progress::Partner(expected));
     }
 }

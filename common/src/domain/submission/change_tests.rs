@@ -15,7 +15,10 @@ impl Submission {
     pub(crate) fn example() -> Self {
         Self {
             submission_id: SubmissionId::from_random([1; 24]),
-            scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
+            scope: Scope {
+                campaign: "demo".parse().expect("a slug"),
+                environment: Environment::Live,
+            },
             entrant_id: EntrantId::from_record("0123456789abcdef0123456789abcdef"),
             phone: None,
             code_key: Some("demo#live#partner#1".to_owned()),
@@ -49,20 +52,38 @@ impl Submission {
 /// The partner fails again at this minute, with this anomaly.
 fn fails_again(before: &Submission, anomaly: &str, minute: u64) -> Submission {
     let (begun_at, now) = (later(minute * 60), later(minute * 60 + 8));
-    let settling =
-        before.settling.clone().map(|settling| PendingSettlement { attempts_started: 1, ..settling });
-    let begun = Submission { settling, ..before.changed(begun_at) };
-    let found = Findings { anomaly: Some(anomaly.into()), ..Findings::default() };
-    let transition = Transition::Unanswered { retry_at: later((minute + 1) * 60) };
+    let settling = before.settling.clone().map(|settling| PendingSettlement {
+        attempts_started: 1,
+        ..settling
+    });
+    let begun = Submission {
+        settling,
+        ..before.changed(begun_at)
+    };
+    let found = Findings {
+        anomaly: Some(anomaly.into()),
+        ..Findings::default()
+    };
+    let transition = Transition::Unanswered {
+        retry_at: later((minute + 1) * 60),
+    };
     begun.apply(&transition, found, now).expect("open")
 }
 
 #[test]
 fn the_history_of_a_day_without_an_answer_is_as_short_as_that_of_one_attempt() {
     let made = Submission::example();
-    let day = (1..=60).fold(made.clone(), |before, minute| fails_again(&before, "timeout", minute));
+    let day = (1..=60).fold(made.clone(), |before, minute| {
+        fails_again(&before, "timeout", minute)
+    });
     assert_eq!(day.revision, 7 + 2 * 60);
-    assert_eq!(day.history, [made.state_now(), fails_again(&made, "timeout", 1).state_now()]);
+    assert_eq!(
+        day.history,
+        [
+            made.state_now(),
+            fails_again(&made, "timeout", 1).state_now()
+        ]
+    );
 }
 
 #[test]
@@ -72,30 +93,59 @@ fn the_history_keeps_the_first_state_and_the_latest() {
     for minute in 1..=60 {
         submission = fails_again(&submission, &format!("status_{minute}"), minute);
     }
-    let anomalies: Vec<_> = submission.history.iter().map(|state| state.anomaly.clone()).collect();
-    assert_eq!((anomalies.len(), &submission.history[0]), (12, &made.state_now()));
-    assert_eq!(anomalies.last(), Some(&Some("status_59".to_owned())), "the present one comes later");
+    let anomalies: Vec<_> = submission
+        .history
+        .iter()
+        .map(|state| state.anomaly.clone())
+        .collect();
+    assert_eq!(
+        (anomalies.len(), &submission.history[0]),
+        (12, &made.state_now())
+    );
+    assert_eq!(
+        anomalies.last(),
+        Some(&Some("status_59".to_owned())),
+        "the present one comes later"
+    );
 }
 
 #[test]
 fn a_longer_history_of_an_earlier_release_is_cut() {
     let made = Submission::example();
-    let state = |number: usize| PastState { reasons: vec![number.to_string()], ..made.state_now() };
-    let long = Submission { history: (0..40).map(state).collect(), ..made.clone() };
+    let state = |number: usize| PastState {
+        reasons: vec![number.to_string()],
+        ..made.state_now()
+    };
+    let long = Submission {
+        history: (0..40).map(state).collect(),
+        ..made.clone()
+    };
     let kept = long.changed(later(1)).history;
-    assert_eq!((kept.len(), &kept[0], &kept[11]), (12, &state(0), &made.state_now()));
+    assert_eq!(
+        (kept.len(), &kept[0], &kept[11]),
+        (12, &state(0), &made.state_now())
+    );
 }
 
 #[test]
 fn a_step_that_was_started_is_under_way() {
     let under_way = |attempts_started| {
         let made = Submission::example();
-        let settling =
-            made.settling.clone().map(|settling| PendingSettlement { attempts_started, ..settling });
+        let settling = made.settling.clone().map(|settling| PendingSettlement {
+            attempts_started,
+            ..settling
+        });
         Submission { settling, ..made }.state_now().is_under_way
     };
     assert_eq!([0, 1, 2].map(under_way), [false, true, true]);
-    assert!(!Submission { settling: None, ..Submission::example() }.state_now().is_under_way);
+    assert!(
+        !Submission {
+            settling: None,
+            ..Submission::example()
+        }
+        .state_now()
+        .is_under_way
+    );
 }
 
 #[test]
@@ -120,10 +170,15 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         decision: decision("asha", words),
         identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
-    let acceptance =
-        |words| ProposedAcceptance { entries: 1, purchase: None, decision: decision("neema", words) };
-    let past =
-        |words| PastState { decision: Some(decision("juma", words)), ..Submission::example().state_now() };
+    let acceptance = |words| ProposedAcceptance {
+        entries: 1,
+        purchase: None,
+        decision: decision("neema", words),
+    };
+    let past = |words| PastState {
+        decision: Some(decision("juma", words)),
+        ..Submission::example().state_now()
+    };
     let person = Submission {
         phone: Some(serde_json::from_value("A".repeat(52).into()).expect("its form")),
         region: Some("Mwanza".to_owned()),
@@ -152,35 +207,81 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
 #[test]
 fn an_open_receipt_is_one_that_the_service_has_still_to_settle() {
     let receipt_id = Some(ReceiptId::from_random([2; 16]));
-    let open = Submission { receipt_id, ..Submission::example() };
+    let open = Submission {
+        receipt_id,
+        ..Submission::example()
+    };
     assert!(open.has_open_receipt());
-    assert!(!Submission::example().has_open_receipt(), "it has no receipt");
-    assert!(!Submission { settling: None, ..open.clone() }.has_open_receipt(), "it is settled");
-    let settling =
-        open.settling.clone().map(|settling| PendingSettlement { assignee: Assignee::Operator, ..settling });
-    assert!(!Submission { settling, ..open }.has_open_receipt(), "a person has to settle it");
+    assert!(
+        !Submission::example().has_open_receipt(),
+        "it has no receipt"
+    );
+    assert!(
+        !Submission {
+            settling: None,
+            ..open.clone()
+        }
+        .has_open_receipt(),
+        "it is settled"
+    );
+    let settling = open.settling.clone().map(|settling| PendingSettlement {
+        assignee: Assignee::Operator,
+        ..settling
+    });
+    assert!(
+        !Submission { settling, ..open }.has_open_receipt(),
+        "a person has to settle it"
+    );
 }
 
 #[test]
 fn only_an_accepted_submission_has_entries_and_perhaps_a_prize() {
     let shown = |status: &SubmissionStatus| {
-        (status.message_key(), status.entries(), status.instant_win().map(str::to_owned))
+        (
+            status.message_key(),
+            status.entries(),
+            status.instant_win().map(str::to_owned),
+        )
     };
-    assert_eq!(shown(&SubmissionStatus::accepted(3, None)), (MessageKey::Entered, 3, None));
+    assert_eq!(
+        shown(&SubmissionStatus::accepted(3, None)),
+        (MessageKey::Entered, 3, None)
+    );
     let prize = Some("A kettle".to_owned());
-    assert_eq!(shown(&SubmissionStatus::accepted(2, prize.clone())), (MessageKey::InstantWin, 2, prize));
-    assert_eq!(shown(&SubmissionStatus::rejected(MessageKey::Blocked)), (MessageKey::Blocked, 0, None));
-    assert_eq!(shown(&SubmissionStatus::checking()), (MessageKey::Checking, 0, None));
+    assert_eq!(
+        shown(&SubmissionStatus::accepted(2, prize.clone())),
+        (MessageKey::InstantWin, 2, prize)
+    );
+    assert_eq!(
+        shown(&SubmissionStatus::rejected(MessageKey::Blocked)),
+        (MessageKey::Blocked, 0, None)
+    );
+    assert_eq!(
+        shown(&SubmissionStatus::checking()),
+        (MessageKey::Checking, 0, None)
+    );
 }
 
 #[test]
 fn it_is_asked_about_less_often_with_age() {
-    let submission = Submission { settling: None, ..Submission::example() };
+    let submission = Submission {
+        settling: None,
+        ..Submission::example()
+    };
     for (age, expected) in [(0, 2), (29, 2), (30, 3), (299, 29), (300, 30), (1_000, 30)] {
-        assert_eq!(submission.poll_after_seconds(later(age)), Some(expected), "after {age} s");
+        assert_eq!(
+            submission.poll_after_seconds(later(age)),
+            Some(expected),
+            "after {age} s"
+        );
     }
-    let settled =
-        submission.apply(&Transition::reject(MessageKey::Invalid), Findings::default(), NOW).expect("open");
+    let settled = submission
+        .apply(
+            &Transition::reject(MessageKey::Invalid),
+            Findings::default(),
+            NOW,
+        )
+        .expect("open");
     assert_eq!(settled.poll_after_seconds(NOW), None);
 }
 
@@ -188,15 +289,24 @@ fn it_is_asked_about_less_often_with_age() {
 fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
     let planned = |millis| {
         let next_step_at = Timestamp::from_millis(NOW.as_millis() + millis);
-        let settling = PendingSettlement { next_step_at, ..PendingSettlement::due_at(NOW, None) };
-        Submission { settling: Some(settling), ..Submission::example() }
+        let settling = PendingSettlement {
+            next_step_at,
+            ..PendingSettlement::due_at(NOW, None)
+        };
+        Submission {
+            settling: Some(settling),
+            ..Submission::example()
+        }
     };
     assert_eq!(planned(45_000).poll_after_seconds(NOW), Some(45));
     assert_eq!(planned(45_001).poll_after_seconds(NOW), Some(46));
     assert_eq!(planned(1_000).poll_after_seconds(NOW), Some(2));
     assert_eq!(planned(45_000).poll_after_seconds(later(60)), Some(6));
     let reviewed = PendingSettlement::due_at(NOW, None).escalate(NOW);
-    let reviewed = Submission { settling: Some(reviewed), ..Submission::example() };
+    let reviewed = Submission {
+        settling: Some(reviewed),
+        ..Submission::example()
+    };
     assert_eq!(reviewed.poll_after_seconds(NOW), Some(300));
 }
 
@@ -211,10 +321,20 @@ fn a_submission_is_accepted_since_it_was_accepted_last() {
     };
     let accepted = accept(&made, later(1));
     assert_eq!(accepted.accepted_at(), Some(later(1)));
-    let reopened = Submission { status: SubmissionStatus::checking(), ..accepted.changed(later(2)) };
+    let reopened = Submission {
+        status: SubmissionStatus::checking(),
+        ..accepted.changed(later(2))
+    };
     assert_eq!(reopened.accepted_at(), None);
     let again = accept(&reopened, later(3));
     assert_eq!(again.accepted_at(), Some(later(3)));
-    let reworded = Submission { reasons: vec!["seen".to_owned()], ..again.changed(later(4)) };
-    assert_eq!(reworded.accepted_at(), Some(later(3)), "it was accepted all the time");
+    let reworded = Submission {
+        reasons: vec!["seen".to_owned()],
+        ..again.changed(later(4))
+    };
+    assert_eq!(
+        reworded.accepted_at(),
+        Some(later(3)),
+        "it was accepted all the time"
+    );
 }

@@ -71,7 +71,9 @@ impl Submission {
     /// The instant prize that it won, also if it was revoked since.
     pub fn prize_won(&self) -> Option<&str> {
         let past = self.history.iter().rev().map(|past| &past.status);
-        std::iter::once(&self.status).chain(past).find_map(SubmissionStatus::instant_win)
+        std::iter::once(&self.status)
+            .chain(past)
+            .find_map(SubmissionStatus::instant_win)
     }
 
     /// The submission after a correction.
@@ -91,7 +93,9 @@ impl Submission {
             (Correction::Revoke { .. }, State::Rejected) => Err(NotCorrectable::Rejected),
             (Correction::Revoke { .. }, State::Accepted) => Ok(self.revoked(decision)),
             (Correction::Reopen, State::Accepted) => Err(NotCorrectable::Accepted),
-            (Correction::Reopen, State::Rejected) if self.phone.is_none() => Err(NotCorrectable::Erased),
+            (Correction::Reopen, State::Rejected) if self.phone.is_none() => {
+                Err(NotCorrectable::Erased)
+            }
             (Correction::Reopen, State::Rejected) => self.reopened(decision),
         }
     }
@@ -100,7 +104,10 @@ impl Submission {
         // Its receipt was good, and stays verified.
         let review_status = self.status.review_status;
         Self {
-            status: SubmissionStatus { review_status, ..SubmissionStatus::rejected(REVOKED_KEY) },
+            status: SubmissionStatus {
+                review_status,
+                ..SubmissionStatus::rejected(REVOKED_KEY)
+            },
             reasons: vec![REVOKED_KEY.as_str().to_owned(), REVOKED.to_owned()],
             proposal: None,
             ..self.changed(decision.at).decided(decision)
@@ -131,11 +138,18 @@ impl Submission {
     /// The submission with a proposal. Its callers see no change.
     #[must_use]
     pub fn proposed(&self, proposal: Proposal) -> Self {
-        Self { proposal: Some(proposal), revision: self.revision.saturating_add(1), ..self.clone() }
+        Self {
+            proposal: Some(proposal),
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        }
     }
 
     fn decided(self, decision: OperatorDecision) -> Self {
-        Self { decision: Some(decision), ..self }
+        Self {
+            decision: Some(decision),
+            ..self
+        }
     }
 }
 

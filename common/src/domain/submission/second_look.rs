@@ -30,7 +30,11 @@ impl Submission {
     /// Whether another person should look at it: a fixed share by the digest of its id, so that nobody can choose. Erased
     /// submissions have nothing to look at, and revoked ones had a second decision.
     pub fn awaits_second_look(&self) -> bool {
-        let share = if self.decision.is_some() { OF_OPERATORS } else { OF_SERVICE };
+        let share = if self.decision.is_some() {
+            OF_OPERATORS
+        } else {
+            OF_SERVICE
+        };
         self.status.is_terminal()
             && self.status.review_status().is_some()
             && self.scope.environment == Environment::Live
@@ -44,8 +48,17 @@ impl Submission {
     #[must_use]
     pub fn looked_at_again(&self, by: String, rejects: Option<MessageKey>, at: Timestamp) -> Self {
         let agrees = rejects.is_none() == (self.status.state() == State::Accepted);
-        let second_look = Some(SecondLook { by, at, rejects, agrees });
-        Self { second_look, revision: self.revision.saturating_add(1), ..self.clone() }
+        let second_look = Some(SecondLook {
+            by,
+            at,
+            rejects,
+            agrees,
+        });
+        Self {
+            second_look,
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        }
     }
 }
 
@@ -73,19 +86,37 @@ mod tests {
         let mut scope = Submission::example().scope;
         scope.environment = Environment::Live;
         let submission_id = SubmissionId::from_random(id);
-        let phone: Option<StoredPhone> = serde_json::from_value(serde_json::json!("A".repeat(55))).ok();
-        Submission { submission_id, status, scope, decision, phone, settling: None, ..Submission::example() }
+        let phone: Option<StoredPhone> =
+            serde_json::from_value(serde_json::json!("A".repeat(55))).ok();
+        Submission {
+            submission_id,
+            status,
+            scope,
+            decision,
+            phone,
+            settling: None,
+            ..Submission::example()
+        }
     }
 
     fn by_hand() -> Option<OperatorDecision> {
         let at = Timestamp::from_millis(0);
-        Some(OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None, identity: None })
+        Some(OperatorDecision {
+            by: "asha".to_owned(),
+            at,
+            why: None,
+            confirmed: None,
+            identity: None,
+        })
     }
 
     #[test]
-    fn one_in_twenty_of_peoples_decisions_and_one_in_a_hundred_of_the_services_is_looked_at_again() {
+    fn one_in_twenty_of_peoples_decisions_and_one_in_a_hundred_of_the_services_is_looked_at_again()
+    {
         let picked = |decision: &dyn Fn() -> Option<OperatorDecision>| {
-            (0..20_000).filter(|number| accepted(*number, decision()).awaits_second_look()).count()
+            (0..20_000)
+                .filter(|number| accepted(*number, decision()).awaits_second_look())
+                .count()
         };
         let (people, service) = (picked(&by_hand), picked(&|| None));
         assert!((900..1_100).contains(&people), "{people}");
@@ -94,11 +125,16 @@ mod tests {
 
     #[test]
     fn what_was_looked_at_twice_was_erased_or_is_open_is_not_looked_at_again() {
-        let picked = (0..).map(|number| accepted(number, by_hand())).find(Submission::awaits_second_look);
+        let picked = (0..)
+            .map(|number| accepted(number, by_hand()))
+            .find(Submission::awaits_second_look);
         let picked = picked.expect("one in twenty");
         let again = picked.looked_at_again("juma".to_owned(), None, Timestamp::from_millis(1));
         assert_eq!(again.revision, picked.revision + 1);
-        let open = Submission { status: SubmissionStatus::receipt_received(), ..picked.clone() };
+        let open = Submission {
+            status: SubmissionStatus::receipt_received(),
+            ..picked.clone()
+        };
         let erased = picked.erased(picked.entrant_id.clone());
         let mut test = picked.clone();
         test.scope.environment = Environment::Test;
@@ -112,12 +148,22 @@ mod tests {
         let reject = Some(MessageKey::ReceiptUnreadable);
         let accepted = accepted(0, by_hand());
         let rejected = SubmissionStatus::rejected(MessageKey::ReceiptWrongStore);
-        let rejected = Submission { status: rejected, ..accepted.clone() };
+        let rejected = Submission {
+            status: rejected,
+            ..accepted.clone()
+        };
         let agree = |submission: &Submission, rejects| {
-            let again = submission.looked_at_again("juma".to_owned(), rejects, Timestamp::from_millis(1));
+            let again =
+                submission.looked_at_again("juma".to_owned(), rejects, Timestamp::from_millis(1));
             again.second_look.expect("a second look").agrees
         };
-        assert_eq!([agree(&accepted, None), agree(&accepted, reject)], [true, false]);
-        assert_eq!([agree(&rejected, None), agree(&rejected, reject)], [false, true]);
+        assert_eq!(
+            [agree(&accepted, None), agree(&accepted, reject)],
+            [true, false]
+        );
+        assert_eq!(
+            [agree(&rejected, None), agree(&rejected, reject)],
+            [false, true]
+        );
     }
 }

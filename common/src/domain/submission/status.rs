@@ -6,7 +6,11 @@ use crate::domain::message::MessageKey;
 
 /// Current state of a submission. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SubmissionState"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SubmissionState")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Still being checked: the receipt, or the partner's answer.
@@ -78,13 +82,29 @@ pub struct SubmissionStatus {
 impl SubmissionStatus {
     /// Accepted, with entries and an optional instant prize.
     pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
-        let message_key = if instant_win.is_some() { MessageKey::InstantWin } else { MessageKey::Entered };
-        Self { state: State::Accepted, review_status: None, message_key, entries, instant_win }
+        let message_key = if instant_win.is_some() {
+            MessageKey::InstantWin
+        } else {
+            MessageKey::Entered
+        };
+        Self {
+            state: State::Accepted,
+            review_status: None,
+            message_key,
+            entries,
+            instant_win,
+        }
     }
 
     /// Rejected, for this reason.
     pub fn rejected(message_key: MessageKey) -> Self {
-        Self { state: State::Rejected, review_status: None, message_key, entries: 0, instant_win: None }
+        Self {
+            state: State::Rejected,
+            review_status: None,
+            message_key,
+            entries: 0,
+            instant_win: None,
+        }
     }
 
     /// Pending, with a receipt.
@@ -102,8 +122,18 @@ impl SubmissionStatus {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
 
-    pub(super) fn open(state: State, review_status: Option<ReviewStatus>, message_key: MessageKey) -> Self {
-        Self { state, review_status, message_key, entries: 0, instant_win: None }
+    pub(super) fn open(
+        state: State,
+        review_status: Option<ReviewStatus>,
+        message_key: MessageKey,
+    ) -> Self {
+        Self {
+            state,
+            review_status,
+            message_key,
+            entries: 0,
+            instant_win: None,
+        }
     }
 
     /// The state.
@@ -183,13 +213,23 @@ mod tests {
         let reviews = [None, Some(Verified), Some(UnderReview), Some(Declined)];
         let table = [
             (State::Accepted, [Entered, Entered, Entered, Entered]),
-            (State::Rejected, [NotAccepted, NotAccepted, NotAccepted, NeedsAttention]),
-            (State::Pending, [Checking, Checking, ReceiptInReview, Checking]),
+            (
+                State::Rejected,
+                [NotAccepted, NotAccepted, NotAccepted, NeedsAttention],
+            ),
+            (
+                State::Pending,
+                [Checking, Checking, ReceiptInReview, Checking],
+            ),
             (State::Unknown, [Checking, Checking, Checking, Checking]),
         ];
         for (state, row) in table {
             for (review, shown) in reviews.into_iter().zip(row) {
-                assert_eq!(status(state, review).display_status(), shown, "{state:?} {review:?}");
+                assert_eq!(
+                    status(state, review).display_status(),
+                    shown,
+                    "{state:?} {review:?}"
+                );
             }
         }
     }

@@ -72,7 +72,9 @@ impl Transition {
     fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
         match *self {
             Self::Accept { .. } | Self::Reject { .. } => None,
-            Self::Review(_) | Self::Escalate { .. } | Self::Stay(_) => Some((Assignee::Operator, now)),
+            Self::Review(_) | Self::Escalate { .. } | Self::Stay(_) => {
+                Some((Assignee::Operator, now))
+            }
             Self::Unanswered { retry_at: at } | Self::RetryAt(at) => Some((Assignee::Service, at)),
         }
     }
@@ -82,7 +84,9 @@ impl Transition {
             Self::Reject { key, reason } => (Some(key.as_str()), reason),
             Self::Review(reason) => (None, Some(reason)),
             Self::Escalate { reason } => (None, reason),
-            Self::Accept { .. } | Self::Stay(_) | Self::Unanswered { .. } | Self::RetryAt(_) => (None, None),
+            Self::Accept { .. } | Self::Stay(_) | Self::Unanswered { .. } | Self::RetryAt(_) => {
+                (None, None)
+            }
         };
         let reason = reason.filter(|reason| Some(*reason) != key);
         key.into_iter().chain(reason).map(str::to_owned).collect()
@@ -92,8 +96,14 @@ impl Transition {
 impl From<Verdict> for Transition {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Verified { entries } => Self::Accept { entries, prize: None },
-            Verdict::Declined(key, reason) => Self::Reject { key, reason: Some(reason.as_str()) },
+            Verdict::Verified { entries } => Self::Accept {
+                entries,
+                prize: None,
+            },
+            Verdict::Declined(key, reason) => Self::Reject {
+                key,
+                reason: Some(reason.as_str()),
+            },
             Verdict::Review(reason) => Self::Review(reason.as_str()),
         }
     }
@@ -107,8 +117,13 @@ impl Submission {
         findings: Findings,
         now: Timestamp,
     ) -> Result<Self, AlreadySettled> {
-        let prize = self.settling.as_ref().and_then(|settling| settling.prize.as_deref());
-        let status = self.status.after(transition, prize, self.receipt_id.is_some())?;
+        let prize = self
+            .settling
+            .as_ref()
+            .and_then(|settling| settling.prize.as_deref());
+        let status = self
+            .status
+            .after(transition, prize, self.receipt_id.is_some())?;
         let settling = match transition.next_step(now) {
             Some((assignee, at)) => {
                 let pending = self.settling.as_ref().ok_or(AlreadySettled)?;
@@ -152,16 +167,20 @@ impl SubmissionStatus {
         }
         let reviewed = |status| has_receipt.then_some(status);
         Ok(match transition {
-            Transition::Accept { entries, prize: other } => {
+            Transition::Accept {
+                entries,
+                prize: other,
+            } => {
                 let instant_win = other.clone().or_else(|| prize.map(str::to_owned));
                 Self {
                     review_status: reviewed(ReviewStatus::Verified),
                     ..Self::accepted(*entries, instant_win)
                 }
             }
-            Transition::Reject { key, .. } if key.blames_receipt() => {
-                Self { review_status: reviewed(ReviewStatus::Declined), ..Self::rejected(*key) }
-            }
+            Transition::Reject { key, .. } if key.blames_receipt() => Self {
+                review_status: reviewed(ReviewStatus::Declined),
+                ..Self::rejected(*key)
+            },
             Transition::Reject { key, .. } => Self::rejected(*key),
             Transition::Review(_) => {
                 let review_status = reviewed(ReviewStatus::UnderReview);

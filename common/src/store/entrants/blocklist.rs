@@ -71,7 +71,10 @@ impl Entrants {
                 record_version::SET
             ))
             .condition_expression("attribute_not_exists(blocked)");
-        let listing = [(BLOCKED_SCOPE, scope.to_string()), (BLOCKED_PHONE, masked.to_owned())];
+        let listing = [
+            (BLOCKED_SCOPE, scope.to_string()),
+            (BLOCKED_PHONE, masked.to_owned()),
+        ];
         for (name, value) in listing {
             update = update.expression_attribute_values(format!(":{name}"), text(value));
         }
@@ -126,7 +129,10 @@ impl Entrants {
         while let Some(item) = items.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;
             let blocked = required(change(&item, BLOCKED), ACTION)?;
-            list.push(BlockedPhone { masked: read_text(&item, BLOCKED_PHONE).map(str::to_owned), blocked });
+            list.push(BlockedPhone {
+                masked: read_text(&item, BLOCKED_PHONE).map(str::to_owned),
+                blocked,
+            });
         }
         Ok(list)
     }
@@ -165,15 +171,25 @@ impl Entrants {
             return Ok(None);
         };
         let (blocked, unblocked) = (change(&item, BLOCKED), change(&item, "unblocked"));
-        Ok(Some(KnownEntrant { entrant: read(&item, day)?, blocked, unblocked }))
+        Ok(Some(KnownEntrant {
+            entrant: read(&item, day)?,
+            blocked,
+            unblocked,
+        }))
     }
 }
 
 /// Reads a change from the attribute with its time, and those for its operator and reason.
 fn change(item: &Item, at: &str) -> Option<BlockChange> {
     let words = |what: &str| {
-        read_text(item, &format!("{at}_{what}")).filter(|words| !words.is_empty()).map(str::to_owned)
+        read_text(item, &format!("{at}_{what}"))
+            .filter(|words| !words.is_empty())
+            .map(str::to_owned)
     };
     let at = Timestamp::from_millis(read_number(item, at)?);
-    Some(BlockChange { at, by: words("by"), why: words("why") })
+    Some(BlockChange {
+        at,
+        by: words("by"),
+        why: words("why"),
+    })
 }

@@ -22,7 +22,11 @@ pub(super) const ERASED_AT: &str = "erased_at";
 impl Entrants {
     /// True if a phone has a record, even one with nothing but an interrupted erasure.
     pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
-        Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
+        Ok(self
+            .table
+            .get(item_key(scope, id), READING)
+            .await?
+            .is_some())
     }
 
     /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
@@ -44,7 +48,12 @@ impl Entrants {
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":new", text(tombstone.as_str()))
             .return_values(ReturnValue::AllNew);
-        let item = update.send().await.map_err(StoreError::during(ACTION))?.attributes.unwrap_or_default();
+        let item = update
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?
+            .attributes
+            .unwrap_or_default();
         required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
     }
 
@@ -57,7 +66,9 @@ impl Entrants {
         tombstone: &EntrantId,
     ) -> Result<bool, StoreError> {
         const ACTION: &str = "finishing an erasure";
-        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
+        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else {
+            return Ok(true);
+        };
         FIRST.check(&item, ACTION)?;
         if !self.move_days(&mut item, scope, tombstone).await? {
             return Ok(false);
@@ -73,7 +84,10 @@ impl Entrants {
         } else {
             self.replace_unchanged(&before, kept)?
         };
-        let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
+        let items = vec![
+            own,
+            transaction::update(self.merge(scope, tombstone, &item)?),
+        ];
         let written = transaction::write(self.table.client(), items).await?;
         Ok(matches!(written, TransactionResult::Committed))
     }
@@ -83,36 +97,58 @@ impl Entrants {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn keep_limits(&self, scope: &Scope, id: &EntrantId, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn keep_limits(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         const ACTION: &str = "keeping the limits of an erased person";
         let update = self
             .table
             .update_item(item_key(scope, id))
-            .update_expression(format!("SET {ERASED_AT} = :now REMOVE {ERASED_AS}, {BLOCKED_PHONE}"))
+            .update_expression(format!(
+                "SET {ERASED_AT} = :now REMOVE {ERASED_AS}, {BLOCKED_PHONE}"
+            ))
             .expression_attribute_values(":now", number(now.as_millis()));
-        update.send().await.map(drop).map_err(StoreError::during(ACTION))
+        update
+            .send()
+            .await
+            .map(drop)
+            .map_err(StoreError::during(ACTION))
     }
 
     /// Moves the kept limits of erased persons to random ids, in the next page of a segment of the table.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn forget_erased(&self, scope: &Scope, segment: Segment) -> Result<RetentionPage, StoreError> {
+    pub async fn forget_erased(
+        &self,
+        scope: &Scope,
+        segment: Segment,
+    ) -> Result<RetentionPage, StoreError> {
         const ACTION: &str = "reading erased persons";
         let prefix = scope.key("");
         let scan = self
             .table
             .scan()
-            .filter_expression(format!("begins_with(entrant, :scope) AND attribute_exists({ERASED_AT})"))
+            .filter_expression(format!(
+                "begins_with(entrant, :scope) AND attribute_exists({ERASED_AT})"
+            ))
             .expression_attribute_values(":scope", text(&prefix));
         let id = |item: Item| {
-            let id = required(read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)), ACTION)?;
+            let id = required(
+                read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)),
+                ACTION,
+            )?;
             Ok(EntrantId::from_record(id))
         };
         let page = self.table.read_page(scan, segment, ACTION, id).await?;
         let (mut done, mut left) = (0, 0);
         for id in &page.records {
-            let moved = self.finish_erasure(scope, id, &EntrantId::tombstone(random::bytes())).await;
+            let moved = self
+                .finish_erasure(scope, id, &EntrantId::tombstone(random::bytes()))
+                .await;
             match moved {
                 Ok(true) => done += 1,
                 Ok(false) => left += 1,
@@ -120,6 +156,10 @@ impl Entrants {
                 Err(error) => return Err(error),
             }
         }
-        Ok(RetentionPage { done, left, segment: page.segment })
+        Ok(RetentionPage {
+            done,
+            left,
+            segment: page.segment,
+        })
     }
 }

@@ -14,8 +14,15 @@ use crate::store::transaction::{self, TransactionResult};
 use crate::store::{Item, StoreError, read_text, required};
 
 /// Every change of a record sets one of these.
-const ADDED_BY_CHANGES: [&str; 7] =
-    ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
+const ADDED_BY_CHANGES: [&str; 7] = [
+    "submissions",
+    "entries",
+    "open_receipts",
+    "wrong_codes",
+    "throttled_until",
+    BLOCKED,
+    ERASED_AS,
+];
 /// Days that one transaction moves: an expression has at most 4 KB, and each day takes some 15 bytes of it.
 const MAX_DAYS: usize = 100;
 
@@ -28,11 +35,18 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
     ) -> Result<bool, StoreError> {
-        let days: Vec<String> = item.keys().filter(|name| name.starts_with(DAY)).cloned().collect();
+        let days: Vec<String> = item
+            .keys()
+            .filter(|name| name.starts_with(DAY))
+            .cloned()
+            .collect();
         for days in days.get(MAX_DAYS..).unwrap_or_default().chunks(MAX_DAYS) {
             let moved: Item = item.extract_if(|name, _| days.contains(name)).collect();
             let own = self.remove_unchanged(item, &moved)?;
-            let items = vec![own, transaction::update(self.merge(scope, id, &FIRST.mark(moved))?)];
+            let items = vec![
+                own,
+                transaction::update(self.merge(scope, id, &FIRST.mark(moved))?),
+            ];
             let written = transaction::write(self.table.client(), items).await?;
             if !matches!(written, TransactionResult::Committed) {
                 return Ok(false);
@@ -42,7 +56,11 @@ impl Entrants {
     }
 
     /// Removes attributes from a record if they are still as they were read.
-    fn remove_unchanged(&self, item: &Item, removed: &Item) -> Result<TransactWriteItem, StoreError> {
+    fn remove_unchanged(
+        &self,
+        item: &Item,
+        removed: &Item,
+    ) -> Result<TransactWriteItem, StoreError> {
         const ACTION: &str = "removing counts of an entrant";
         let (condition, names, values) = is_same(removed);
         let removed: Vec<&str> = names.keys().map(String::as_str).collect();
@@ -54,7 +72,9 @@ impl Entrants {
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))
             .build();
-        update.map(transaction::update).map_err(StoreError::during(ACTION))
+        update
+            .map(transaction::update)
+            .map_err(StoreError::during(ACTION))
     }
 
     /// Deletes a record if it is still as it was read.
@@ -67,7 +87,9 @@ impl Entrants {
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))
             .build();
-        delete.map(transaction::delete).map_err(StoreError::during(ACTION))
+        delete
+            .map(transaction::delete)
+            .map_err(StoreError::during(ACTION))
     }
 
     /// Replaces a record by one with these attributes if it is still as it was read.
@@ -86,22 +108,33 @@ impl Entrants {
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))
             .build();
-        put.map(transaction::put).map_err(StoreError::during(ACTION))
+        put.map(transaction::put)
+            .map_err(StoreError::during(ACTION))
     }
 
     /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
-    pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: &Item) -> Result<Update, StoreError> {
+    pub(super) fn merge(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        item: &Item,
+    ) -> Result<Update, StoreError> {
         let (mut add, mut set) = (Vec::new(), Vec::new());
         let mut update = self.update(scope, id);
         for (index, (name, value)) in item.iter().enumerate() {
             match name.as_str() {
                 KEY => continue,
-                "submissions" | "entries" | "open_receipts" => add.push(format!("#{index} :{index}")),
+                "submissions" | "entries" | "open_receipts" => {
+                    add.push(format!("#{index} :{index}"))
+                }
                 day if day.starts_with(DAY) => add.push(format!("#{index} :{index}")),
                 // Both logs of wrong codes count.
                 "wrong_codes" => {
-                    set.push(format!("#{index} = list_append(:{index}, if_not_exists(#{index}, :none))"));
-                    update = update.expression_attribute_values(":none", AttributeValue::L(Vec::new()));
+                    set.push(format!(
+                        "#{index} = list_append(:{index}, if_not_exists(#{index}, :none))"
+                    ));
+                    update =
+                        update.expression_attribute_values(":none", AttributeValue::L(Vec::new()));
                 }
                 _ => set.push(format!("#{index} = if_not_exists(#{index}, :{index})")),
             }
@@ -109,8 +142,10 @@ impl Entrants {
                 .expression_attribute_names(format!("#{index}"), name)
                 .expression_attribute_values(format!(":{index}"), value.clone());
         }
-        let (set, add): (Vec<&str>, Vec<&str>) =
-            (set.iter().map(String::as_str).collect(), add.iter().map(String::as_str).collect());
+        let (set, add): (Vec<&str>, Vec<&str>) = (
+            set.iter().map(String::as_str).collect(),
+            add.iter().map(String::as_str).collect(),
+        );
         update
             .update_expression(clause("SET", &set) + &clause("ADD", &add))
             .build()
@@ -122,7 +157,10 @@ impl Entrants {
 fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
     let (mut condition, names, values) = is_same(item);
     // A change that only adds attributes adds one of these.
-    for name in ADDED_BY_CHANGES.iter().filter(|name| !item.contains_key(**name)) {
+    for name in ADDED_BY_CHANGES
+        .iter()
+        .filter(|name| !item.contains_key(**name))
+    {
         condition += &format!(" AND attribute_not_exists({name})");
     }
     (condition, names, values)

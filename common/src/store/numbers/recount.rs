@@ -42,7 +42,8 @@ impl Recount {
             if !is_refusal {
                 self.last_change = self.last_change.max(changed);
             } else if changed > Some(since) {
-                self.recently_refused.extend(cells.iter().map(|(cell, _)| cell.clone()));
+                self.recently_refused
+                    .extend(cells.iter().map(|(cell, _)| cell.clone()));
             }
             self.cells.merge(cells);
         }
@@ -63,7 +64,10 @@ pub async fn recount(
 ) -> Result<Recount, StoreError> {
     let found = Mutex::new(Recount::default());
     let page = |items, looked_at| {
-        found.lock().unwrap_or_else(PoisonError::into_inner).take(items, since);
+        found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(items, since);
         progress(looked_at);
     };
     submissions.read_whole(scope, SEGMENTS, &page).await?;

@@ -30,7 +30,11 @@ pub enum CorrectionResult {
 impl SubmissionStore {
     /// Writes a submission with a proposal or a second look, which callers do not see. False if it had changed in the
     /// meantime.
-    pub async fn annotate(&self, before: &Submission, after: &Submission) -> Result<bool, StoreError> {
+    pub async fn annotate(
+        &self,
+        before: &Submission,
+        after: &Submission,
+    ) -> Result<bool, StoreError> {
         let update = transaction::update(self.submissions.change_update(before, after)?);
         transaction::write_one(&self.client, update, CORRECTING).await
     }
@@ -44,8 +48,18 @@ impl SubmissionStore {
         free_code: bool,
         condition: Option<TransactWriteItem>,
     ) -> Result<CorrectionResult, StoreError> {
-        let Submission { scope, submission_id: id, code_key, purchase, entrant_id, day, .. } = before;
-        let mut items = vec![transaction::update(self.submissions.change_update(before, after)?)];
+        let Submission {
+            scope,
+            submission_id: id,
+            code_key,
+            purchase,
+            entrant_id,
+            day,
+            ..
+        } = before;
+        let mut items = vec![transaction::update(
+            self.submissions.change_update(before, after)?,
+        )];
         items.extend(condition);
         if let Some(code_key) = code_key {
             let code = if free_code {
@@ -56,10 +70,20 @@ impl SubmissionStore {
             items.push(transaction::update(code?));
         }
         let entries = -i64::from(before.status.entries());
-        let change = CountChange { submissions: -1, entries, ..CountChange::default() };
-        items.extend(self.entrants.change_update(scope, entrant_id, day, change)?.map(transaction::update));
+        let change = CountChange {
+            submissions: -1,
+            entries,
+            ..CountChange::default()
+        };
+        items.extend(
+            self.entrants
+                .change_update(scope, entrant_id, day, change)?
+                .map(transaction::update),
+        );
         if let Some(purchase) = purchase {
-            items.push(transaction::delete(self.receipts.purchase_delete(scope, purchase, *id)?));
+            items.push(transaction::delete(
+                self.receipts.purchase_delete(scope, purchase, *id)?,
+            ));
         }
         Ok(match transaction::write(&self.client, items).await? {
             TransactionResult::Committed => CorrectionResult::Committed,
@@ -86,25 +110,39 @@ impl SubmissionStore {
             };
             parts.push((CorrectionResult::CodeTaken, code));
         }
-        let count =
-            self.entrants.count_update(after, limits, PhoneChecks::default(), None, after.updated_at)?;
-        parts.push((CorrectionResult::PhoneRefused(MessageKey::EntryLimit), transaction::update(count)));
+        let count = self.entrants.count_update(
+            after,
+            limits,
+            PhoneChecks::default(),
+            None,
+            after.updated_at,
+        )?;
+        parts.push((
+            CorrectionResult::PhoneRefused(MessageKey::EntryLimit),
+            transaction::update(count),
+        ));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write(&self.client, items).await? {
             TransactionResult::Committed => return Ok(CorrectionResult::Committed),
             TransactionResult::Cancelled(reasons) => reasons,
         };
-        let failed = meanings.into_iter().zip(reasons).find_map(|(meaning, reason)| match reason {
-            CancellationCause::ConditionFailed(item) => Some((meaning, item)),
-            CancellationCause::None | CancellationCause::Conflict | CancellationCause::Throttled => None,
-        });
+        let failed = meanings
+            .into_iter()
+            .zip(reasons)
+            .find_map(|(meaning, reason)| match reason {
+                CancellationCause::ConditionFailed(item) => Some((meaning, item)),
+                CancellationCause::None
+                | CancellationCause::Conflict
+                | CancellationCause::Throttled => None,
+            });
         match failed {
             None => Err(StoreError::new(CORRECTING, CONTENDED)),
             Some((CorrectionResult::PhoneRefused(_), Some(item))) => {
                 let entrant = entrants::read(&item, &after.day)?;
                 let blocked = entrant.blocked.then_some(MessageKey::Blocked);
-                let refused =
-                    blocked.or_else(|| entrant.over_limit(limits)).unwrap_or(MessageKey::EntryLimit);
+                let refused = blocked
+                    .or_else(|| entrant.over_limit(limits))
+                    .unwrap_or(MessageKey::EntryLimit);
                 Ok(CorrectionResult::PhoneRefused(refused))
             }
             Some((meaning, _)) => Ok(meaning),
@@ -118,7 +156,13 @@ impl SubmissionStore {
         submission: &Submission,
         code_key: &str,
     ) -> Result<Option<TransactWriteItem>, StoreError> {
-        let Submission { scope, submission_id: id, entrant_id, updated_at: now, .. } = submission;
+        let Submission {
+            scope,
+            submission_id: id,
+            entrant_id,
+            updated_at: now,
+            ..
+        } = submission;
         let key = required(CodeKey::parse(scope, code_key), CORRECTING)?;
         let record = self.codes.get(scope, &key).await?.unwrap_or_default();
         let update = match (record.claim, key) {
@@ -129,10 +173,16 @@ impl SubmissionStore {
             (None, key) => {
                 // Only the record knows an imported code's batch.
                 let key = match (key, record.batch) {
-                    (CodeKey::Imported { digest, .. }, Some(batch)) => CodeKey::Imported { digest, batch },
+                    (CodeKey::Imported { digest, .. }, Some(batch)) => {
+                        CodeKey::Imported { digest, batch }
+                    }
                     (key, _) => key,
                 };
-                let claim = Claim { entrant: entrant_id.clone(), submission_id: *id, redeemed: false };
+                let claim = Claim {
+                    entrant: entrant_id.clone(),
+                    submission_id: *id,
+                    redeemed: false,
+                };
                 self.codes.claim_update(scope, &key, &claim, *now)?
             }
         };

@@ -10,7 +10,9 @@ use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
 use crate::store::StoreError;
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
-use crate::store::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult};
+use crate::store::transaction::{
+    self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult,
+};
 
 const SETTLING: &str = "settling a submission";
 
@@ -44,8 +46,12 @@ impl SubmissionStore {
         /// More than the concurrent submissions of one phone.
         const MAX_ATTEMPTS: u32 = 10;
         for attempt in 1..=MAX_ATTEMPTS {
-            let log = self.changed_wrong_code_log(before, after, wrong_code_in).await?;
-            let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
+            let log = self
+                .changed_wrong_code_log(before, after, wrong_code_in)
+                .await?;
+            let wrong_codes = log
+                .as_ref()
+                .map(|(before, after)| WrongCodeLogUpdate { before, after });
             match self.settle_over(before, after, wrong_codes).await? {
                 Some(settled) => return Ok(settled),
                 None => transaction::backoff(attempt).await,
@@ -61,20 +67,38 @@ impl SubmissionStore {
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
-        let Submission { scope, entrant_id, day, status, created_at, updated_at: now, .. } = after;
+        let Submission {
+            scope,
+            entrant_id,
+            day,
+            status,
+            created_at,
+            updated_at: now,
+            ..
+        } = after;
         let is_of_partner = before.partner_code.is_some();
         // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
-        let unanswered_since =
-            |submission: &Submission| submission.settling.as_ref()?.partner_progress().unanswered_since;
-        let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
+        let unanswered_since = |submission: &Submission| {
+            submission
+                .settling
+                .as_ref()?
+                .partner_progress()
+                .unanswered_since
+        };
+        let is_first_silence =
+            unanswered_since(before).is_none() && unanswered_since(after).is_some();
         let is_escalated = is_with_operator(after) && !is_with_operator(before);
         let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
-        if wrong_code_in.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
+        if wrong_code_in.is_none()
+            && !(is_of_partner && (was_right || is_first_silence || is_escalated))
+        {
             return Ok(None);
         }
         let entrant = self.entrants.get(scope, entrant_id, day).await?;
         let log = match wrong_code_in {
-            Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
+            Some(campaign) if is_of_partner => {
+                entrant.with_earlier_wrong_code(campaign, *created_at, *now)
+            }
             Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
             None => entrant.without_code(*created_at),
         };
@@ -88,9 +112,19 @@ impl SubmissionStore {
         after: &Submission,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
     ) -> Result<Option<SettleResult>, StoreError> {
-        let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
+        let Submission {
+            scope,
+            entrant_id,
+            day,
+            submission_id,
+            status,
+            ..
+        } = after;
         let change = self.submissions.change_update(before, after)?;
-        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::update(change))];
+        let mut parts: Parts = vec![(
+            Some(SettleResult::StaleRevision),
+            transaction::update(change),
+        )];
         let freed = match status.state() {
             State::Accepted => {
                 self.redeem(after, &mut parts)?;
@@ -108,40 +142,62 @@ impl SubmissionStore {
         let change = CountChange {
             submissions: -freed,
             entries: status.entries().into(),
-            open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
+            open_receipts: i32::from(after.has_open_receipt())
+                - i32::from(before.has_open_receipt()),
             wrong_codes,
         };
-        let count = self.entrants.change_update(scope, entrant_id, day, change)?;
+        let count = self
+            .entrants
+            .change_update(scope, entrant_id, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let items = || Ok(items.clone());
         let written =
-            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
+            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS)
+                .await?;
         let reasons = match written {
             TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
             TransactionResult::Cancelled(reasons) => reasons,
         };
-        let failed =
-            reasons.iter().position(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
+        let failed = reasons
+            .iter()
+            .position(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
         let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
     /// Adds the items of an accepted submission: redeem the code, claim the purchase.
     fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
-        let Submission { scope, submission_id, code_key, purchase, .. } = after;
+        let Submission {
+            scope,
+            submission_id,
+            code_key,
+            purchase,
+            ..
+        } = after;
         if let Some(code_key) = code_key {
             let redeem = self.codes.redeem_update(code_key, *submission_id)?;
-            parts.push((Some(SettleResult::StaleRevision), transaction::update(redeem)));
+            parts.push((
+                Some(SettleResult::StaleRevision),
+                transaction::update(redeem),
+            ));
         }
         if let Some(purchase) = purchase {
-            let claim = self.receipts.purchase_put(scope, purchase, *submission_id, after.updated_at)?;
-            parts.push((Some(SettleResult::ReceiptAlreadyUsed), transaction::put(claim)));
+            let claim =
+                self.receipts
+                    .purchase_put(scope, purchase, *submission_id, after.updated_at)?;
+            parts.push((
+                Some(SettleResult::ReceiptAlreadyUsed),
+                transaction::put(claim),
+            ));
         }
         Ok(())
     }
 }
 
 fn is_with_operator(submission: &Submission) -> bool {
-    submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator)
+    submission
+        .settling
+        .as_ref()
+        .is_some_and(|settling| settling.assignee == Assignee::Operator)
 }

@@ -43,11 +43,26 @@ impl Submissions {
             tracing::error!(error, "a submission whose retention is over cannot be read");
         }
         let left = u64::try_from(page.unreadable.len()).unwrap_or(u64::MAX);
-        let removals = page.records.into_iter().map(|before| self.remove_person(before));
-        let removals: Vec<bool> =
-            stream::iter(removals).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
-        let count = |wanted: bool| removals.iter().filter(|done| **done == wanted).map(|_| 1).sum();
-        Ok(RetentionPage { done: count(true), left: left + count(false), segment: page.segment })
+        let removals = page
+            .records
+            .into_iter()
+            .map(|before| self.remove_person(before));
+        let removals: Vec<bool> = stream::iter(removals)
+            .buffer_unordered(MAX_CONCURRENCY)
+            .try_collect()
+            .await?;
+        let count = |wanted: bool| {
+            removals
+                .iter()
+                .filter(|done| **done == wanted)
+                .map(|_| 1)
+                .sum()
+        };
+        Ok(RetentionPage {
+            done: count(true),
+            left: left + count(false),
+            segment: page.segment,
+        })
     }
 
     /// False if the submission keeps its personal data.

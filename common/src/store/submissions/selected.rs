@@ -35,7 +35,13 @@ impl Submissions {
         selection: &Selection,
         segment: Segment,
     ) -> Result<SegmentPage<Submission>, StoreError> {
-        let Selection { scope, from, to, states, winners } = selection;
+        let Selection {
+            scope,
+            from,
+            to,
+            states,
+            winners,
+        } = selection;
         let mut conditions = Vec::new();
         let mut scan = self
             .table
@@ -49,7 +55,9 @@ impl Submissions {
             }
         }
         if !states.is_empty() {
-            let names: Vec<_> = (0..states.len()).map(|index| format!(":state{index}")).collect();
+            let names: Vec<_> = (0..states.len())
+                .map(|index| format!(":state{index}"))
+                .collect();
             conditions.push(format!("standing.#state IN ({})", names.join(", ")));
             for (name, state) in names.into_iter().zip(states) {
                 scan = scan.expression_attribute_values(name, text(state.as_str()));
@@ -69,7 +77,9 @@ impl Submissions {
                 .expression_attribute_values(":text", text("S"));
         }
         let scan = scan.filter_expression(filter);
-        self.table.read_page(scan, segment, "reading the table of submissions", read).await
+        self.table
+            .read_page(scan, segment, "reading the table of submissions", read)
+            .await
     }
 
     /// A phone's latest submission that was created from one time until before another.
@@ -99,7 +109,12 @@ impl Submissions {
             .send()
             .await
             .map_err(StoreError::during(ACTION))?;
-        match reply.items.unwrap_or_default().first().and_then(|item| read_text(item, KEY)) {
+        match reply
+            .items
+            .unwrap_or_default()
+            .first()
+            .and_then(|item| read_text(item, KEY))
+        {
             Some(key) => self.get_by_key(key.to_owned()).await,
             None => Ok(None),
         }

@@ -15,7 +15,8 @@ use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{
-    Item, StoreError, UnreadableRecord, condition_held, number, read_number, read_text, required, text,
+    Item, StoreError, UnreadableRecord, condition_held, number, read_number, read_text, required,
+    text,
 };
 
 /// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]. Each partition is sorted by
@@ -100,7 +101,9 @@ impl Submissions {
             let firsts = partitions(dependency)
                 .map(|partition| self.due_by_scope(partition, bound, now, 1, Scopes::FirstDue));
             let firsts = try_join_all(firsts).await?.concat();
-            let next = firsts.into_iter().min_by_key(|due| (due.scope.key(""), due.next_step_at));
+            let next = firsts
+                .into_iter()
+                .min_by_key(|due| (due.scope.key(""), due.next_step_at));
             if next.is_some() {
                 return Ok(next);
             }
@@ -114,7 +117,13 @@ impl Submissions {
         environment: Environment,
     ) -> Result<Option<Timestamp>, StoreError> {
         let waiting = self
-            .due_by_scope(operator_partition(environment), BEFORE_ALL, Timestamp::MAX, 1, Scopes::All)
+            .due_by_scope(
+                operator_partition(environment),
+                BEFORE_ALL,
+                Timestamp::MAX,
+                1,
+                Scopes::All,
+            )
             .await?;
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
@@ -132,7 +141,10 @@ impl Submissions {
                 Err(error) => error.into_unreadable().map(Err),
             }
         });
-        let read: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+        let read: Vec<_> = stream::iter(reads)
+            .buffered(MAX_CONCURRENCY)
+            .try_collect()
+            .await?;
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for one in read {
             match one {
@@ -159,11 +171,18 @@ impl Submissions {
         now: Timestamp,
     ) -> Result<HashMap<Scope, u64>, StoreError> {
         let found = partitions(dependency).map(|partition| async move {
-            let query = self.query_unsettled(&partition).key_condition_expression("unsettled = :partition");
+            let query = self
+                .query_unsettled(&partition)
+                .key_condition_expression("unsettled = :partition");
             listed_by(query).await
         });
         let mut counts = HashMap::new();
-        for due in try_join_all(found).await?.into_iter().flatten().filter(|due| due.next_step_at <= now) {
+        for due in try_join_all(found)
+            .await?
+            .into_iter()
+            .flatten()
+            .filter(|due| due.next_step_at <= now)
+        {
             *counts.entry(due.scope).or_default() += 1;
         }
         Ok(counts)
@@ -177,8 +196,12 @@ impl Submissions {
     }
 
     /// The submissions of a scope that wait for an operator, the longest waiting first.
-    pub async fn waiting_for_operator(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
-        self.listed_of_scope(operator_partition(scope.environment), scope, BEGINNING).await
+    pub async fn waiting_for_operator(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<DueSubmission>, StoreError> {
+        self.listed_of_scope(operator_partition(scope.environment), scope, BEGINNING)
+            .await
     }
 
     /// The submissions of a scope that wait for a second look, of those settled since a time, the earliest first.
@@ -187,7 +210,8 @@ impl Submissions {
         scope: &Scope,
         since: Timestamp,
     ) -> Result<Vec<DueSubmission>, StoreError> {
-        self.listed_of_scope(second_look_partition(scope.environment), scope, since).await
+        self.listed_of_scope(second_look_partition(scope.environment), scope, since)
+            .await
     }
 
     /// The due submissions of a partition, scope by scope after `bound`, at most `max` of each.
@@ -210,7 +234,9 @@ impl Submissions {
                 .limit(i32::from(max));
             let reply = query.send().await.map_err(StoreError::during(LISTING))?;
             let items = reply.items.unwrap_or_default();
-            let Some(first) = items.first() else { return Ok(found) };
+            let Some(first) = items.first() else {
+                return Ok(found);
+            };
             let next_step = required(read_text(first, NEXT_STEP), LISTING)?;
             let Some((scope, _)) = Scope::split_key(next_step) else {
                 // Not a key of this build: continue after it.
@@ -219,7 +245,10 @@ impl Submissions {
             };
             bound = after(&scope);
             found.extend(
-                items.iter().filter_map(read_due).filter(|due| due.scope == scope && due.next_step_at <= now),
+                items
+                    .iter()
+                    .filter_map(read_due)
+                    .filter(|due| due.scope == scope && due.next_step_at <= now),
             );
             if scopes == Scopes::FirstDue && !found.is_empty() {
                 return Ok(found);
@@ -235,7 +264,9 @@ impl Submissions {
     ) -> Result<Vec<DueSubmission>, StoreError> {
         let query = self
             .query_unsettled(&partition)
-            .key_condition_expression("unsettled = :partition AND #next_step BETWEEN :since AND :end")
+            .key_condition_expression(
+                "unsettled = :partition AND #next_step BETWEEN :since AND :end",
+            )
             .expression_attribute_names("#next_step", NEXT_STEP)
             .expression_attribute_values(":since", text(next_step(scope, since)))
             .expression_attribute_values(":end", text(after(scope)));
@@ -243,7 +274,9 @@ impl Submissions {
     }
 
     fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
-        self.table.query(UNSETTLED).expression_attribute_values(":partition", text(partition))
+        self.table
+            .query(UNSETTLED)
+            .expression_attribute_values(":partition", text(partition))
     }
 
     /// Postpones the next step of an unreadable submission, so that it does not hold up the others. A newer build may
@@ -258,8 +291,12 @@ impl Submissions {
         speedup: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
-        let Some(item) = self.table.get(key(scope, id.reference()), ACTION).await? else { return Ok(()) };
-        let Some(due) = parse_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
+        let Some(item) = self.table.get(key(scope, id.reference()), ACTION).await? else {
+            return Ok(());
+        };
+        let Some(due) = parse_due(&item).filter(|due| due.next_step_at <= now) else {
+            return Ok(());
+        };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
         let later = now.after(speedup.apply(unreadable_backoff(reads)));
         let update = self
@@ -278,8 +315,17 @@ impl Submissions {
 
 /// All pages of a query.
 async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, StoreError> {
-    let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
-    Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
+    let items = query
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<Vec<_>, _>>()
+        .await;
+    Ok(items
+        .map_err(StoreError::during(LISTING))?
+        .iter()
+        .filter_map(read_due)
+        .collect())
 }
 
 /// A submission from the index; `None` if it cannot be read.
@@ -301,7 +347,11 @@ fn parse_due(item: &Item) -> Option<DueSubmission> {
     let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
     let next_step_at = Timestamp::from_millis(millis.parse().ok()?);
     let is_its_key = stored_key == key(&scope, submission_id.reference());
-    is_its_key.then_some(DueSubmission { scope, submission_id, next_step_at })
+    is_its_key.then_some(DueSubmission {
+        scope,
+        submission_id,
+        next_step_at,
+    })
 }
 
 /// The sort key of an unsettled submission. The time is padded to the digits that the next 30,000 years need.
@@ -318,10 +368,14 @@ fn after(scope: &Scope) -> String {
 pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
     let scope = &submission.scope;
     match &submission.settling {
-        Some(settling) => Some((partition(settling, submission), next_step(scope, settling.next_step_at))),
-        None if submission.awaits_second_look() => {
-            Some((second_look_partition(scope.environment), next_step(scope, submission.updated_at)))
-        }
+        Some(settling) => Some((
+            partition(settling, submission),
+            next_step(scope, settling.next_step_at),
+        )),
+        None if submission.awaits_second_look() => Some((
+            second_look_partition(scope.environment),
+            next_step(scope, submission.updated_at),
+        )),
         None => None,
     }
 }

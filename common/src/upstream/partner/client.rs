@@ -30,8 +30,14 @@ pub struct Partner {
 impl Partner {
     /// A client of partners at these addresses. Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
-        let timeouts = Timeouts { connect: CONNECT_TIMEOUT, read: PartnerRules::MAX_TIMEOUT };
-        Self { addresses, client: HttpClient::new(addresses, timeouts) }
+        let timeouts = Timeouts {
+            connect: CONNECT_TIMEOUT,
+            read: PartnerRules::MAX_TIMEOUT,
+        };
+        Self {
+            addresses,
+            client: HttpClient::new(addresses, timeouts),
+        }
     }
 
     /// Sends one request, for at most `limit` and never longer than the rules allow. `secret` is the value of the
@@ -94,7 +100,10 @@ fn http_request(
         Method::Get => http::Method::GET,
     };
     let mut sent = Request::new(method, url.into_url());
-    *sent.body_mut() = rules.body.as_ref().map(|template| template.render(request).to_string().into());
+    *sent.body_mut() = rules
+        .body
+        .as_ref()
+        .map(|template| template.render(request).to_string().into());
     let headers = sent.headers_mut();
     headers.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON), (USER_AGENT, US)]);
     for (name, value) in &rules.headers {
@@ -103,7 +112,10 @@ fn http_request(
         headers.insert(header, value);
     }
     let reference = header_value(&request.reference);
-    headers.insert(IDEMPOTENCY_KEY, reference.map_err(|_| InvalidPart::Header(IDEMPOTENCY_KEY.to_string()))?);
+    headers.insert(
+        IDEMPOTENCY_KEY,
+        reference.map_err(|_| InvalidPart::Header(IDEMPOTENCY_KEY.to_string()))?,
+    );
     if let Some(named) = &rules.secret {
         // A secret stored from a file may end with a line break.
         let secret = secret.map(str::trim).filter(|secret| !secret.is_empty());
@@ -136,11 +148,22 @@ mod tests {
     fn partner_request() -> PartnerRequest {
         let [reference, code, phone, campaign] =
             ["sub-1", "K7M2", "+255712345678", "demo"].map(str::to_owned);
-        PartnerRequest { reference, code, phone, campaign, livemode: true }
+        PartnerRequest {
+            reference,
+            code,
+            phone,
+            campaign,
+            livemode: true,
+        }
     }
 
     fn made(rules: &PartnerRules, secret: Option<&str>) -> Result<Request, InvalidPart> {
-        http_request(rules, secret, &partner_request(), PartnerUrl::parse(&rules.url).expect("a URL"))
+        http_request(
+            rules,
+            secret,
+            &partner_request(),
+            PartnerUrl::parse(&rules.url).expect("a URL"),
+        )
     }
 
     #[test]
@@ -153,13 +176,19 @@ mod tests {
     #[test]
     fn without_its_secret_no_request_is_made() {
         for secret in [None, Some(""), Some(" \n"), Some("a\nb")] {
-            assert_eq!(made(&rules(), secret).err(), Some(InvalidPart::Secret), "{secret:?}");
+            assert_eq!(
+                made(&rules(), secret).err(),
+                Some(InvalidPart::Secret),
+                "{secret:?}"
+            );
         }
     }
     #[test]
     fn an_invalid_header_is_named_without_its_value() {
         let mut rules = rules();
-        rules.headers.insert("X-Shop".to_owned(), "hush\n".to_owned());
+        rules
+            .headers
+            .insert("X-Shop".to_owned(), "hush\n".to_owned());
         let invalid = made(&rules, Some("secret")).expect_err("no request");
         assert_eq!(invalid.to_string(), "the header `X-Shop` is not valid");
     }

@@ -61,9 +61,9 @@ impl PartnerError {
     /// Who has to fix it.
     pub fn fault_owner(&self) -> FaultOwner {
         match self {
-            Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured(_) => {
-                FaultOwner::Campaign
-            }
+            Self::Transport(TransportError::ForbiddenAddress)
+            | Self::NotHttps
+            | Self::Misconfigured(_) => FaultOwner::Campaign,
             Self::Transport(_) | Self::Unreadable(InvalidReply::NotJson) => FaultOwner::Partner,
             // A partner that refuses our secret, or throttles us, refuses the next request too.
             Self::Status(401 | 403 | 408 | 429 | 500..) => FaultOwner::Partner,

@@ -53,7 +53,10 @@ impl PartnerUrl {
     /// When it is not an absolute URL of `https` or `http`.
     pub fn parse(text: &str) -> Result<Self, PartnerUrlError> {
         // `Url` repairs likely slips, such as blanks, backslashes and missing slashes.
-        if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
+        if !text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        {
             return Err(PartnerUrlError::NotAUrl);
         }
         let (scheme, rest) = text.split_once("://").ok_or(PartnerUrlError::NotAUrl)?;
@@ -73,7 +76,9 @@ impl PartnerUrl {
             && !authority.contains('%')
             && !authority.ends_with(':');
         // TLS needs a name that a certificate can have.
-        let has_name = url.domain().is_none_or(|name| ServerName::try_from(name).is_ok());
+        let has_name = url
+            .domain()
+            .is_none_or(|name| ServerName::try_from(name).is_ok());
         if !is_as_written || !has_name || url.port() == Some(0) {
             return Err(PartnerUrlError::NotAUrl);
         }
@@ -97,7 +102,8 @@ impl PartnerUrl {
 
     /// Whether the host is a loopback address, or `localhost`.
     pub fn is_loopback(&self) -> bool {
-        self.0.domain() == Some("localhost") || literal(&self.0).is_some_and(|address| address.is_loopback())
+        self.0.domain() == Some("localhost")
+            || literal(&self.0).is_some_and(|address| address.is_loopback())
     }
 }
 
@@ -121,7 +127,11 @@ pub enum HeaderError {
 /// When it is not a valid name, or the service sets the header itself.
 pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::Name)?;
-    if OURS.contains(&name.as_str()) { Err(HeaderError::Ours) } else { Ok(name) }
+    if OURS.contains(&name.as_str()) {
+        Err(HeaderError::Ours)
+    } else {
+        Ok(name)
+    }
 }
 
 /// Parses a header's value.
@@ -130,7 +140,10 @@ pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
 /// When it contains invalid bytes.
 pub fn header_value(value: &str) -> Result<HeaderValue, HeaderError> {
     let is_printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    HeaderValue::from_str(value).ok().filter(|_| is_printable).ok_or(HeaderError::Value)
+    HeaderValue::from_str(value)
+        .ok()
+        .filter(|_| is_printable)
+        .ok_or(HeaderError::Value)
 }
 
 #[cfg(test)]
@@ -147,9 +160,18 @@ mod tests {
             read("https://partner.example/redeem?a=b"),
             (true, "https://partner.example/redeem?a=b".to_owned())
         );
-        assert_eq!(read("HTTPS://p.example"), (true, "https://p.example/".to_owned()));
-        assert_eq!(read("https://P.example:443?a"), (true, "https://p.example/?a".to_owned()));
-        assert_eq!(read("http://[::1]:81/x"), (false, "http://[::1]:81/x".to_owned()));
+        assert_eq!(
+            read("HTTPS://p.example"),
+            (true, "https://p.example/".to_owned())
+        );
+        assert_eq!(
+            read("https://P.example:443?a"),
+            (true, "https://p.example/?a".to_owned())
+        );
+        assert_eq!(
+            read("http://[::1]:81/x"),
+            (false, "http://[::1]:81/x".to_owned())
+        );
     }
 
     #[test]
@@ -192,20 +214,40 @@ mod tests {
         ] {
             assert!(PartnerUrl::parse(url).expect(url).is_loopback(), "{url}");
         }
-        for url in ["http://10.0.0.1/", "http://localhost.example/", "http://0.0.0.0/"] {
+        for url in [
+            "http://10.0.0.1/",
+            "http://localhost.example/",
+            "http://0.0.0.0/",
+        ] {
             assert!(!PartnerUrl::parse(url).expect(url).is_loopback(), "{url}");
         }
     }
 
     #[test]
     fn an_address_that_is_not_public_is_known_in_every_spelling() {
-        for host in
-            ["10.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1", "[::ffff:a00:1]", "127.0.0.1."]
-        {
-            assert!(PartnerUrl::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
+        for host in [
+            "10.0.0.1",
+            "2130706433",
+            "0x7f.1",
+            "017700000001",
+            "127.1",
+            "[::ffff:a00:1]",
+            "127.0.0.1.",
+        ] {
+            assert!(
+                PartnerUrl::parse(&format!("https://{host}/"))
+                    .expect(host)
+                    .is_forbidden(),
+                "{host}"
+            );
         }
         for host in ["1.1.1.1", "[2600::1]", "partner.example", "localhost"] {
-            assert!(!PartnerUrl::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
+            assert!(
+                !PartnerUrl::parse(&format!("https://{host}/"))
+                    .expect(host)
+                    .is_forbidden(),
+                "{host}"
+            );
         }
     }
 

@@ -87,8 +87,15 @@ impl TaxAuthority {
             return Err(BaseUrlError::Path);
         }
         // Any address: the operator configures the portal, and a simulated one is local.
-        let timeouts = Timeouts { connect: limits.connect, read: limits.read };
-        Ok(Self { base, limits, client: HttpClient::new(Addresses::Any, timeouts) })
+        let timeouts = Timeouts {
+            connect: limits.connect,
+            read: limits.read,
+        };
+        Ok(Self {
+            base,
+            limits,
+            client: HttpClient::new(Addresses::Any, timeouts),
+        })
     }
 
     /// Looks up a receipt once. Every result is an answer; [retry plans](crate::domain::retry) decide when to ask
@@ -101,11 +108,18 @@ impl TaxAuthority {
         }
     }
 
-    async fn follow(&self, code: &VerificationCode, time: ReceiptTime) -> Result<Answer, PortalError> {
+    async fn follow(
+        &self,
+        code: &VerificationCode,
+        time: ReceiptTime,
+    ) -> Result<Answer, PortalError> {
         let headers = self.headers(code, time)?;
         let mut target = self.base.clone();
         target.set_path(LOOK_UP_PATH);
-        target.set_query(Some(&format!("Secret={}", time.expose().replace(':', "%3A"))));
+        target.set_query(Some(&format!(
+            "Secret={}",
+            time.expose().replace(':', "%3A")
+        )));
         for _ in 0..=MAX_REDIRECTS {
             let path = target.path().to_owned();
             let mut request = Request::new(Method::GET, target);
@@ -119,7 +133,10 @@ impl TaxAuthority {
                 let body = http_client::read(reply, MAX_BODY_BYTES).await?;
                 return Ok(page::read(&path, status, &body, code));
             }
-            target = match self.next(reply.headers().get(LOCATION)).ok_or(PortalError::BadRedirect)? {
+            target = match self
+                .next(reply.headers().get(LOCATION))
+                .ok_or(PortalError::BadRedirect)?
+            {
                 Redirect::Here(target) => target,
                 Redirect::Elsewhere(host) => return Ok(redirected_elsewhere(&path, status, &host)),
             };
@@ -128,11 +145,20 @@ impl TaxAuthority {
     }
 
     /// The headers of every request of a look-up. No cookies, and nothing that identifies us.
-    fn headers(&self, code: &VerificationCode, time: ReceiptTime) -> Result<HeaderMap, TransportError> {
+    fn headers(
+        &self,
+        code: &VerificationCode,
+        time: ReceiptTime,
+    ) -> Result<HeaderMap, TransportError> {
         let page = format!("{}{}_{}", self.base, code.as_str(), time.expose_compact());
-        let mut page = HeaderValue::try_from(page).map_err(|error| TransportError::Broken(error.into()))?;
+        let mut page =
+            HeaderValue::try_from(page).map_err(|error| TransportError::Broken(error.into()))?;
         page.set_sensitive(true);
-        Ok(HeaderMap::from_iter([(USER_AGENT, BROWSER), (ACCEPT, PAGES), (REFERER, page)]))
+        Ok(HeaderMap::from_iter([
+            (USER_AGENT, BROWSER),
+            (ACCEPT, PAGES),
+            (REFERER, page),
+        ]))
     }
 
     /// The target of a redirect. Only path and query are used: scheme, host and port stay the base's, which also turns
@@ -147,10 +173,15 @@ impl TaxAuthority {
         let url = url.ok().filter(Url::has_host)?;
         let is_web = matches!(url.scheme(), "http" | "https");
         let is_same_host = url.host() == self.base.host();
-        let is_same_port =
-            url.port().is_none_or(|port| Some(port) == self.base.port_or_known_default() || port == 80);
+        let is_same_port = url
+            .port()
+            .is_none_or(|port| Some(port) == self.base.port_or_known_default() || port == 80);
         if !is_web || !is_same_host || !is_same_port {
-            return Some(Redirect::Elsewhere(format!("{}://{}", url.scheme(), url.authority())));
+            return Some(Redirect::Elsewhere(format!(
+                "{}://{}",
+                url.scheme(),
+                url.authority()
+            )));
         }
         let mut target = self.base.clone();
         target.set_path(url.path());
@@ -168,7 +199,10 @@ fn redirected_elsewhere(path: &str, status: u16, host: &str) -> Answer {
     Answer::Unexpected(Box::new(UnexpectedPage {
         final_path: page::shown_path(path),
         status,
-        excerpt: format!("redirect to {host}").chars().take(UnexpectedPage::MAX_EXCERPT_CHARS).collect(),
+        excerpt: format!("redirect to {host}")
+            .chars()
+            .take(UnexpectedPage::MAX_EXCERPT_CHARS)
+            .collect(),
         why: "a redirect to another host",
     }))
 }
@@ -183,10 +217,12 @@ mod tests {
 
     fn next(base: &str, location: &str) -> Option<String> {
         let location = HeaderValue::from_str(location).expect(location);
-        portal(base).next(Some(&location)).map(|redirect| match redirect {
-            Redirect::Here(target) => target.as_str().trim_start_matches(base).to_owned(),
-            Redirect::Elsewhere(host) => host,
-        })
+        portal(base)
+            .next(Some(&location))
+            .map(|redirect| match redirect {
+                Redirect::Here(target) => target.as_str().trim_start_matches(base).to_owned(),
+                Redirect::Elsewhere(host) => host,
+            })
     }
 
     #[test]
@@ -197,26 +233,49 @@ mod tests {
             ("https://VERIFY.TRA.GO.TZ:443/Home/Missing", "/Home/Missing"),
             ("http://verify.tra.go.tz:80/", "/"),
             ("//verify.tra.go.tz/Home/Missing", "/Home/Missing"),
-            ("/Verify/Verified?Secret=10:15:30", "/Verify/Verified?Secret=10:15:30"),
+            (
+                "/Verify/Verified?Secret=10:15:30",
+                "/Verify/Verified?Secret=10:15:30",
+            ),
             ("http://verify.tra.go.tz", "/"),
         ] {
-            assert_eq!(next(base, location).as_deref(), Some(expected), "{location}");
+            assert_eq!(
+                next(base, location).as_deref(),
+                Some(expected),
+                "{location}"
+            );
         }
     }
 
     #[test]
     fn a_redirect_to_anywhere_else_is_not_followed() {
         for (location, expected) in [
-            ("http://example.com/Home/Missing", Some("http://example.com")),
+            (
+                "http://example.com/Home/Missing",
+                Some("http://example.com"),
+            ),
             ("//example.com/Home/Missing", Some("http://example.com")),
-            ("https://verify.tra.go.tz:8443/", Some("https://verify.tra.go.tz:8443")),
-            ("https://verify.tra.go.tz.example.com/", Some("https://verify.tra.go.tz.example.com")),
-            ("https://verify.tra.go.tz@example.com/", Some("https://verify.tra.go.tz@example.com")),
+            (
+                "https://verify.tra.go.tz:8443/",
+                Some("https://verify.tra.go.tz:8443"),
+            ),
+            (
+                "https://verify.tra.go.tz.example.com/",
+                Some("https://verify.tra.go.tz.example.com"),
+            ),
+            (
+                "https://verify.tra.go.tz@example.com/",
+                Some("https://verify.tra.go.tz@example.com"),
+            ),
             ("ftp://verify.tra.go.tz/x", Some("ftp://verify.tra.go.tz")),
             ("Home/Missing", None),
             ("", None),
         ] {
-            assert_eq!(next("https://verify.tra.go.tz", location).as_deref(), expected, "{location}");
+            assert_eq!(
+                next("https://verify.tra.go.tz", location).as_deref(),
+                expected,
+                "{location}"
+            );
         }
         assert!(portal("https://verify.tra.go.tz").next(None).is_none());
     }
@@ -229,7 +288,10 @@ mod tests {
             "http://127.0.0.1:4000",
             "http://[::1]:4",
         ] {
-            assert_eq!(portal(base).base.as_str().trim_end_matches('/'), base.trim_end_matches('/'));
+            assert_eq!(
+                portal(base).base.as_str().trim_end_matches('/'),
+                base.trim_end_matches('/')
+            );
         }
         for (base, expected) in [
             ("verify.tra.go.tz", "is not a URL"),
@@ -248,8 +310,13 @@ mod tests {
     fn the_secrets_do_not_print() {
         let time = ReceiptTime::new(10, 15, 30).expect("a time");
         let code: VerificationCode = "AB12CD3456".parse().expect("a code");
-        let headers = portal("https://verify.tra.go.tz").headers(&code, time).expect("headers");
+        let headers = portal("https://verify.tra.go.tz")
+            .headers(&code, time)
+            .expect("headers");
         let printed = format!("{headers:?}");
-        assert!(!printed.contains("AB12CD") && !printed.contains("101530"), "{printed}");
+        assert!(
+            !printed.contains("AB12CD") && !printed.contains("101530"),
+            "{printed}"
+        );
     }
 }

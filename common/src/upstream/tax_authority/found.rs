@@ -6,7 +6,8 @@ use chrono::NaiveDate;
 use super::markup::{HtmlTable, PageContent, collapsed};
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::domain::receipt::record::{
-    FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
+    FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier,
+    parse_cents,
 };
 
 /// The text before the code on every found page, and on no other page.
@@ -36,7 +37,9 @@ pub fn read(content: &PageContent) -> Result<FiscalRecord, Mismatch> {
         receipt_number: mandatory("RECEIPT NO", "no RECEIPT NO")?,
         z_number: optional("Z NUMBER")?,
         date: date(&mandatory("RECEIPT DATE", "no RECEIPT DATE")?)?,
-        time: optional("RECEIPT TIME")?.map(|text| time(&text)).transpose()?,
+        time: optional("RECEIPT TIME")?
+            .map(|text| time(&text))
+            .transpose()?,
         items: items(content)?,
         total_excl_cents: totals("TOTAL EXCL OF TAX")?,
         total_tax_cents: totals("TOTAL TAX")?,
@@ -80,8 +83,9 @@ pub fn code(content: &PageContent) -> Result<VerificationCode, Mismatch> {
 /// The value of a label; `None` if the label is missing or its value is blank.
 fn value<'a>(content: &'a PageContent, label: &str) -> Result<Option<&'a str>, Mismatch> {
     let fields = content.lines.iter().flat_map(|line| &line.fields);
-    let mut values =
-        fields.filter(|field| field.label == label).filter_map(|field| unless_blank(&field.value));
+    let mut values = fields
+        .filter(|field| field.label == label)
+        .filter_map(|field| unless_blank(&field.value));
     let first = values.next();
     if values.any(|other| Some(other) != first) {
         return Err("a label with two values");
@@ -91,7 +95,9 @@ fn value<'a>(content: &'a PageContent, label: &str) -> Result<Option<&'a str>, M
 
 fn unless_blank(text: &str) -> Option<&str> {
     let text = text.trim();
-    let is_blank = ["", "-", "n/a", "nil"].iter().any(|blank| text.eq_ignore_ascii_case(blank));
+    let is_blank = ["", "-", "n/a", "nil"]
+        .iter()
+        .any(|blank| text.eq_ignore_ascii_case(blank));
     (!is_blank).then_some(text)
 }
 
@@ -137,8 +143,10 @@ struct Columns {
 
 impl Columns {
     fn from_headings(row: &[String]) -> Option<Self> {
-        let column =
-            |heading: &str| row.iter().position(|cell| collapsed(cell).eq_ignore_ascii_case(heading));
+        let column = |heading: &str| {
+            row.iter()
+                .position(|cell| collapsed(cell).eq_ignore_ascii_case(heading))
+        };
         Some(Self {
             description: column("Description")?,
             quantity: column("Qty")?,
@@ -155,7 +163,9 @@ fn items(content: &PageContent) -> Result<Vec<FiscalItem>, Mismatch> {
             .enumerate()
             .find_map(|(index, row)| Some((table, index, Columns::from_headings(row)?)))
     });
-    let Some((table, headings, columns)) = tables.next() else { return Err("no table of items") };
+    let Some((table, headings, columns)) = tables.next() else {
+        return Err("no table of items");
+    };
     if tables.next().is_some() {
         return Err("more than one table of items");
     }
@@ -169,18 +179,30 @@ fn items(content: &PageContent) -> Result<Vec<FiscalItem>, Mismatch> {
         }
         items.push(item(row, &columns)?);
     }
-    if items.is_empty() { Err("no items") } else { Ok(items) }
+    if items.is_empty() {
+        Err("no items")
+    } else {
+        Ok(items)
+    }
 }
 
 fn item(row: &[String], columns: &Columns) -> Result<FiscalItem, Mismatch> {
-    let cell = |column: usize| row.get(column).ok_or("an item with fewer cells than headings");
+    let cell = |column: usize| {
+        row.get(column)
+            .ok_or("an item with fewer cells than headings")
+    };
     let description = cut(&collapsed(cell(columns.description)?));
     let quantity = match unless_blank(cell(columns.quantity)?) {
         Some(text) => Some(Quantity::parse(text).ok_or("a Qty that is not a number")?),
         None => None,
     };
-    let amount_cents = parse_cents(cell(columns.amount)?).ok_or("an Amount that is not an amount")?;
-    Ok(FiscalItem { description, quantity, amount_cents })
+    let amount_cents =
+        parse_cents(cell(columns.amount)?).ok_or("an Amount that is not an amount")?;
+    Ok(FiscalItem {
+        description,
+        quantity,
+        amount_cents,
+    })
 }
 
 const TOTALS: [&str; 3] = ["TOTAL EXCL OF TAX", "TOTAL TAX", "TOTAL INCL OF TAX"];
@@ -191,19 +213,27 @@ fn is_total(cell: &str) -> bool {
 }
 
 fn total_label(cell: &str) -> String {
-    collapsed(cell).trim_end_matches(':').trim_end().to_ascii_uppercase()
+    collapsed(cell)
+        .trim_end_matches(':')
+        .trim_end()
+        .to_ascii_uppercase()
 }
 
 /// The amount in the row of a total; `None` if the row is missing or blank.
 fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
-    let rows = content.tables.iter().flat_map(|table: &HtmlTable| &table.rows);
+    let rows = content
+        .tables
+        .iter()
+        .flat_map(|table: &HtmlTable| &table.rows);
     let mut found: Option<i64> = None;
     for row in rows {
         let mut cells = row.iter();
         if !cells.any(|cell| total_label(cell) == label) {
             continue;
         }
-        let Some(text) = cells.find_map(|cell| unless_blank(cell)) else { continue };
+        let Some(text) = cells.find_map(|cell| unless_blank(cell)) else {
+            continue;
+        };
         let cents = parse_cents(text).ok_or("a total that is not an amount")?;
         if found.is_some_and(|found| found != cents) {
             return Err("a total with two values");
@@ -219,14 +249,20 @@ fn check(record: &FiscalRecord) -> Result<(), Mismatch> {
         return Err("the code does not end with RECEIPT NO");
     }
     if let Some(uin) = &record.uin {
-        let device = format!("{}{}", bare_identifier(&record.tin), bare_identifier(&record.serial));
+        let device = format!(
+            "{}{}",
+            bare_identifier(&record.tin),
+            bare_identifier(&record.serial)
+        );
         if !bare_identifier(uin).ends_with(&device) {
             return Err("UIN does not end with TIN and SERIAL NO");
         }
     }
-    if let (Some(excl), Some(tax), Some(incl)) =
-        (record.total_excl_cents, record.total_tax_cents, record.total_incl_cents)
-        && excl.checked_add(tax) != Some(incl)
+    if let (Some(excl), Some(tax), Some(incl)) = (
+        record.total_excl_cents,
+        record.total_tax_cents,
+        record.total_incl_cents,
+    ) && excl.checked_add(tax) != Some(incl)
     {
         return Err("the totals do not add up");
     }

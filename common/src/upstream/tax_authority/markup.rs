@@ -99,11 +99,14 @@ impl Reader {
             return;
         }
         let classes = tag.attributes.get(b"class".as_slice());
-        let classes = classes.map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default();
+        let classes = classes
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+            .unwrap_or_default();
         let has_class = |class: &str| classes.split_ascii_whitespace().any(|one| one == class);
-        for (class, mark) in
-            [("cancelled-watermark", VoidMark::Cancelled), ("test-watermark", VoidMark::Test)]
-        {
+        for (class, mark) in [
+            ("cancelled-watermark", VoidMark::Cancelled),
+            ("test-watermark", VoidMark::Test),
+        ] {
             if has_class(class) {
                 self.content.marks.push(mark);
             }
@@ -130,7 +133,10 @@ impl Reader {
             _ => {}
         }
         if !is_void(&name) && self.open.len() < MAX_OPEN_ELEMENTS {
-            self.open.push(Element { name, is_invoice_header: has_class("invoice-header") });
+            self.open.push(Element {
+                name,
+                is_invoice_header: has_class("invoice-header"),
+            });
         }
     }
 
@@ -218,8 +224,16 @@ impl Reader {
         if text.is_empty() {
             return;
         }
-        let fields = parts.iter().skip(1).filter_map(|part| Field::split(part)).collect();
-        self.content.lines.push(Line { text, fields, in_heading });
+        let fields = parts
+            .iter()
+            .skip(1)
+            .filter_map(|part| Field::split(part))
+            .collect();
+        self.content.lines.push(Line {
+            text,
+            fields,
+            in_heading,
+        });
     }
 
     fn table(&mut self) -> Option<&mut HtmlTable> {
@@ -231,7 +245,10 @@ impl Reader {
 impl Field {
     fn split(part: &str) -> Option<Self> {
         let (label, value) = part.split_once(':')?;
-        Some(Self { label: collapsed(label).to_uppercase(), value: collapsed(value) })
+        Some(Self {
+            label: collapsed(label).to_uppercase(),
+            value: collapsed(value),
+        })
     }
 }
 

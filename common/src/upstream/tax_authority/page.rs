@@ -52,7 +52,9 @@ impl Place {
         // Only a link with a time counts as a receipt's: any other word could be a code.
         let claim = path.trim_matches('/');
         match ReceiptKey::from_token(claim).filter(|claim| claim.time.is_some()) {
-            Some(claim) => Self::Receipt { is_asked: claim.code == *asked },
+            Some(claim) => Self::Receipt {
+                is_asked: claim.code == *asked,
+            },
             None => Self::Elsewhere,
         }
     }
@@ -117,14 +119,23 @@ fn unexpected(path: &str, status: u16, content: &PageContent, why: Mismatch) -> 
 /// A path with anything masked that could be a receipt's code and time.
 pub(super) fn shown_path(path: &str) -> String {
     let is_known = |part: &str| {
-        ["", "verify", "verified", "home", "missing", "warning", "index"]
-            .iter()
-            .any(|known| part.eq_ignore_ascii_case(known))
+        [
+            "", "verify", "verified", "home", "missing", "warning", "index",
+        ]
+        .iter()
+        .any(|known| part.eq_ignore_ascii_case(known))
     };
     let shown = |part: &str| {
         // Codes have digits; words do not.
-        let is_secret = !is_known(part) && part.bytes().any(|byte| byte.is_ascii_digit() || byte == b'%');
-        if is_secret { "***".to_owned() } else { part.to_owned() }
+        let is_secret = !is_known(part)
+            && part
+                .bytes()
+                .any(|byte| byte.is_ascii_digit() || byte == b'%');
+        if is_secret {
+            "***".to_owned()
+        } else {
+            part.to_owned()
+        }
     };
     let path: Vec<String> = path.split('/').map(shown).collect();
     path.join("/").chars().take(MAX_PATH_CHARS).collect()
@@ -156,5 +167,9 @@ fn excerpt(content: &PageContent) -> String {
             break;
         }
     }
-    excerpt.trim_end().chars().take(UnexpectedPage::MAX_EXCERPT_CHARS).collect()
+    excerpt
+        .trim_end()
+        .chars()
+        .take(UnexpectedPage::MAX_EXCERPT_CHARS)
+        .collect()
 }

@@ -86,7 +86,11 @@ impl Reference {
     /// `docs_base` is the URL of the pages, without a trailing slash; the API is at the same URL without its `/docs`.
     pub fn new(docs_base: &str) -> Self {
         let docs_base = docs_base.to_owned();
-        Self { docs_base, description: OnceLock::new(), rendered: Mutex::default() }
+        Self {
+            docs_base,
+            description: OnceLock::new(),
+            rendered: Mutex::default(),
+        }
     }
 
     pub fn has(&self, path: &str) -> bool {
@@ -96,17 +100,26 @@ impl Reference {
     pub fn file(&self, path: &str) -> Option<File> {
         let known = known(path)?;
         let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(rendered.entry(path.to_owned()).or_insert_with(|| self.render(known)).clone())
+        Some(
+            rendered
+                .entry(path.to_owned())
+                .or_insert_with(|| self.render(known))
+                .clone(),
+        )
     }
 
     /// The "not found" page, for paths under `/docs`.
     pub fn missing_page(&self, path: &str) -> Option<File> {
-        path.starts_with("/docs/").then(|| File::page(pages::not_found()))
+        path.starts_with("/docs/")
+            .then(|| File::page(pages::not_found()))
     }
 
     fn source(&self) -> pages::Source<'_> {
         let base_url = self.docs_base.strip_suffix("/docs").unwrap_or_default();
-        pages::Source { description: self.description.get_or_init(|| openapi(base_url)), base_url }
+        pages::Source {
+            description: self.description.get_or_init(|| openapi(base_url)),
+            base_url,
+        }
     }
 
     fn render(&self, known: FileKind) -> File {
@@ -116,11 +129,16 @@ impl Reference {
             FileKind::Page(page) => File::page(page.html(&source)),
             FileKind::Markdown(page) => File::new(MARKDOWN, page.markdown(&source)),
             FileKind::Style => File::new("text/css; charset=utf-8", pages::STYLE.to_owned()),
-            FileKind::Script => File::new("text/javascript; charset=utf-8", pages::SCRIPT.to_owned()),
+            FileKind::Script => {
+                File::new("text/javascript; charset=utf-8", pages::SCRIPT.to_owned())
+            }
             FileKind::SearchIndex => File::new(JSON, pages::search_index(&source)),
             FileKind::LlmsTxt => File::new(TEXT, pages::llms_txt(&source)),
             FileKind::RobotsTxt => File::new(TEXT, ROBOTS.to_owned()),
-            FileKind::Favicon => File::new("image/svg+xml", include_str!("pages/favicon.svg").to_owned()),
+            FileKind::Favicon => File::new(
+                "image/svg+xml",
+                include_str!("pages/favicon.svg").to_owned(),
+            ),
         }
     }
 }
@@ -128,11 +146,19 @@ impl Reference {
 impl File {
     fn new(content_type: &'static str, body: String) -> Self {
         let etag = format!("\"{}\"", digest(&body));
-        Self { content_type, body, policy: None, etag }
+        Self {
+            content_type,
+            body,
+            policy: None,
+            etag,
+        }
     }
 
     fn page(body: String) -> Self {
-        Self { policy: Some(pages::POLICY), ..Self::new(HTML, body) }
+        Self {
+            policy: Some(pages::POLICY),
+            ..Self::new(HTML, body)
+        }
     }
 }
 

@@ -57,7 +57,13 @@ enum Order<'a> {
     Schema(&'a Value),
 }
 
-fn write<'a>(text: &mut String, whole: &'a Value, value: &'a Value, order: Order<'a>, depth: usize) {
+fn write<'a>(
+    text: &mut String,
+    whole: &'a Value,
+    value: &'a Value,
+    order: Order<'a>,
+    depth: usize,
+) {
     let line = |text: &mut String, depth: usize| {
         text.push('\n');
         text.extend(std::iter::repeat_n("  ", depth));
@@ -72,7 +78,13 @@ fn write<'a>(text: &mut String, whole: &'a Value, value: &'a Value, order: Order
                 text.push_str(&Value::from(name).to_string());
                 text.push_str(": ");
                 let member = members.get(name).unwrap_or(&Value::Null);
-                write(text, whole, member, of_member(members, name, inside), depth + 1);
+                write(
+                    text,
+                    whole,
+                    member,
+                    of_member(members, name, inside),
+                    depth + 1,
+                );
             }
             line(text, depth);
             text.push('}');
@@ -106,26 +118,41 @@ fn inner<'a>(whole: &'a Value, order: Order<'a>) -> Order<'a> {
 /// The object schema behind references, choices with null, and variants.
 fn object_of<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = linked(whole, schema);
-    let choices = ["anyOf", "oneOf"].into_iter().find_map(|word| schema.get(word)?.as_array());
-    choices.and_then(|choices| choices.first()).map_or(schema, |first| linked(whole, first))
+    let choices = ["anyOf", "oneOf"]
+        .into_iter()
+        .find_map(|word| schema.get(word)?.as_array());
+    choices
+        .and_then(|choices| choices.first())
+        .map_or(schema, |first| linked(whole, first))
 }
 
 fn linked<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
-    let pointer = schema.get("$ref").and_then(Value::as_str).and_then(|link| link.strip_prefix('#'));
-    pointer.and_then(|pointer| whole.pointer(pointer)).unwrap_or(schema)
+    let pointer = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|link| link.strip_prefix('#'));
+    pointer
+        .and_then(|pointer| whole.pointer(pointer))
+        .unwrap_or(schema)
 }
 
 fn names<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<&'a str> {
     let listed = |list: &Value, name: &str| {
         let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-        list.iter().position(|listed| listed == name).unwrap_or(usize::MAX)
+        list.iter()
+            .position(|listed| listed == name)
+            .unwrap_or(usize::MAX)
     };
     let rank = |name: &str| match order {
-        Order::Description | Order::Example(_) => {
-            FIRST.iter().position(|first| *first == name).unwrap_or(usize::MAX)
-        }
+        Order::Description | Order::Example(_) => FIRST
+            .iter()
+            .position(|first| *first == name)
+            .unwrap_or(usize::MAX),
         Order::Listed(list) | Order::Examples(list, _) => listed(list, name),
-        Order::Paths => ROUTES.iter().position(|route| route.path == name).unwrap_or(usize::MAX),
+        Order::Paths => ROUTES
+            .iter()
+            .position(|route| route.path == name)
+            .unwrap_or(usize::MAX),
         Order::Schema(schema) => listed(schema.get("x-order").unwrap_or(&Value::Null), name),
     };
     let mut names: Vec<&str> = members.keys().map(String::as_str).collect();
@@ -139,16 +166,24 @@ fn of_member<'a>(members: &'a Map<String, Value>, name: &str, order: Order<'a>) 
     match (order, name) {
         (Order::Schema(schema), _) => {
             let properties = schema.get("properties");
-            Order::Schema(properties.and_then(|all| all.get(name)).unwrap_or(&Value::Null))
+            Order::Schema(
+                properties
+                    .and_then(|all| all.get(name))
+                    .unwrap_or(&Value::Null),
+            )
         }
         (Order::Examples(_, schema), _) => Order::Example(schema),
         (Order::Example(schema), "value") => Order::Schema(schema),
         (Order::Description, "paths") => Order::Paths,
-        (Order::Description, "properties") => Order::Listed(members.get("x-order").unwrap_or(&Value::Null)),
+        (Order::Description, "properties") => {
+            Order::Listed(members.get("x-order").unwrap_or(&Value::Null))
+        }
         (Order::Description, "examples") => match (members.get("x-order"), members.get("schema")) {
             (Some(list), Some(schema)) => Order::Examples(list, schema),
             _ => Order::Description,
         },
-        (Order::Description | Order::Listed(_) | Order::Paths | Order::Example(_), _) => Order::Description,
+        (Order::Description | Order::Listed(_) | Order::Paths | Order::Example(_), _) => {
+            Order::Description
+        }
     }
 }

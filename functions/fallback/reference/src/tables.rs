@@ -49,12 +49,21 @@ pub fn message_keys(schema: &Value) -> Table {
 
 /// The codes that produce a given outcome with test keys.
 pub fn test_codes() -> Table {
-    let keys = MessageKey::ALL.iter().map(|key| key.as_str().replace('_', "-").to_uppercase());
-    let names = ["VALID".to_owned(), "SLOW".to_owned()].into_iter().chain(keys);
+    let keys = MessageKey::ALL
+        .iter()
+        .map(|key| key.as_str().replace('_', "-").to_uppercase());
+    let names = ["VALID".to_owned(), "SLOW".to_owned()]
+        .into_iter()
+        .chain(keys);
     let row = |name: String| {
         let typed = format!("TEST-0-{name}");
         let outcome = typed.parse::<Code>().ok().and_then(|code| code.sentinel());
-        vec![code(&typed), outcome.map(|sentinel| code_outcome(sentinel.outcome)).unwrap_or_default()]
+        vec![
+            code(&typed),
+            outcome
+                .map(|sentinel| code_outcome(sentinel.outcome))
+                .unwrap_or_default(),
+        ]
     };
     Table {
         name: "test-codes",
@@ -73,7 +82,9 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
     match outcome {
         SentinelOutcome::Enters => "accepted: `entered`".to_owned(),
         SentinelOutcome::Wins => "accepted: `instant_win`, with a prize".to_owned(),
-        SentinelOutcome::Slow => "`unknown` with `checking` first, `entered` a few seconds later".to_owned(),
+        SentinelOutcome::Slow => {
+            "`unknown` with `checking` first, `entered` a few seconds later".to_owned()
+        }
         SentinelOutcome::Stays(key) => format!("never settles, with `{key}`"),
         SentinelOutcome::Rejected(key) => format!("rejected: `{key}`"),
     }
@@ -81,13 +92,24 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
 
 /// The receipts that produce a given outcome with test keys.
 pub fn test_receipts() -> Table {
-    let keys = MessageKey::ALL.iter().filter(|key| !matches!(key, MessageKey::AlreadyUsed));
+    let keys = MessageKey::ALL
+        .iter()
+        .filter(|key| !matches!(key, MessageKey::AlreadyUsed));
     let bare = keys.map(|key| key.as_str().replace('_', "").to_uppercase());
-    let short = bare.map(|name| name.strip_prefix("RECEIPT").map(str::to_owned).unwrap_or(name));
-    let names = ["VERIFIED", "SLOW", "REVIEW"].map(str::to_owned).into_iter().chain(short);
+    let short = bare.map(|name| {
+        name.strip_prefix("RECEIPT")
+            .map(str::to_owned)
+            .unwrap_or(name)
+    });
+    let names = ["VERIFIED", "SLOW", "REVIEW"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(short);
     let row = |name: String| {
         let typed = format!("TEST0{name}");
-        let outcome = ReceiptSentinel::parse(&typed).map(receipt_outcome).unwrap_or_default();
+        let outcome = ReceiptSentinel::parse(&typed)
+            .map(receipt_outcome)
+            .unwrap_or_default();
         vec![code(&typed), outcome]
     };
     Table {
@@ -107,7 +129,9 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
     match sentinel {
         ReceiptSentinel::Verified => "accepted: `entered`".to_owned(),
         ReceiptSentinel::Wins => "accepted: `instant_win`, with a prize".to_owned(),
-        ReceiptSentinel::Slow => "`unknown` with `checking` first, `entered` a few seconds later".to_owned(),
+        ReceiptSentinel::Slow => {
+            "`unknown` with `checking` first, `entered` a few seconds later".to_owned()
+        }
         ReceiptSentinel::Review => "in review: `display_status` is `receipt_in_review`".to_owned(),
         ReceiptSentinel::Stays(key) => format!("never settles, with `{key}`"),
         ReceiptSentinel::Declined(key) => format!("rejected: `{key}`"),
@@ -117,10 +141,26 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
 /// The rate and size limits.
 pub fn limits() -> Table {
     let rows = [
-        ("Requests per API key", "600 per minute, unless the key has another limit", "all endpoints"),
-        ("Pre-checks per address range", "30 in any 10 minutes", "`POST /api/v1/codes/check`"),
-        ("Look-ups per phone", "5 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
-        ("Look-ups per address range", "30 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
+        (
+            "Requests per API key",
+            "600 per minute, unless the key has another limit",
+            "all endpoints",
+        ),
+        (
+            "Pre-checks per address range",
+            "30 in any 10 minutes",
+            "`POST /api/v1/codes/check`",
+        ),
+        (
+            "Look-ups per phone",
+            "5 in any 10 minutes",
+            "`POST /api/v1/submissions/lookup`",
+        ),
+        (
+            "Look-ups per address range",
+            "30 in any 10 minutes",
+            "`POST /api/v1/submissions/lookup`",
+        ),
         (
             "Wrong codes per phone",
             "10 per hour unless the campaign sets another limit; then outcome `rate_limited`",
@@ -141,9 +181,17 @@ pub fn limits() -> Table {
             "100 unless the campaign sets another limit; above it, your operator decides",
             "receipts",
         ),
-        ("Submissions in a look-up", "latest 50", "`POST /api/v1/submissions/lookup`"),
+        (
+            "Submissions in a look-up",
+            "latest 50",
+            "`POST /api/v1/submissions/lookup`",
+        ),
         ("Request body", "64 KiB", "all endpoints with a body"),
-        ("Receipt photo", "5 MB (5,242,880 bytes), JPEG, PNG or WebP", "receipts"),
+        (
+            "Receipt photo",
+            "5 MB (5,242,880 bytes), JPEG, PNG or WebP",
+            "receipts",
+        ),
         ("Upload target", "valid for 15 minutes", "receipts"),
         (
             "`Idempotency-Key`",
@@ -156,14 +204,28 @@ pub fn limits() -> Table {
             "`POST /api/v1/submissions`",
         ),
         ("`code`", "1 to 64 characters", "pre-check, submission"),
-        ("`phone`", "9 to 16 characters", "pre-check, submission, look-up"),
+        (
+            "`phone`",
+            "9 to 16 characters",
+            "pre-check, submission, look-up",
+        ),
         ("`region`", "up to 80 characters", "submission"),
-        ("`claimed.items`", "up to 40 items, `qty` 1 to 99", "submission"),
+        (
+            "`claimed.items`",
+            "up to 40 items, `qty` 1 to 99",
+            "submission",
+        ),
         ("`claimed.branch`", "up to 120 characters", "submission"),
         ("`qr_payload`", "up to 400 characters", "receipts"),
-        ("`code` of a typed receipt", "6 to 40 characters", "receipts"),
+        (
+            "`code` of a typed receipt",
+            "6 to 40 characters",
+            "receipts",
+        ),
     ];
-    let row = |(what, limit, applies): (&str, &str, &str)| [what, limit, applies].map(str::to_owned).to_vec();
+    let row = |(what, limit, applies): (&str, &str, &str)| {
+        [what, limit, applies].map(str::to_owned).to_vec()
+    };
     Table {
         name: "limits",
         title: "Limits",
@@ -177,8 +239,12 @@ pub fn limits() -> Table {
 
 /// The status to show for each state and review status.
 pub(crate) fn display_statuses() -> Table {
-    const REVIEWS: [Option<ReviewStatus>; 4] =
-        [None, Some(ReviewStatus::Verified), Some(ReviewStatus::UnderReview), Some(ReviewStatus::Declined)];
+    const REVIEWS: [Option<ReviewStatus>; 4] = [
+        None,
+        Some(ReviewStatus::Verified),
+        Some(ReviewStatus::UnderReview),
+        Some(ReviewStatus::Declined),
+    ];
     let mut rows = Vec::new();
     for state in State::ALL {
         let mut by_status: Vec<(String, Vec<String>)> = Vec::new();
@@ -192,7 +258,11 @@ pub(crate) fn display_statuses() -> Table {
         for (status, reviews) in by_status {
             let is_any = reviews.len() == REVIEWS.len();
             let reviews: Vec<String> = reviews.iter().map(|review| code(review)).collect();
-            let reviews = if is_any { "any".to_owned() } else { reviews.join(", ") };
+            let reviews = if is_any {
+                "any".to_owned()
+            } else {
+                reviews.join(", ")
+            };
             rows.push(vec![code(&in_json(&state)), reviews, code(&status)]);
         }
     }
@@ -211,19 +281,28 @@ fn display_status(state: State, review: Option<ReviewStatus>) -> String {
         "state": state, "review_status": review, "message_key": MessageKey::Checking, "entries": 0, "instant_win": null,
     });
     let status: Option<SubmissionStatus> = serde_json::from_value(status).ok();
-    status.map(|status| in_json(&status.display_status())).unwrap_or_default()
+    status
+        .map(|status| in_json(&status.display_status()))
+        .unwrap_or_default()
 }
 
 /// An enum value as it appears in replies.
 fn in_json(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The transitions between states.
 pub(crate) fn transitions() -> Table {
     let rows = [
-        ("(new)", "`accepted`", "Good service code, no receipt needed.", "`entered`, `instant_win`"),
+        (
+            "(new)",
+            "`accepted`",
+            "Good service code, no receipt needed.",
+            "`entered`, `instant_win`",
+        ),
         (
             "(new)",
             "`rejected`",
@@ -266,7 +345,12 @@ pub(crate) fn transitions() -> Table {
             "Your operator decided.",
             "`entered`, or the reason's key",
         ),
-        ("`accepted`", "`rejected`", "Your operator found that the entry must not count.", "`blocked`"),
+        (
+            "`accepted`",
+            "`rejected`",
+            "Your operator found that the entry must not count.",
+            "`blocked`",
+        ),
         (
             "`rejected`",
             "`pending`, `under_review`; without a receipt `unknown`",
@@ -274,8 +358,9 @@ pub(crate) fn transitions() -> Table {
             "`receipt_received`, `checking`",
         ),
     ];
-    let row =
-        |(from, to, when, key): (&str, &str, &str, &str)| [from, to, when, key].map(str::to_owned).to_vec();
+    let row = |(from, to, when, key): (&str, &str, &str, &str)| {
+        [from, to, when, key].map(str::to_owned).to_vec()
+    };
     Table {
         name: "transitions",
         title: "State transitions",
@@ -290,30 +375,75 @@ pub(crate) fn transitions() -> Table {
 /// The values of `reasons` other than message keys.
 pub(crate) fn reasons() -> Table {
     let rows = [
-        ("no_qr_code", "The photo shows no readable QR code. In review."),
-        ("no_receipt_in_qr_codes", "The QR codes in the photo are not of a receipt. In review."),
-        ("photo_seen_before", "The same photo came with another submission. In review."),
-        ("several_receipts_in_photo", "The photo shows more than one receipt. In review."),
-        ("no_time_in_qr_code", "The QR code has no time, so the receipt cannot be looked up. In review."),
-        ("no_product_matched", "No line of the receipt is a participating product."),
-        ("too_many_entries", "The receipt earns more than the campaign accepts unseen. In review."),
+        (
+            "no_qr_code",
+            "The photo shows no readable QR code. In review.",
+        ),
+        (
+            "no_receipt_in_qr_codes",
+            "The QR codes in the photo are not of a receipt. In review.",
+        ),
+        (
+            "photo_seen_before",
+            "The same photo came with another submission. In review.",
+        ),
+        (
+            "several_receipts_in_photo",
+            "The photo shows more than one receipt. In review.",
+        ),
+        (
+            "no_time_in_qr_code",
+            "The QR code has no time, so the receipt cannot be looked up. In review.",
+        ),
+        (
+            "no_product_matched",
+            "No line of the receipt is a participating product.",
+        ),
+        (
+            "too_many_entries",
+            "The receipt earns more than the campaign accepts unseen. In review.",
+        ),
         ("receipt_cancelled", "The shop cancelled the receipt."),
-        ("receipt_from_training", "The fiscal device was in training mode."),
-        ("receipt_from_the_future", "The receipt is dated after the submission. In review."),
+        (
+            "receipt_from_training",
+            "The fiscal device was in training mode.",
+        ),
+        (
+            "receipt_from_the_future",
+            "The receipt is dated after the submission. In review.",
+        ),
         ("trader_unknown", "The shop does not take part."),
-        ("fiscal_device_unknown", "The shop takes part, but not with this fiscal device."),
-        ("receipt_code_impossible", "No receipt can have this verification code."),
+        (
+            "fiscal_device_unknown",
+            "The shop takes part, but not with this fiscal device.",
+        ),
+        (
+            "receipt_code_impossible",
+            "No receipt can have this verification code.",
+        ),
         ("photo_not_decoded", "The file is not an image."),
-        ("referer_refused", "The tax authority refused the request. Your service operator is alerted."),
-        ("partner_unanswered", "The partner has not answered for a day."),
+        (
+            "referer_refused",
+            "The tax authority refused the request. Your service operator is alerted.",
+        ),
+        (
+            "partner_unanswered",
+            "The partner has not answered for a day.",
+        ),
         ("operator_decision", "Your operator decided."),
         (
             "reopened",
             "Your operator found that the submission was rejected by mistake, and looks at it again.",
         ),
-        ("revoked", "Your operator found that the accepted entry must not count."),
+        (
+            "revoked",
+            "Your operator found that the accepted entry must not count.",
+        ),
         ("asked_for_by_test", "A test receipt asked for a review."),
-        ("no_test_receipt", "The key is a test key, and this is not a test receipt."),
+        (
+            "no_test_receipt",
+            "The key is a test key, and this is not a test receipt.",
+        ),
     ];
     let row = |(reason, meaning): (&str, &str)| vec![code(reason), meaning.to_owned()];
     Table {

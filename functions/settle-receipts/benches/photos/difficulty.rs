@@ -30,21 +30,41 @@ pub(crate) const DIFFICULTIES: &[Difficulty] = &[
         steps: [20.0, 30.0, 40.0, 50.0],
         apply: |shot, step| shot.look.leaning = step,
     },
-    Difficulty { name: "curled", steps: [4.0, 8.0, 12.0, 16.0], apply: |shot, step| shot.look.curl = step },
+    Difficulty {
+        name: "curled",
+        steps: [4.0, 8.0, 12.0, 16.0],
+        apply: |shot, step| shot.look.curl = step,
+    },
     Difficulty {
         name: "out of focus",
         steps: [1.5, 2.0, 2.5, 3.0],
         apply: |shot, step| shot.look.blur = step,
     },
-    Difficulty { name: "shaken", steps: [4.0, 6.0, 8.0, 10.0], apply: |shot, step| shot.look.shake = step },
+    Difficulty {
+        name: "shaken",
+        steps: [4.0, 6.0, 8.0, 10.0],
+        apply: |shot, step| shot.look.shake = step,
+    },
     Difficulty {
         name: "in the shade",
         steps: [0.5, 0.7, 0.85, 0.95],
         apply: |shot, step| shot.look.shadow = step,
     },
-    Difficulty { name: "faded", steps: [0.5, 0.7, 0.8, 0.9], apply: |shot, step| shot.look.faded = step },
-    Difficulty { name: "noisy", steps: [15.0, 30.0, 45.0, 60.0], apply: |shot, step| shot.look.noise = step },
-    Difficulty { name: "small", steps: [3.0, 2.5, 2.0, 1.6], apply: |shot, step| shot.look.module = step },
+    Difficulty {
+        name: "faded",
+        steps: [0.5, 0.7, 0.8, 0.9],
+        apply: |shot, step| shot.look.faded = step,
+    },
+    Difficulty {
+        name: "noisy",
+        steps: [15.0, 30.0, 45.0, 60.0],
+        apply: |shot, step| shot.look.noise = step,
+    },
+    Difficulty {
+        name: "small",
+        steps: [3.0, 2.5, 2.0, 1.6],
+        apply: |shot, step| shot.look.module = step,
+    },
     Difficulty {
         name: "small, of 12 megapixels",
         steps: [4.0, 3.5, 3.0, 2.5],
@@ -53,7 +73,11 @@ pub(crate) const DIFFICULTIES: &[Difficulty] = &[
             shot.look.module = step;
         },
     },
-    Difficulty { name: "JPEG", steps: [30.0, 15.0, 8.0, 4.0], apply: |shot, step| shot.quality = step },
+    Difficulty {
+        name: "JPEG",
+        steps: [30.0, 15.0, 8.0, 4.0],
+        apply: |shot, step| shot.quality = step,
+    },
     Difficulty {
         name: "some of each",
         steps: [0.4, 0.6, 0.8, 1.0],
@@ -75,7 +99,13 @@ impl Difficulty {
     /// One shot for each step. Shots of different numbers differ slightly.
     pub(crate) fn shots(&self, number: u64) -> impl Iterator<Item = Shot> {
         let turned = f32::from(u8::try_from(number * 37 % 17).unwrap_or_default()) - 8.0;
-        let usual = Shot { look: Look { turned, ..Look::default() }, quality: 80.0 };
+        let usual = Shot {
+            look: Look {
+                turned,
+                ..Look::default()
+            },
+            quality: 80.0,
+        };
         self.steps.into_iter().map(move |step| {
             let mut shot = usual;
             (self.apply)(&mut shot, step);
@@ -85,7 +115,10 @@ impl Difficulty {
 }
 
 impl Shot {
-    #[expect(clippy::as_conversions, reason = "a whole number that the table above holds")]
+    #[expect(
+        clippy::as_conversions,
+        reason = "a whole number that the table above holds"
+    )]
     pub(crate) fn quality(&self) -> u8 {
         self.quality as u8
     }

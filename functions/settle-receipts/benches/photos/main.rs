@@ -22,7 +22,10 @@ fn main() -> Result<(), Failure> {
         println!("this takes minutes: run it with `cargo bench --bench photos`");
         return Ok(());
     }
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(compare())
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(compare())
 }
 
 fn is_receipt(text: &str) -> bool {
@@ -52,7 +55,9 @@ async fn compare() -> Result<(), Failure> {
         rxing: reader()?.with_effort(Effort::RxingOnly),
         both: reader()?,
     };
-    println!("| difficulty | photos | rqrr alone | rxing alone | the cascade | median ms | worst ms |");
+    println!(
+        "| difficulty | photos | rqrr alone | rxing alone | the cascade | median ms | worst ms |"
+    );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     let mut total = Score::default();
     for (seed, difficulty) in (1..).zip(DIFFICULTIES) {
@@ -71,8 +76,10 @@ impl Readers {
         for number in 0..PHOTOS_OF_EACH_STEP {
             for (step, shot) in (0..).zip(difficulty.shots(number)) {
                 let seed = first_seed + 10 * number + step;
-                let payload =
-                    format!("https://verify.tra.go.tz/AB12CD{seed:06}_{:06}", seed % 24 * 10_000 + 1_530);
+                let payload = format!(
+                    "https://verify.tra.go.tz/AB12CD{seed:06}_{:06}",
+                    seed % 24 * 10_000 + 1_530
+                );
                 let photo = jpeg(&qr_photo(&[&payload], &shot.look, seed)?, shot.quality())?;
                 score.photos += 1;
                 score.rqrr += usize::from(has(&self.rqrr, &photo, &payload).await);
@@ -89,7 +96,10 @@ impl Readers {
 }
 
 async fn has(reader: &PhotoReader, photo: &[u8], payload: &String) -> bool {
-    reader.read(photo).await.is_ok_and(|texts| texts.contains(payload))
+    reader
+        .read(photo)
+        .await
+        .is_ok_and(|texts| texts.contains(payload))
 }
 
 impl Score {
@@ -106,9 +116,15 @@ impl Score {
         let mut times = self.times.clone();
         times.sort();
         let milliseconds = |time: Option<&Duration>| time.map_or(0, Duration::as_millis);
-        let (median, worst) = (milliseconds(times.get(times.len() / 2)), milliseconds(times.last()));
+        let (median, worst) = (
+            milliseconds(times.get(times.len() / 2)),
+            milliseconds(times.last()),
+        );
         let part = |read: usize| format!("{read} ({} %)", 100 * read / self.photos.max(1));
         let (rqrr, rxing, both) = (part(self.rqrr), part(self.rxing), part(self.both));
-        format!("| {name} | {} | {rqrr} | {rxing} | {both} | {median} | {worst} |", self.photos)
+        format!(
+            "| {name} | {} | {rqrr} | {rxing} | {both} | {median} | {worst} |",
+            self.photos
+        )
     }
 }

@@ -66,7 +66,11 @@ const CASCADE: &[Pass] = &[
     (Detail::Fine, Filter::Plain, Reader::Rxing),
     (Detail::Fine, Filter::SmoothedAndSharpened, Reader::Rxing),
     (Detail::Normal, Filter::SharpenedMore, Reader::Rxing),
-    (Detail::Normal, Filter::SmoothedAndThresholded, Reader::Rxing),
+    (
+        Detail::Normal,
+        Filter::SmoothedAndThresholded,
+        Reader::Rxing,
+    ),
     (Detail::Doubled, Filter::Plain, Reader::Rxing),
     (Detail::Doubled, Filter::SmoothedAndSharpened, Reader::Rxing),
     (Detail::Doubled, Filter::SharpenedMore, Reader::Rxing),
@@ -151,7 +155,9 @@ impl Filter {
             Self::Thresholded => view.thresholded(Self::surroundings(view), 6),
             Self::Smoothed => view.smoothed(1),
             Self::SmoothedAndSharpened => view.smoothed(1).sharpened(4, 4),
-            Self::SmoothedAndThresholded => view.smoothed(1).thresholded(Self::surroundings(view), 4),
+            Self::SmoothedAndThresholded => {
+                view.smoothed(1).thresholded(Self::surroundings(view), 4)
+            }
         }
     }
 
@@ -172,8 +178,13 @@ mod tests {
     #[test]
     fn a_photo_is_shrunk_to_about_as_many_pixels_as_a_view_has() {
         let factors = |side| {
-            [Detail::Coarse, Detail::Normal, Detail::Fine, Detail::Doubled]
-                .map(|detail| detail.factor(&photo(side)))
+            [
+                Detail::Coarse,
+                Detail::Normal,
+                Detail::Fine,
+                Detail::Doubled,
+            ]
+            .map(|detail| detail.factor(&photo(side)))
         };
         assert_eq!(factors(400), [1, 1, 1, 1]);
         assert_eq!(factors(1_600), [2, 1, 1, 1]);
@@ -184,8 +195,13 @@ mod tests {
     #[test]
     fn a_view_that_another_one_shows_already_is_left_out() {
         let repeats = |side| {
-            [Detail::Coarse, Detail::Normal, Detail::Fine, Detail::Doubled]
-                .map(|detail| detail.repeats(&photo(side)))
+            [
+                Detail::Coarse,
+                Detail::Normal,
+                Detail::Fine,
+                Detail::Doubled,
+            ]
+            .map(|detail| detail.repeats(&photo(side)))
         };
         assert_eq!(repeats(400), [true, false, true, false]);
         assert_eq!(repeats(1_600), [false, false, true, false]);
@@ -194,6 +210,9 @@ mod tests {
 
     #[test]
     fn surroundings_grow_with_the_view_and_are_never_too_small_to_tell_light_from_dark() {
-        assert_eq!([100, 256, 1_600].map(|side| Filter::surroundings(&photo(side))), [4, 4, 25]);
+        assert_eq!(
+            [100, 256, 1_600].map(|side| Filter::surroundings(&photo(side))),
+            [4, 4, 25]
+        );
     }
 }

@@ -52,7 +52,9 @@ fn copy(job: Job) -> io::Result<()> {
         Err(fault) => return tell(&Line::NotDecoded(fault)),
     };
     let copy = sanitized_copy::encode(&luma)?;
-    tell(&Line::Copy(u64::try_from(copy.len()).map_err(io::Error::other)?))?;
+    tell(&Line::Copy(
+        u64::try_from(copy.len()).map_err(io::Error::other)?,
+    ))?;
     io::stdout().lock().write_all(&copy)
 }
 
@@ -76,7 +78,11 @@ fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
                 return ControlFlow::Break(());
             }
         }
-        if told.iter().any(|text| accepts(text)) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if told.iter().any(|text| accepts(text)) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     tell(&Line::Finished)
 }
@@ -84,7 +90,10 @@ fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
 /// Limits written memory (not address space, of which every thread reserves much) and processor time, and disables core
 /// dumps, which would contain the photo.
 fn limit(job: Job) -> io::Result<()> {
-    let most = |value| Rlimit { current: Some(value), maximum: Some(value) };
+    let most = |value| Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
     setrlimit(Resource::Data, most(job.memory_bytes))?;
     setrlimit(Resource::Cpu, most(job.cpu_seconds))?;
     setrlimit(Resource::Core, most(0))?;

@@ -14,7 +14,11 @@ impl Luma {
     /// `None` unless there are `width * height` pixels and at least one.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
-        fits.then_some(Self { width, height, pixels })
+        fits.then_some(Self {
+            width,
+            height,
+            pixels,
+        })
     }
 
     pub fn width(&self) -> usize {
@@ -35,7 +39,14 @@ impl Luma {
 
     /// One pixel; white outside the image.
     pub fn pixel(&self, x: usize, y: usize) -> u8 {
-        if x < self.width { self.pixels.get(y * self.width + x).copied().unwrap_or(u8::MAX) } else { u8::MAX }
+        if x < self.width {
+            self.pixels
+                .get(y * self.width + x)
+                .copied()
+                .unwrap_or(u8::MAX)
+        } else {
+            u8::MAX
+        }
     }
 
     /// Shrinks the image: each pixel becomes the mean of a square of `factor * factor`; leftovers at the right and
@@ -57,18 +68,30 @@ impl Luma {
             }
             pixels.extend(sums.iter().map(|sum| byte(sum / area)));
         }
-        Self { width, height, pixels }
+        Self {
+            width,
+            height,
+            pixels,
+        }
     }
 
     /// Doubles both sides, with means between neighbors.
     pub fn doubled(&self) -> Self {
-        let wide: Vec<Vec<u8>> = self.pixels.chunks_exact(self.width).map(interleaved).collect();
+        let wide: Vec<Vec<u8>> = self
+            .pixels
+            .chunks_exact(self.width)
+            .map(interleaved)
+            .collect();
         let mut pixels = Vec::with_capacity(self.pixels.len() * 4);
         for (row, next) in wide.iter().zip(wide.iter().skip(1).chain(wide.last())) {
             pixels.extend_from_slice(row);
             pixels.extend(row.iter().zip(next).map(|(&a, &b)| a.midpoint(b)));
         }
-        Self { width: self.width * 2, height: self.height * 2, pixels }
+        Self {
+            width: self.width * 2,
+            height: self.height * 2,
+            pixels,
+        }
     }
 
     /// Applies an unsharp mask: moves each pixel away from the mean of its square of `2 * radius + 1` by `strength`
@@ -88,7 +111,11 @@ impl Luma {
     pub fn thresholded(&self, radius: usize, margin: u8) -> Self {
         let means = self.means(radius);
         let decide = |(&pixel, &mean): (&u8, &u8)| {
-            if pixel.saturating_add(margin) < mean { u8::MIN } else { u8::MAX }
+            if pixel.saturating_add(margin) < mean {
+                u8::MIN
+            } else {
+                u8::MAX
+            }
         };
         self.with_pixels(self.pixels.iter().zip(&means).map(decide).collect())
     }
@@ -103,8 +130,11 @@ impl Luma {
         if orientation == Orientation::Upright {
             return self;
         }
-        let (width, height) =
-            if orientation.swaps_sides() { (self.height, self.width) } else { (self.width, self.height) };
+        let (width, height) = if orientation.swaps_sides() {
+            (self.height, self.width)
+        } else {
+            (self.width, self.height)
+        };
         let mut pixels = Vec::with_capacity(self.pixels.len());
         for y in 0..height {
             for x in 0..width {
@@ -112,15 +142,25 @@ impl Luma {
                 pixels.push(self.pixel(from_x, from_y));
             }
         }
-        Self { width, height, pixels }
+        Self {
+            width,
+            height,
+            pixels,
+        }
     }
 
     fn with_pixels(&self, pixels: Vec<u8>) -> Self {
-        Self { width: self.width, height: self.height, pixels }
+        Self {
+            width: self.width,
+            height: self.height,
+            pixels,
+        }
     }
 
     fn row(&self, y: usize) -> &[u8] {
-        self.pixels.get(y * self.width..(y + 1) * self.width).unwrap_or(&[])
+        self.pixels
+            .get(y * self.width..(y + 1) * self.width)
+            .unwrap_or(&[])
     }
 
     /// The local mean at each pixel, over the part of its square inside the image. The time does not depend on the
@@ -171,7 +211,10 @@ fn subtract(columns: &mut [u32], row: &[u8]) {
 
 /// The row with the mean of two neighbors after each pixel.
 fn interleaved(row: &[u8]) -> Vec<u8> {
-    row.iter().zip(row.iter().skip(1).chain(row.last())).flat_map(|(&a, &b)| [a, a.midpoint(b)]).collect()
+    row.iter()
+        .zip(row.iter().skip(1).chain(row.last()))
+        .flat_map(|(&a, &b)| [a, a.midpoint(b)])
+        .collect()
 }
 
 fn byte(mean: u32) -> u8 {
@@ -208,7 +251,12 @@ mod tests {
     fn doubling_puts_means_between() {
         assert_eq!(
             image(2, &[0, 100, 200, 50]).doubled(),
-            image(4, &[0, 50, 100, 100, 100, 87, 75, 75, 200, 125, 50, 50, 200, 125, 50, 50])
+            image(
+                4,
+                &[
+                    0, 50, 100, 100, 100, 87, 75, 75, 200, 125, 50, 50, 200, 125, 50, 50
+                ]
+            )
         );
         assert_eq!(image(1, &[8]).doubled(), image(2, &[8; 4]));
     }
@@ -222,12 +270,18 @@ mod tests {
     #[test]
     fn what_is_outside_an_image_is_white() {
         let luma = image(2, &[1, 2, 3, 4]);
-        assert_eq!([luma.pixel(1, 1), luma.pixel(2, 0), luma.pixel(0, 2)], [4, 255, 255]);
+        assert_eq!(
+            [luma.pixel(1, 1), luma.pixel(2, 0), luma.pixel(0, 2)],
+            [4, 255, 255]
+        );
     }
 
     #[test]
     fn what_is_as_dark_as_the_margin_says_is_not_black_yet() {
-        assert_eq!(image(3, &[100, 100, 100]).thresholded(1, 0).pixels(), [255, 255, 255]);
+        assert_eq!(
+            image(3, &[100, 100, 100]).thresholded(1, 0).pixels(),
+            [255, 255, 255]
+        );
         // The local mean is 95.
         assert_eq!(image(2, &[90, 100]).thresholded(1, 5).pixels(), [255, 255]);
         assert_eq!(image(2, &[90, 100]).thresholded(1, 4).pixels(), [0, 255]);
@@ -236,7 +290,10 @@ mod tests {
     #[test]
     fn a_mark_is_black_in_light_and_in_shade() {
         for pixels in [[200, 200, 100, 200, 200], [60, 60, 20, 60, 60]] {
-            assert_eq!(image(5, &pixels).thresholded(2, 5).pixels(), [255, 255, 0, 255, 255]);
+            assert_eq!(
+                image(5, &pixels).thresholded(2, 5).pixels(),
+                [255, 255, 0, 255, 255]
+            );
         }
     }
 

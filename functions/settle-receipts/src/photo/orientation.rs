@@ -38,7 +38,9 @@ impl Orientation {
     pub fn swaps_sides(self) -> bool {
         match self {
             Self::Upright | Self::Mirrored | Self::HalfTurn | Self::Flipped => false,
-            Self::Transposed | Self::QuarterTurn | Self::Transverse | Self::ThreeQuarterTurn => true,
+            Self::Transposed | Self::QuarterTurn | Self::Transverse | Self::ThreeQuarterTurn => {
+                true
+            }
         }
     }
 
@@ -134,7 +136,11 @@ mod tests {
         let mut ninth = LITTLE;
         ninth[18] = 9;
         for exif in [&b""[..], b"II*\0\xff\xff\xff\xff", &LITTLE[..20], &ninth] {
-            assert_eq!(Orientation::from_exif(exif), Orientation::Upright, "{exif:?}");
+            assert_eq!(
+                Orientation::from_exif(exif),
+                Orientation::Upright,
+                "{exif:?}"
+            );
         }
     }
 

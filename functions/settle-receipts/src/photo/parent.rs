@@ -87,7 +87,11 @@ impl PhotoReader {
     /// deadline. The result is never empty.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
         let mut received = ChildOutput::default();
-        let in_time = self.ask(JOB_VARIABLE, photo, |output| read_lines(output, &mut received)).await?;
+        let in_time = self
+            .ask(JOB_VARIABLE, photo, |output| {
+                read_lines(output, &mut received)
+            })
+            .await?;
         received.outcome(in_time.is_some())
     }
 
@@ -251,7 +255,11 @@ async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
     let is_whole = u64::try_from(copy.len()).is_ok_and(|read| read == bytes);
     // Whatever else the child may have written is not shown.
     let is_copy = PhotoType::from_magic_bytes(&copy) == Some(PhotoType::Png);
-    if is_whole && is_copy { Ok(copy) } else { Err(Unreadable::Crashed) }
+    if is_whole && is_copy {
+        Ok(copy)
+    } else {
+        Err(Unreadable::Crashed)
+    }
 }
 
 #[cfg(test)]
@@ -262,7 +270,10 @@ mod tests {
     fn a_reader_makes_the_whole_effort_unless_it_is_told_otherwise() {
         let reader = PhotoReader::program("reader", &[], Limits::default());
         assert_eq!(reader.effort, Effort::Cascade);
-        assert_eq!(reader.with_effort(Effort::RxingOnly).effort, Effort::RxingOnly);
+        assert_eq!(
+            reader.with_effort(Effort::RxingOnly).effort,
+            Effort::RxingOnly
+        );
     }
 
     #[test]
@@ -273,7 +284,12 @@ mod tests {
                 assert!(received.push(&format!(r#"{{"found":"{number}"}}"#)));
             }
         }
-        assert_eq!(received.texts, (0..MAX_TEXTS).map(|number| number.to_string()).collect::<Vec<_>>());
+        assert_eq!(
+            received.texts,
+            (0..MAX_TEXTS)
+                .map(|number| number.to_string())
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]

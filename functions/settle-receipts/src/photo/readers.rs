@@ -49,7 +49,9 @@ impl Reader {
         });
         match started.map(|_thread| texts.recv_timeout(timeout)) {
             Ok(Ok(texts)) => Attempt::Read(texts),
-            Ok(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | Err(_) => Attempt::TimedOut,
+            Ok(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | Err(_) => {
+                Attempt::TimedOut
+            }
         }
     }
 
@@ -65,14 +67,20 @@ impl Reader {
 fn rqrr(image: &Luma) -> Vec<String> {
     let pixel = |x, y| image.pixel(x, y);
     let mut prepared = PreparedImage::prepare_from_greyscale(image.width(), image.height(), pixel);
-    prepared.detect_grids().iter().filter_map(|grid| text_of(|out| grid.decode_to(out).is_ok())).collect()
+    prepared
+        .detect_grids()
+        .iter()
+        .filter_map(|grid| text_of(|out| grid.decode_to(out).is_ok()))
+        .collect()
 }
 
 fn rxing(image: &Luma) -> Vec<String> {
-    let sides = u32::try_from(image.width()).ok().zip(u32::try_from(image.height()).ok());
-    let Some(source) =
-        sides.and_then(|(width, height)| Luma8Source::new_with_slice(image.pixels(), width, height).ok())
-    else {
+    let sides = u32::try_from(image.width())
+        .ok()
+        .zip(u32::try_from(image.height()).ok());
+    let Some(source) = sides.and_then(|(width, height)| {
+        Luma8Source::new_with_slice(image.pixels(), width, height).ok()
+    }) else {
         return Vec::new();
     };
     let binarizer = HybridBinarizer::new(source);
@@ -93,12 +101,18 @@ fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
     let mut patterns = FindFinderPatterns(bits, try_harder, no_least_module_size);
     let mut used = Vec::new();
     let mut texts = Vec::new();
-    for group in GenerateFinderPatternSets(&mut patterns).iter().take(MAX_PATTERN_GROUPS) {
+    for group in GenerateFinderPatternSets(&mut patterns)
+        .iter()
+        .take(MAX_PATTERN_GROUPS)
+    {
         let corners = [group.bl, group.tl, group.tr];
         if corners.iter().any(|corner| used.contains(corner)) {
             continue;
         }
-        if let Some(text) = SampleQR(bits, group).ok().and_then(|code| text_of_modules(code.getBits())) {
+        if let Some(text) = SampleQR(bits, group)
+            .ok()
+            .and_then(|code| text_of_modules(code.getBits()))
+        {
             used.extend(corners);
             texts.push(text);
         }
@@ -108,9 +122,17 @@ fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
 
 /// The older detector, which finds some codes that the other one misses.
 fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
-    let hints = DecodeHints { TryHarder: Some(true), ..DecodeHints::default() };
-    let codes = MultiDetector::new(bits).detectMulti(&hints).unwrap_or_default();
-    codes.iter().filter_map(|code| text_of_modules(code.getBits())).collect()
+    let hints = DecodeHints {
+        TryHarder: Some(true),
+        ..DecodeHints::default()
+    };
+    let codes = MultiDetector::new(bits)
+        .detectMulti(&hints)
+        .unwrap_or_default();
+    codes
+        .iter()
+        .filter_map(|code| text_of_modules(code.getBits()))
+        .collect()
 }
 
 /// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
@@ -130,7 +152,11 @@ fn text_of_modules(modules: &BitMatrix) -> Option<String> {
 /// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
 fn text_of(decode: impl FnOnce(&mut Vec<u8>) -> bool) -> Option<String> {
     let mut bytes = Vec::new();
-    if decode(&mut bytes) { String::from_utf8(bytes).ok() } else { None }
+    if decode(&mut bytes) {
+        String::from_utf8(bytes).ok()
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -153,17 +179,24 @@ mod tests {
     fn the_smallest_images_hold_no_code() {
         for reader in [Reader::Rqrr, Reader::Rxing] {
             for (width, height) in [(1, 1), (1, 40), (40, 1), (2, 3)] {
-                let image = Arc::new(Luma::new(width, height, vec![0; width * height]).expect("an image"));
-                let attempt = reader.read_with_timeout(&image, Luma::clone, Duration::from_secs(20));
-                assert!(matches!(attempt, Attempt::TimedOut) || attempt == Attempt::Read(Vec::new()));
+                let image =
+                    Arc::new(Luma::new(width, height, vec![0; width * height]).expect("an image"));
+                let attempt =
+                    reader.read_with_timeout(&image, Luma::clone, Duration::from_secs(20));
+                assert!(
+                    matches!(attempt, Attempt::TimedOut) || attempt == Attempt::Read(Vec::new())
+                );
             }
         }
     }
 
     #[test]
     fn a_reader_that_panics_counts_as_timed_out() {
-        let attempt =
-            Reader::Rqrr.read_with_timeout(&blank(), |_| panic!("as rqrr may"), Duration::from_secs(20));
+        let attempt = Reader::Rqrr.read_with_timeout(
+            &blank(),
+            |_| panic!("as rqrr may"),
+            Duration::from_secs(20),
+        );
         assert_eq!(attempt, Attempt::TimedOut);
     }
 

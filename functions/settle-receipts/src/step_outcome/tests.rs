@@ -12,7 +12,11 @@ use crate::example;
 const NOW: Timestamp = Timestamp::from_millis(100_000_000);
 
 fn retry() -> RetryContext {
-    RetryContext { now: NOW, speedup: RetrySpeedup::default(), jitter: 0.5 }
+    RetryContext {
+        now: NOW,
+        speedup: RetrySpeedup::default(),
+        jitter: 0.5,
+    }
 }
 
 fn page() -> Answer {
@@ -32,7 +36,10 @@ fn logged(outcome: &StepOutcome) -> JobOutcome {
 #[test]
 fn a_submission_is_open_too_long_only_if_it_is_kept_by_more_than_a_late_receipt() {
     let created_at = Timestamp::from_millis(NOW.as_millis() - 60 * 60 * 1_000);
-    let old = Submission { updated_at: NOW, ..example::submission(created_at) };
+    let old = Submission {
+        updated_at: NOW,
+        ..example::submission(created_at)
+    };
     let metrics = |obstacle| {
         let stays: StepOutcome = Transition::Stay(MessageKey::Checking).into();
         StepOutcome { obstacle, ..stays }.logged(&old).metrics
@@ -46,33 +53,66 @@ fn a_submission_is_open_too_long_only_if_it_is_kept_by_more_than_a_late_receipt(
 fn a_step_that_started_too_often_is_logged_as_that() {
     let exhausted = StepOutcome::exhausted(&example::submission(NOW));
     let escalated = vec![("EscalatedToOperator", 1)];
-    assert_eq!((logged(&exhausted).outcome, logged(&exhausted).metrics), (ATTEMPTS_EXHAUSTED, escalated));
+    assert_eq!(
+        (logged(&exhausted).outcome, logged(&exhausted).metrics),
+        (ATTEMPTS_EXHAUSTED, escalated)
+    );
 }
 
 #[test]
 fn an_obstacle_is_counted_by_who_has_to_act() {
     let metrics = |obstacle: Answer| {
-        let met = StepOutcome { obstacle: Some(obstacle.as_str()), ..StepOutcome::review("any") };
+        let met = StepOutcome {
+            obstacle: Some(obstacle.as_str()),
+            ..StepOutcome::review("any")
+        };
         (logged(&met).outcome, logged(&met).metrics)
     };
-    assert_eq!(metrics(page()), ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)]));
-    assert_eq!(metrics(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityUnreadable", 1)]));
+    assert_eq!(
+        metrics(page()),
+        ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)])
+    );
+    assert_eq!(
+        metrics(Answer::RefererRefused),
+        ("referer_refused", vec![("TaxAuthorityUnreadable", 1)])
+    );
     let trouble = || Answer::Unavailable(TransportError::ConnectTimeout.into());
-    assert_eq!(metrics(trouble()), ("trouble", vec![("TaxAuthorityDown", 1)]));
-    assert_eq!(metrics(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
-    assert_eq!(metrics(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
+    assert_eq!(
+        metrics(trouble()),
+        ("trouble", vec![("TaxAuthorityDown", 1)])
+    );
+    assert_eq!(
+        metrics(Answer::Throttled),
+        ("throttled", vec![("TaxAuthorityDown", 1)])
+    );
+    assert_eq!(
+        metrics(Answer::NotFoundYet),
+        (Answer::NotFoundYet.as_str(), vec![])
+    );
     let given_up = logged(&Transition::Escalate { reason: None }.into());
-    assert_eq!((given_up.outcome, given_up.metrics), ("unanswered", vec![("EscalatedToOperator", 1)]));
+    assert_eq!(
+        (given_up.outcome, given_up.metrics),
+        ("unanswered", vec![("EscalatedToOperator", 1)])
+    );
 }
 
 #[test]
 fn every_outcome_has_a_name_in_the_log() {
     let outcome = |transition: Transition| logged(&transition.into()).outcome;
-    assert_eq!(outcome(Transition::Accept { entries: 1, prize: None }), "accepted");
+    assert_eq!(
+        outcome(Transition::Accept {
+            entries: 1,
+            prize: None
+        }),
+        "accepted"
+    );
     assert_eq!(outcome(Transition::reject(MessageKey::Blocked)), "blocked");
     assert_eq!(outcome(Transition::Review("no_qr_code")), "under_review");
     assert_eq!(outcome(Transition::RetryAt(NOW)), "again_later");
-    assert_eq!(outcome(Transition::Unanswered { retry_at: NOW }), "again_later");
+    assert_eq!(
+        outcome(Transition::Unanswered { retry_at: NOW }),
+        "again_later"
+    );
     assert_eq!(outcome(Transition::Stay(MessageKey::Checking)), "stays");
 }
 
@@ -80,7 +120,13 @@ fn every_outcome_has_a_name_in_the_log() {
 fn an_operator_sees_what_was_unexpected() {
     let told = |answer: Answer| anomaly(&answer).map(|anomaly| (anomaly.summary, anomaly.excerpt));
     let page = told(page()).expect("something to tell");
-    assert_eq!(page, ("unknown_page at /error (status 200)".to_owned(), Some("Karibu".to_owned())));
+    assert_eq!(
+        page,
+        (
+            "unknown_page at /error (status 200)".to_owned(),
+            Some("Karibu".to_owned())
+        )
+    );
     let trouble = Answer::Unavailable(TransportError::ConnectTimeout.into());
     assert_eq!(told(trouble), Some(("connect_timeout".to_owned(), None)));
     assert!(told(Answer::RefererRefused).is_some());
@@ -93,27 +139,52 @@ fn an_operator_sees_what_was_unexpected() {
 fn after(failures: LookupFailures, failure: LookupFailure) -> StepOutcome {
     let mut submission = example::submission(NOW);
     let progress = Progress::TaxAuthority(failures);
-    submission.settling = submission.settling.map(|pending| PendingSettlement { progress, ..pending });
+    submission.settling = submission.settling.map(|pending| PendingSettlement {
+        progress,
+        ..pending
+    });
     StepOutcome::from_lookup_failure(failure, &submission, Some("why"), retry())
 }
 
 #[test]
 fn a_failed_look_up_is_retried_with_one_more_failure_counted() {
     let outcome = after(LookupFailures::default(), LookupFailure::Missing);
-    let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
-    assert_eq!(outcome.transition, Transition::RetryAt(NOW.after(Duration::from_mins(15))));
-    assert_eq!(outcome.findings.progress, Some(Progress::TaxAuthority(failures)));
+    let failures = LookupFailures {
+        missing: 1,
+        ..LookupFailures::default()
+    };
+    assert_eq!(
+        outcome.transition,
+        Transition::RetryAt(NOW.after(Duration::from_mins(15)))
+    );
+    assert_eq!(
+        outcome.findings.progress,
+        Some(Progress::TaxAuthority(failures))
+    );
 }
 
 #[test]
 fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalated() {
-    let missing = LookupFailures { missing: 6, ..LookupFailures::default() };
+    let missing = LookupFailures {
+        missing: 6,
+        ..LookupFailures::default()
+    };
     let rejected = Transition::reject(MessageKey::ReceiptNotFound);
     assert_eq!(after(missing, LookupFailure::Missing).transition, rejected);
-    let unanswered_since = Some(Timestamp::from_millis(NOW.as_millis() - 24 * 60 * 60 * 1_000));
-    let unanswered = LookupFailures { unanswered_since, ..LookupFailures::default() };
-    let escalated = Transition::Escalate { reason: Some("why") };
-    assert_eq!(after(unanswered, LookupFailure::Throttled).transition, escalated);
+    let unanswered_since = Some(Timestamp::from_millis(
+        NOW.as_millis() - 24 * 60 * 60 * 1_000,
+    ));
+    let unanswered = LookupFailures {
+        unanswered_since,
+        ..LookupFailures::default()
+    };
+    let escalated = Transition::Escalate {
+        reason: Some("why"),
+    };
+    assert_eq!(
+        after(unanswered, LookupFailure::Throttled).transition,
+        escalated
+    );
 }
 
 #[test]
@@ -121,10 +192,18 @@ fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
     let submission = example::submission(NOW);
     let failed = StepOutcome::from_failure(&submission, retry());
     let (failures, decision) = LookupFailures::default().after(LookupFailure::Failed, retry());
-    let RetryDecision::RetryAfter(wait) = decision else { panic!("the first one is retried") };
+    let RetryDecision::RetryAfter(wait) = decision else {
+        panic!("the first one is retried")
+    };
     assert_eq!(failed.transition, Transition::RetryAt(NOW.after(wait)));
-    assert_eq!(failed.findings.progress, Some(Progress::TaxAuthority(failures)));
-    assert_eq!((logged(&failed).outcome, failed.findings.anomaly.is_some()), ("service_failed", true));
+    assert_eq!(
+        failed.findings.progress,
+        Some(Progress::TaxAuthority(failures))
+    );
+    assert_eq!(
+        (logged(&failed).outcome, failed.findings.anomaly.is_some()),
+        ("service_failed", true)
+    );
 }
 
 #[test]
@@ -139,14 +218,23 @@ fn a_submission_that_lost_its_purchase_keeps_what_callers_see_of_the_receipt() {
 #[test]
 fn a_submission_that_waits_says_for_what() {
     let outcome = StepOutcome::wait_until(NOW, "phone_throttled");
-    assert_eq!(outcome, StepOutcome { obstacle: Some("phone_throttled"), ..Transition::RetryAt(NOW).into() });
+    assert_eq!(
+        outcome,
+        StepOutcome {
+            obstacle: Some("phone_throttled"),
+            ..Transition::RetryAt(NOW).into()
+        }
+    );
 }
 
 #[test]
 fn a_test_receipt_is_verified_with_made_up_contents_or_has_none() {
     let campaign = example::campaign();
-    let outcome =
-        |sentinel| StepOutcome::from_sentinel(sentinel, &campaign, State::Pending, retry()).findings.receipt;
+    let outcome = |sentinel| {
+        StepOutcome::from_sentinel(sentinel, &campaign, State::Pending, retry())
+            .findings
+            .receipt
+    };
     let verified = ReceiptSummary::made_up(campaign.receipt.as_ref());
     assert_eq!(outcome(ReceiptSentinel::Verified), Some(verified));
     assert_eq!(outcome(ReceiptSentinel::Review), None);
@@ -156,19 +244,49 @@ fn a_test_receipt_is_verified_with_made_up_contents_or_has_none() {
 fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
     let (campaign, submission) = (example::campaign(), example::submission(NOW));
     let rules = campaign.receipt.as_ref().expect("it takes receipts");
-    let outcome = |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
-    for answer in [page(), Answer::Unavailable(TransportError::ConnectTimeout.into()), Answer::Throttled] {
-        let failure =
-            if answer == Answer::Throttled { LookupFailure::Throttled } else { LookupFailure::Failed };
-        let StepOutcome { findings, obstacle, transition, .. } = outcome(&answer);
+    let outcome =
+        |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
+    for answer in [
+        page(),
+        Answer::Unavailable(TransportError::ConnectTimeout.into()),
+        Answer::Throttled,
+    ] {
+        let failure = if answer == Answer::Throttled {
+            LookupFailure::Throttled
+        } else {
+            LookupFailure::Failed
+        };
+        let StepOutcome {
+            findings,
+            obstacle,
+            transition,
+            ..
+        } = outcome(&answer);
         let expected = StepOutcome::from_lookup_failure(failure, &submission, None, retry());
-        assert_eq!((obstacle, transition), (Some(answer.as_str()), expected.transition));
-        assert_eq!(findings, Findings { anomaly: anomaly(&answer), ..expected.findings });
+        assert_eq!(
+            (obstacle, transition),
+            (Some(answer.as_str()), expected.transition)
+        );
+        assert_eq!(
+            findings,
+            Findings {
+                anomaly: anomaly(&answer),
+                ..expected.findings
+            }
+        );
     }
     let refused = outcome(&Answer::RefererRefused);
-    assert_eq!(refused.transition, Transition::Escalate { reason: Some("referer_refused") });
+    assert_eq!(
+        refused.transition,
+        Transition::Escalate {
+            reason: Some("referer_refused")
+        }
+    );
     assert_eq!(refused.obstacle, Some("referer_refused"));
     assert_eq!(refused.findings.anomaly, anomaly(&Answer::RefererRefused));
     let mistyped = outcome(&Answer::WrongTime);
-    assert!(mistyped.receipt_time_mismatch && mistyped.obstacle.is_none(), "{mistyped:?}");
+    assert!(
+        mistyped.receipt_time_mismatch && mistyped.obstacle.is_none(),
+        "{mistyped:?}"
+    );
 }

@@ -30,10 +30,22 @@ async fn list(console: Console, (): ()) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let mut campaigns = tables.campaigns.list().await?;
     // Those that are over come last.
-    campaigns.sort_by_key(|campaign| (campaign.archived, campaign.status(now) == CampaignStatus::Ended));
+    campaigns.sort_by_key(|campaign| {
+        (
+            campaign.archived,
+            campaign.status(now) == CampaignStatus::Ended,
+        )
+    });
     let sums = campaigns.iter().map(|campaign| live_sum(&tables, campaign));
-    let sums: Vec<Option<Amount>> = stream::iter(sums).buffered(MAX_CONCURRENCY).try_collect().await?;
-    let rows: Vec<_> = campaigns.iter().zip(sums).map(|(campaign, sum)| row(campaign, sum, now)).collect();
+    let sums: Vec<Option<Amount>> = stream::iter(sums)
+        .buffered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
+    let rows: Vec<_> = campaigns
+        .iter()
+        .zip(sums)
+        .map(|(campaign, sum)| row(campaign, sum, now))
+        .collect();
     let content = html! {
         @if rows.is_empty() {
             p { "There are no campaigns yet; " code { "ops campaign apply FILE.yaml" } " adds one." }
@@ -47,7 +59,10 @@ async fn list(console: Console, (): ()) -> PageResult {
 
 /// `None` for roles that may not read numbers.
 async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
-    let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+    let scope = Scope {
+        campaign: campaign.slug.clone(),
+        environment: Environment::Live,
+    };
     match tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await {
         Ok(cells) => Ok(Some(total(&by_dimension(&cells, Metric::Days)))),
         Err(error) if error.denied().is_some() => Ok(None),
@@ -58,7 +73,10 @@ async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amo
 fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Vec<Markup> {
     let zone = campaign.timezone;
     let time = |at: Option<Timestamp>| html! { (or_dash(at.map(|at| minute(at, zone)))) };
-    let scope = |environment| Scope { campaign: campaign.slug.clone(), environment };
+    let scope = |environment| Scope {
+        campaign: campaign.slug.clone(),
+        environment,
+    };
     let live = scope(Environment::Live);
     vec![
         html! { a href=(path_of(&live)) { (campaign.name) } br; span.soft { (campaign.brand) " · " (campaign.slug) } },
@@ -77,7 +95,10 @@ fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Vec<Markup> 
 
 /// Without the seconds.
 fn minute(at: Timestamp, zone: Tz) -> String {
-    local_time(at, zone).chars().take("2026-11-22 17:00".len()).collect()
+    local_time(at, zone)
+        .chars()
+        .take("2026-11-22 17:00".len())
+        .collect()
 }
 
 pub(crate) fn status(campaign: &Campaign, now: Timestamp) -> Markup {

@@ -31,9 +31,15 @@ pub(crate) fn routes() -> Router<Console> {
 async fn list(console: Console, Query(query): Query) -> PageResult {
     let tables = console.tables()?;
     let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
-    let wanted = campaigns.iter().map(|one| &one.slug).find(|slug| slug.as_str() == campaign);
+    let wanted = campaigns
+        .iter()
+        .map(|one| &one.slug)
+        .find(|slug| slug.as_str() == campaign);
     // Of a campaign that is not there, there are no rows.
-    let filter = RowFilter { campaign: campaign.parse().ok(), ..RowFilter::default() };
+    let filter = RowFilter {
+        campaign: campaign.parse().ok(),
+        ..RowFilter::default()
+    };
     let zone = zone(&tables, wanted).await?;
     let today = console.now().day_in(zone);
     let to = day(query.get("to"), &today)?;
@@ -45,7 +51,11 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     // Newest first: operators mostly look for recent rows.
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
-    let cells: Vec<_> = rows.iter().take(MAX_ROWS).map(|row| cells(row, zone)).collect();
+    let cells: Vec<_> = rows
+        .iter()
+        .take(MAX_ROWS)
+        .map(|row| cells(row, zone))
+        .collect();
     let content = html! {
         form.row {
             div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
@@ -76,15 +86,28 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
 
 fn day(text: &str, today: &str) -> Result<NaiveDate, Failure> {
     let text = if text.is_empty() { today } else { text };
-    text.parse().map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
+    text.parse()
+        .map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
 }
 
 fn cells(stored: &StoredAuditRow, zone: Tz) -> Vec<Markup> {
     let Some(AuditRow { at, entry, .. }) = &stored.row else {
         let unreadable = html! { "cannot be read; run " code { "ops audit verify" } };
-        return [html! { (stored.sequence) }, unreadable].into_iter().chain(vec![html! {}; 5]).collect();
+        return [html! { (stored.sequence) }, unreadable]
+            .into_iter()
+            .chain(vec![html! {}; 5])
+            .collect();
     };
-    let AuditEntry { who, by, action, campaign, environment, subject, why, details } = entry;
+    let AuditEntry {
+        who,
+        by,
+        action,
+        campaign,
+        environment,
+        subject,
+        why,
+        details,
+    } = entry;
     let about = [campaign, environment].into_iter().flatten();
     vec![
         html! { (stored.sequence) },

@@ -23,7 +23,10 @@ use crate::state::Console;
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/campaigns/{slug}/{environment}/codes", get(page(list)))
-        .route("/campaigns/{slug}/{environment}/codes/void", get(page(ask)).post(page(void_batch)))
+        .route(
+            "/campaigns/{slug}/{environment}/codes/void",
+            get(page(ask)).post(page(void_batch)),
+        )
 }
 
 async fn list(console: Console, InScope(scope): InScope) -> PageResult {
@@ -32,7 +35,11 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
     let book = book::read(&tables.code_books, &scope).await?;
     let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
     let used = by_dimension(&cells, Metric::Batches);
-    let rows: Vec<_> = book.batches.iter().map(|batch| row(&scope, batch, &used)).collect();
+    let rows: Vec<_> = book
+        .batches
+        .iter()
+        .map(|batch| row(&scope, batch, &used))
+        .collect();
     let content = html! {
         @if rows.is_empty() {
             p { "There are no codes yet; " code { "ops code mint" } " and " code { "ops code import" } " add some." }
@@ -42,7 +49,9 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
             p.soft { "A code is used once its submission is accepted; the numbers are at most a minute old. To see a single code, search for it." }
         }
     };
-    Ok(Page::new("Codes", Section::Codes).in_scope(&scope).render(content))
+    Ok(Page::new("Codes", Section::Codes)
+        .in_scope(&scope)
+        .render(content))
 }
 
 fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Vec<Markup> {
@@ -51,8 +60,9 @@ fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Vec<Markup> {
         BatchStatus::Reserved => ("paused", "reserved"),
         BatchStatus::Void => ("over", "void"),
     };
-    let query: String =
-        form_urlencoded::Serializer::new(String::new()).append_pair("batch", &batch.name).finish();
+    let query: String = form_urlencoded::Serializer::new(String::new())
+        .append_pair("batch", &batch.name)
+        .finish();
     vec![
         html! { (batch.name) },
         html! { @if batch.origin.is_imported() { "imported" } @else { "minted" } },
@@ -70,7 +80,11 @@ fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Vec<Markup> {
 
 async fn ask(console: Console, (InScope(scope), Query(query)): (InScope, Query)) -> PageResult {
     let tables = console.tables()?;
-    let book = book::read(&tables.code_books, &code_scope(&tables, scope.clone()).await?).await?;
+    let book = book::read(
+        &tables.code_books,
+        &code_scope(&tables, scope.clone()).await?,
+    )
+    .await?;
     let batch = existing_batch(&book, query.get("batch"))?;
     let content = html! {
         (facts(&[
@@ -85,10 +99,17 @@ async fn ask(console: Console, (InScope(scope), Query(query)): (InScope, Query))
             p { button.danger { "Void the batch" } " " a href={ (path_of(&scope)) "/codes" } { "Cancel" } }
         }
     };
-    Ok(Page::new(&format!("Void batch {}", batch.name), Section::Codes).in_scope(&scope).render(content))
+    Ok(
+        Page::new(&format!("Void batch {}", batch.name), Section::Codes)
+            .in_scope(&scope)
+            .render(content),
+    )
 }
 
-async fn void_batch(console: Console, (InScope(scope), form): (InScope, Form)) -> PageResult<Redirect> {
+async fn void_batch(
+    console: Console,
+    (InScope(scope), form): (InScope, Form),
+) -> PageResult<Redirect> {
     let name = form.get("batch");
     check_typed(&form, name)?;
     let tables = console.tables()?;

@@ -51,11 +51,20 @@ where
 {
     move |State(console), input| {
         let work = work.clone();
-        let answer = move || Handle::current().block_on(work(console, input)).into_response();
+        let answer = move || {
+            Handle::current()
+                .block_on(work(console, input))
+                .into_response()
+        };
         let answered = spawn_blocking(answer).map(|answered| {
             answered.unwrap_or_else(|_| {
-                let message = "This is a fault of the console. Report it, and use the command line instead.";
-                refusal(StatusCode::INTERNAL_SERVER_ERROR, "This did not work", message)
+                let message =
+                    "This is a fault of the console. Report it, and use the command line instead.";
+                refusal(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "This did not work",
+                    message,
+                )
             })
         });
         answered.boxed()
@@ -74,10 +83,19 @@ impl<S: Send + Sync> FromRequestParts<S> for InScope {
             PageError::from(Failure::new("campaign_unknown", message))
         };
         let params = RawPathParams::from_request_parts(parts, state).await;
-        let params = params.map_err(|rejection: RawPathParamsRejection| unknown(rejection.to_string()))?;
-        let part = |wanted| params.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
+        let params =
+            params.map_err(|rejection: RawPathParamsRejection| unknown(rejection.to_string()))?;
+        let part = |wanted| {
+            params
+                .iter()
+                .find(|(name, _)| *name == wanted)
+                .map_or("", |(_, value)| value)
+        };
         let campaign = part("slug").parse().map_err(unknown)?;
         let environment = part("environment").parse().map_err(unknown)?;
-        Ok(Self(Scope { campaign, environment }))
+        Ok(Self(Scope {
+            campaign,
+            environment,
+        }))
     }
 }

@@ -20,8 +20,8 @@ use ops_core::campaigns::set_paused;
 use ops_core::failure::Failure;
 use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, each_day, each_hour, latest_hour, prizes_left,
-    receipt_words, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, each_day, each_hour, latest_hour,
+    prizes_left, receipt_words, span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
@@ -48,7 +48,12 @@ async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
     let tables = console.tables()?;
     let campaign = tables.campaign(&scope.campaign).await?;
     let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
-    let batches = tables.code_books.overview(&scope).await?.map(|book| book.batches).unwrap_or_default();
+    let batches = tables
+        .code_books
+        .overview(&scope)
+        .await?
+        .map(|book| book.batches)
+        .unwrap_or_default();
     let backlog = backlog(&console, &tables, &scope, &campaign).await?;
     let content = html! {
         (state(&scope, &campaign, console.now()))
@@ -62,7 +67,9 @@ async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
         (codes(&cells, &batches))
         p.soft { "Numbers are at most a minute old. Days and hours are those of " (campaign.timezone.name()) "." }
     };
-    Ok(Page::new(&campaign.name, Section::Overview).in_scope(&scope).render(content))
+    Ok(Page::new(&campaign.name, Section::Overview)
+        .in_scope(&scope)
+        .render(content))
 }
 
 async fn pause(console: Console, InScope(scope): InScope) -> PageResult<Redirect> {
@@ -74,7 +81,14 @@ async fn resume(console: Console, InScope(scope): InScope) -> PageResult<Redirec
 }
 
 async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Redirect> {
-    set_paused(&console.tables()?, &scope.campaign, paused, None, console.now()).await?;
+    set_paused(
+        &console.tables()?,
+        &scope.campaign,
+        paused,
+        None,
+        console.now(),
+    )
+    .await?;
     Ok(Redirect::to(&path_of(scope)))
 }
 
@@ -82,9 +96,17 @@ async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Re
 fn state(scope: &Scope, campaign: &Campaign, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
     let (does, name, note) = if campaign.paused {
-        ("resume", "Resume", "It takes no entries, in test and live, until it is resumed.")
+        (
+            "resume",
+            "Resume",
+            "It takes no entries, in test and live, until it is resumed.",
+        )
     } else {
-        ("pause", "Pause", "A pause holds for test and live, and callers see it within 5 seconds.")
+        (
+            "pause",
+            "Pause",
+            "A pause holds for test and live, and callers see it within 5 seconds.",
+        )
     };
     let is_over = campaign.status(now) == CampaignStatus::Ended;
     html! {
@@ -158,8 +180,15 @@ impl Waiting {
         dependency: Dependency,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let by_scope = tables.store.submissions().count_due(dependency, now).await?;
-        Ok(Self { here: by_scope.get(scope).copied().unwrap_or_default(), by_scope })
+        let by_scope = tables
+            .store
+            .submissions()
+            .count_due(dependency, now)
+            .await?;
+        Ok(Self {
+            here: by_scope.get(scope).copied().unwrap_or_default(),
+            by_scope,
+        })
     }
 
     fn in_all(&self) -> u64 {
@@ -169,16 +198,25 @@ impl Waiting {
     /// Seconds that the partners may take for all answers together.
     fn answer_seconds(&self, campaigns: &[Campaign]) -> u64 {
         let seconds_of = |scope: &Scope| {
-            let campaign = campaigns.iter().find(|campaign| campaign.slug == scope.campaign);
+            let campaign = campaigns
+                .iter()
+                .find(|campaign| campaign.slug == scope.campaign);
             campaign
                 .and_then(|campaign| campaign.partner.as_ref())
                 .map_or(0, |partner| partner.timeout_seconds.into())
         };
-        self.by_scope.iter().map(|(scope, count)| count * seconds_of(scope)).sum()
+        self.by_scope
+            .iter()
+            .map(|(scope, count)| count * seconds_of(scope))
+            .sum()
     }
 
     fn in_words(&self) -> String {
-        format!("{} here, {} in all campaigns", grouped(self.here), grouped(self.in_all()))
+        format!(
+            "{} here, {} in all campaigns",
+            grouped(self.here),
+            grouped(self.in_all())
+        )
     }
 }
 
@@ -191,12 +229,19 @@ fn figures(cells: &Cells) -> Markup {
         ("Unique phones", number(phones)),
         ("Unknown now", number(unknown_now(cells))),
     ];
-    figures
-        .extend(by_hand_percent(cells).map(|percent| ("Receipts settled by hand", format!("{percent} %"))));
-    let waits = [(Kind::Receipt, "Time to decide a receipt"), (Kind::Code, "Time to decide a code")];
+    figures.extend(
+        by_hand_percent(cells).map(|percent| ("Receipts settled by hand", format!("{percent} %"))),
+    );
+    let waits = [
+        (Kind::Receipt, "Time to decide a receipt"),
+        (Kind::Code, "Time to decide a code"),
+    ];
     figures.extend(waits.into_iter().filter_map(|(kind, name)| {
         let (p50, p95) = (wait(cells, kind, 50)?, wait(cells, kind, 95)?);
-        Some((name, format!("half in {}, 95 % in {}", span(p50), span(p95))))
+        Some((
+            name,
+            format!("half in {}, 95 % in {}", span(p50), span(p95)),
+        ))
     }));
     html! { dl.figures { @for (name, value) in figures { div { dt { (name) } dd { (value) } } } } }
 }
@@ -210,8 +255,12 @@ fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
     let end = latest_hour(cells).filter(|_| is_over).unwrap_or(now);
     let hours = each_hour(cells, zone, end, HOURS);
     let until = hours.last().map_or("", |(hour, _)| hour);
-    let outcomes = sums(cells, Metric::Outcomes, |cell| cell.dimension.replacen('#', ", ", 1));
-    let receipts = sums(cells, Metric::Receipts, |cell| receipt_words(&cell.dimension));
+    let outcomes = sums(cells, Metric::Outcomes, |cell| {
+        cell.dimension.replacen('#', ", ", 1)
+    });
+    let receipts = sums(cells, Metric::Receipts, |cell| {
+        receipt_words(&cell.dimension)
+    });
     let section = |title: &str, heading: [&str; 2], sums: &Sums| {
         html! {
             @if !sums.is_empty() {
@@ -245,13 +294,30 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
             @if batch.status == BatchStatus::Void { " " span.pill.over { "void" } }
             @if let Some(prize) = &batch.prize { br; span.soft { (prize) } }
         };
-        Share { name, value: used, of: all, words: format!("{} of {}", number(used), grouped(batch.count())) }
+        Share {
+            name,
+            value: used,
+            of: all,
+            words: format!("{} of {}", number(used), grouped(batch.count())),
+        }
     };
-    let prizes = prizes_left(batches, &redeemed).into_iter().filter_map(|prizes| {
-        let PrizesLeft { batch, prize, codes, at_most } = prizes;
-        let (name, left) = (html! { (prize) br; span.soft { (batch.name) } }, at_most?);
-        Some(Share { name, value: left, of: codes, words: format!("{} of {}", number(left), number(codes)) })
-    });
+    let prizes = prizes_left(batches, &redeemed)
+        .into_iter()
+        .filter_map(|prizes| {
+            let PrizesLeft {
+                batch,
+                prize,
+                codes,
+                at_most,
+            } = prizes;
+            let (name, left) = (html! { (prize) br; span.soft { (batch.name) } }, at_most?);
+            Some(Share {
+                name,
+                value: left,
+                of: codes,
+                words: format!("{} of {}", number(left), number(codes)),
+            })
+        });
     let prizes: Vec<_> = prizes.collect();
     html! {
         @if !batches.is_empty() {

@@ -48,8 +48,12 @@ fn render(found: Markup) -> Html<String> {
 }
 
 fn phone_of(form: &Form) -> Result<Phone, Failure> {
-    let no_phone =
-        |_| Failure::new("phone_invalid", "this is not a Tanzanian mobile number, such as 0712 345 678");
+    let no_phone = |_| {
+        Failure::new(
+            "phone_invalid",
+            "this is not a Tanzanian mobile number, such as 0712 345 678",
+        )
+    };
     form.get("phone").parse().map_err(no_phone)
 }
 
@@ -79,7 +83,18 @@ fn held_table(held: &[PersonRecords]) -> Markup {
         ]
     };
     let rows: Vec<_> = held.iter().map(row).collect();
-    table("What is held", &["Campaign", "Submissions", "Unsettled", "Photos", "Blocked", "Counted"], &rows)
+    table(
+        "What is held",
+        &[
+            "Campaign",
+            "Submissions",
+            "Unsettled",
+            "Photos",
+            "Blocked",
+            "Counted",
+        ],
+        &rows,
+    )
 }
 
 fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
@@ -144,5 +159,7 @@ async fn erase(console: Console, form: Form) -> PageResult {
     }
     people::erase_all(&tables, console.env(), &held, form.get("why"), now).await?;
     let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
-    Ok(render(html! { p.good role="status" { (phone.masked()) " is erased from " (scopes.join(", ")) "." } }))
+    Ok(render(
+        html! { p.good role="status" { (phone.masked()) " is erased from " (scopes.join(", ")) "." } },
+    ))
 }

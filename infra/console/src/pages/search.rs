@@ -52,7 +52,10 @@ impl SearchResult {
     fn nothing() -> Self {
         let said = "Nothing found: no submission has this reference or id, and no campaign has this code. Check it for a letter or digit that \
                     was misread.";
-        Self { said: said.to_owned(), ..Self::default() }
+        Self {
+            said: said.to_owned(),
+            ..Self::default()
+        }
     }
 }
 
@@ -62,7 +65,11 @@ fn counted(number: usize, what: &str) -> String {
 }
 
 /// The page with the question as it was asked, and what was found.
-async fn render(console: &Console, asked: &str, SearchResult { said, shown }: SearchResult) -> PageResult {
+async fn render(
+    console: &Console,
+    asked: &str,
+    SearchResult { said, shown }: SearchResult,
+) -> PageResult {
     let campaigns = console.tables()?.campaigns.list().await?;
     let content = html! {
         form method="post" action="/search" role="search" {
@@ -107,7 +114,11 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
     }
     if let Ok(phone) = what.parse::<Phone>() {
         let found = phones::find(&tables, &phone, None, console.now()).await?;
-        return Ok(render(&console, what, of_phone(&phone, &found, console.now())).await?.into_response());
+        return Ok(
+            render(&console, what, of_phone(&phone, &found, console.now()))
+                .await?
+                .into_response(),
+        );
     }
     let found = of_code(&console, &tables, what).await?;
     Ok(render(&console, what, found).await?.into_response())
@@ -124,16 +135,29 @@ async fn shown(
         return Ok(Redirect::to(&path_of_submission(only.submission_id)).into_response());
     }
     let said = format!("{} found.", counted(found.len(), "submission"));
-    let result = SearchResult { said, shown: list(tables, found).await? };
+    let result = SearchResult {
+        said,
+        shown: list(tables, found).await?,
+    };
     Ok(render(console, asked, result).await?.into_response())
 }
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
-    let unknown =
-        |_: String| Failure::new("campaign_unknown", "there is no such campaign; choose one of the list");
+    let unknown = |_: String| {
+        Failure::new(
+            "campaign_unknown",
+            "there is no such campaign; choose one of the list",
+        )
+    };
     let campaign = form.get("campaign").parse().map_err(unknown)?;
     let environment = form.get("environment").parse().map_err(unknown)?;
-    let (scope, wanted) = (Scope { campaign, environment }, form.get("request"));
+    let (scope, wanted) = (
+        Scope {
+            campaign,
+            environment,
+        },
+        form.get("request"),
+    );
     let tables = console.tables()?;
     let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
     let (found, _) = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
@@ -142,7 +166,10 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
             "Nothing found: no {} submission of {} was made by this request.",
             scope.environment, scope.campaign
         );
-        let nothing = SearchResult { said, ..SearchResult::default() };
+        let nothing = SearchResult {
+            said,
+            ..SearchResult::default()
+        };
         return Ok(render(&console, "", nothing).await?.into_response());
     }
     shown(&console, &tables, "", &found).await
@@ -151,9 +178,16 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
 fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResult {
     let submissions = found.iter().map(|found| found.submissions.len()).sum();
     let said = if found.is_empty() {
-        format!("Nothing found: no campaign knows the phone {}.", phone.masked())
+        format!(
+            "Nothing found: no campaign knows the phone {}.",
+            phone.masked()
+        )
     } else {
-        format!("{} of {} found.", counted(submissions, "submission"), phone.masked())
+        format!(
+            "{} of {} found.",
+            counted(submissions, "submission"),
+            phone.masked()
+        )
     };
     let shown = html! {
         @for PhoneInScope { scope, campaign, known: KnownEntrant { entrant, blocked, .. }, submissions } in found {
@@ -193,11 +227,16 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> SearchResu
 
 /// The code in every campaign whose codes it may be.
 async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<SearchResult> {
-    let Ok(code) = typed.parse::<Code>() else { return Ok(SearchResult::nothing()) };
+    let Ok(code) = typed.parse::<Code>() else {
+        return Ok(SearchResult::nothing());
+    };
     let mut found = Vec::new();
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
-            let scope = Scope { campaign: campaign.slug.clone(), environment };
+            let scope = Scope {
+                campaign: campaign.slug.clone(),
+                environment,
+            };
             match campaign.code {
                 CodePolicy::None => {}
                 CodePolicy::Service if code.sentinel().is_some() => {}
@@ -211,7 +250,8 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
                 }
                 CodePolicy::Partner if code.sentinel().is_some() => {}
                 CodePolicy::Partner => {
-                    let has = submissions::of_code(tables, &campaign, &scope, typed, console.now()).await?;
+                    let has = submissions::of_code(tables, &campaign, &scope, typed, console.now())
+                        .await?;
                     if let Some(submission) = has {
                         let listed = list(tables, std::slice::from_ref(&submission)).await?;
                         let entered = entered(tables, &campaign, Some(submission)).await?;
@@ -225,7 +265,10 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
         return Ok(SearchResult::nothing());
     }
     let said = format!("{} found.", counted(found.len(), "code"));
-    Ok(SearchResult { said, shown: html! { @for one in found { (one) } } })
+    Ok(SearchResult {
+        said,
+        shown: html! { @for one in found { (one) } },
+    })
 }
 
 fn scope_words(scope: &Scope) -> Markup {
@@ -238,12 +281,24 @@ async fn entered(
     campaign: &Campaign,
     holder: Option<Submission>,
 ) -> Result<Option<String>, Failure> {
-    let Some(holder) = holder else { return Ok(None) };
-    Ok(Some(CodeEntered::by(tables, holder, campaign.timezone).await?.sentence()))
+    let Some(holder) = holder else {
+        return Ok(None);
+    };
+    Ok(Some(
+        CodeEntered::by(tables, holder, campaign.timezone)
+            .await?
+            .sentence(),
+    ))
 }
 
 fn service_code(scope: &Scope, code: &CodeOfScope, entered: Option<String>) -> Markup {
-    let CodeOfScope { batch, state, is_void, claim, submission } = code;
+    let CodeOfScope {
+        batch,
+        state,
+        is_void,
+        claim,
+        submission,
+    } = code;
     html! {
         h2 { (scope_words(scope)) }
         @if let Some(entered) = entered { p { (entered) } }

@@ -41,12 +41,20 @@ async fn show(console: Console, Path(id): Path<String>) -> PageResult {
 async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageResult<Response> {
     let look = match form.get("show") {
         "photo" => return photo(&console, &id).await,
-        "phone" => Look { phone: true, ..Look::default() },
-        "receipt" => Look { receipt: true, ..Look::default() },
+        "phone" => Look {
+            phone: true,
+            ..Look::default()
+        },
+        "receipt" => Look {
+            receipt: true,
+            ..Look::default()
+        },
         _ => {
-            return Err(
-                Failure::new("field_invalid", "the page asked for nothing that is known; reload it").into()
-            );
+            return Err(Failure::new(
+                "field_invalid",
+                "the page asked for nothing that is known; reload it",
+            )
+            .into());
         }
     };
     Ok(render(&console, &id, look).await?.into_response())
@@ -56,12 +64,18 @@ async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageR
 async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let tables = console.tables()?;
     let submission = one(&tables, id).await?;
-    let look = Look { photo: true, ..Look::default() };
+    let look = Look {
+        photo: true,
+        ..Look::default()
+    };
     let recorded = submissions::record_look(&tables, &submission, look, console.now()).await?;
     let shown = match (submission.receipt_id, &recorded) {
         (Some(receipt), Some(recorded)) => {
             let copier = PhotoCopier::new(&tables, console.env()).map_err(Failure::from)?;
-            copier.copy(&submission.scope, receipt, recorded).await?.shown
+            copier
+                .copy(&submission.scope, receipt, recorded)
+                .await?
+                .shown
         }
         (_, _) => ShownPhoto::Nothing("It came without a receipt."),
     };
@@ -74,7 +88,11 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
 async fn one(tables: &Tables, id: &str) -> PageResult<Submission> {
     let found = submissions::find(tables, id).await?;
     let [submission] = found.as_slice() else {
-        return Err(Failure::new("submission_unknown", "this is not a submission's id; search for it").into());
+        return Err(Failure::new(
+            "submission_unknown",
+            "this is not a submission's id; search for it",
+        )
+        .into());
     };
     Ok(submission.clone())
 }
@@ -86,16 +104,36 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
     let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
     let receipt = receipts::of_submission(&tables, console.env(), submission, None, now).await?;
     let entered = CodeEntered::before(&tables, submission, zone).await?;
-    let Story { events, request_id, .. } = Story::new(submission, entered.as_ref(), receipt.as_ref(), zone);
+    let Story {
+        events, request_id, ..
+    } = Story::new(submission, entered.as_ref(), receipt.as_ref(), zone);
     let phone = phones::shown(&tables, submission, look.phone).await?;
-    let has_photo = receipt.as_ref().is_some_and(|seen| matches!(seen.receipt.source, Source::Photo { .. }));
-    let shown = Shown { submission, phone, code_entered: entered, receipt, zone, show_receipt: look.receipt };
+    let has_photo = receipt
+        .as_ref()
+        .is_some_and(|seen| matches!(seen.receipt.source, Source::Photo { .. }));
+    let shown = Shown {
+        submission,
+        phone,
+        code_entered: entered,
+        receipt,
+        zone,
+        show_receipt: look.receipt,
+    };
     let known = shown.facts();
     // The text of a hidden value names the option of the command line.
-    let value =
-        |value: &str| if value.starts_with("hidden; --") { "hidden".to_owned() } else { value.to_owned() };
-    let known = known.iter().filter(|(_, value)| value != "-" && !value.is_empty());
-    let known: Vec<_> = known.map(|(name, text)| (name.replace('_', " "), html! { (value(text)) })).collect();
+    let value = |value: &str| {
+        if value.starts_with("hidden; --") {
+            "hidden".to_owned()
+        } else {
+            value.to_owned()
+        }
+    };
+    let known = known
+        .iter()
+        .filter(|(_, value)| value != "-" && !value.is_empty());
+    let known: Vec<_> = known
+        .map(|(name, text)| (name.replace('_', " "), html! { (value(text)) }))
+        .collect();
     let content = html! {
         p { (status(&submission.status)) " " (submission.scope.campaign) " " (environment(submission.scope.environment)) }
         h2 { "What happened" }
@@ -118,7 +156,9 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
         p.soft { "A look is recorded in the audit log." }
     };
     let title = format!("Submission {}", submission.reference());
-    Ok(Page::new(&title, Section::None).in_scope(&submission.scope).render(content))
+    Ok(Page::new(&title, Section::None)
+        .in_scope(&submission.scope)
+        .render(content))
 }
 
 pub(crate) fn status(status: &SubmissionStatus) -> Markup {
@@ -144,6 +184,13 @@ pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup
             html! { (local_time(one.created_at, zone)) " " (zone.name()) },
         ]);
     }
-    let heading = ["Reference", "Campaign", "Phone", "State", "Message", "Created"];
+    let heading = [
+        "Reference",
+        "Campaign",
+        "Phone",
+        "State",
+        "Message",
+        "Created",
+    ];
     Ok(table("Submissions", &heading, &rows))
 }

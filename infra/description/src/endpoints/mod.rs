@@ -54,12 +54,23 @@ struct Reply {
 /// The endpoints by path and method; `docs` is the URL of the reference pages.
 pub(crate) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    let groups = [campaign::endpoints(), codes::endpoints(), submissions::endpoints(), receipts::endpoints()];
+    let groups = [
+        campaign::endpoints(),
+        codes::endpoints(),
+        submissions::endpoints(),
+        receipts::endpoints(),
+    ];
     for endpoint in groups.into_iter().flatten() {
         let method = endpoint.route.method.to_ascii_lowercase();
-        paths.entry(endpoint.route.path.to_owned()).or_default().insert(method, endpoint.into_value(docs));
+        paths
+            .entry(endpoint.route.path.to_owned())
+            .or_default()
+            .insert(method, endpoint.into_value(docs));
     }
-    paths.into_iter().map(|(path, methods)| (path, Value::Object(methods))).collect()
+    paths
+        .into_iter()
+        .map(|(path, methods)| (path, Value::Object(methods)))
+        .collect()
 }
 
 impl Endpoint {
@@ -87,7 +98,8 @@ impl Endpoint {
 
 impl Reply {
     fn into_value(self) -> Value {
-        let mut headers: Map<String, Value> = ALWAYS.into_iter().chain(LIMITS).map(header).collect();
+        let mut headers: Map<String, Value> =
+            ALWAYS.into_iter().chain(LIMITS).map(header).collect();
         if self.can_be_replayed {
             headers.extend([header("Idempotent-Replayed")]);
         }
@@ -108,10 +120,16 @@ impl Reply {
 fn refused(route: Route, own: Vec<Refusal>, docs: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
     for refusal in own.into_iter().chain(refusals::shared()) {
-        by_status.entry(status(refusal.code).as_u16()).or_default().push(refusal);
+        by_status
+            .entry(status(refusal.code).as_u16())
+            .or_default()
+            .push(refusal);
     }
     let reply = |(status, refusals): (u16, Vec<Refusal>)| {
-        (status.to_string(), error_reply(status, route, &refusals, docs))
+        (
+            status.to_string(),
+            error_reply(status, route, &refusals, docs),
+        )
     };
     by_status.into_iter().map(reply).collect()
 }
@@ -123,8 +141,10 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
             codes.push(refusal.code);
         }
     }
-    let described: Vec<String> =
-        codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.message())).collect();
+    let described: Vec<String> = codes
+        .iter()
+        .map(|code| format!("`{}`: {}", code.as_str(), code.message()))
+        .collect();
     let mut headers: Map<String, Value> = ALWAYS.map(header).into_iter().collect();
     match status {
         401 => headers.extend([header("WWW-Authenticate")]),

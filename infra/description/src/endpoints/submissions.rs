@@ -100,13 +100,24 @@ fn outcomes() -> Vec<Example> {
         "upstream": { "code": 21, "message": "Code was redeemed before" },
     });
     vec![
-        Example::new("entered", "Accepted", examples::submission(MessageKey::Entered, Value::Null)),
+        Example::new(
+            "entered",
+            "Accepted",
+            examples::submission(MessageKey::Entered, Value::Null),
+        ),
         Example::new(
             "instant_win",
             "Accepted, with an instant prize",
-            examples::submission(MessageKey::InstantWin, json!({ "instant_win": "A crate of soda" })),
+            examples::submission(
+                MessageKey::InstantWin,
+                json!({ "instant_win": "A crate of soda" }),
+            ),
         ),
-        Example::new("verified", "Receipt accepted", examples::submission(MessageKey::Entered, verified)),
+        Example::new(
+            "verified",
+            "Receipt accepted",
+            examples::submission(MessageKey::Entered, verified),
+        ),
         Example::new(
             "receipt_received",
             "Receipt being checked",
@@ -127,7 +138,11 @@ fn outcomes() -> Vec<Example> {
             "Code that another phone used",
             examples::refused(MessageKey::AlreadyUsed),
         ),
-        Example::new("daily_limit", "Daily limit reached", examples::refused(MessageKey::DailyLimit)),
+        Example::new(
+            "daily_limit",
+            "Daily limit reached",
+            examples::refused(MessageKey::DailyLimit),
+        ),
         Example::new(
             "declined",
             "Receipt declined",
@@ -145,12 +160,24 @@ fn refusals() -> Vec<Refusal> {
     let receipt = |code, summary| Refusal::new(code, summary).field("receipt_id");
     vec![
         Refusal::new(ErrorCode::IdempotencyKeyRequired, "No Idempotency-Key"),
-        Refusal::new(ErrorCode::IdempotencyKeyInvalid, "Idempotency-Key too short"),
-        Refusal::new(ErrorCode::IdempotencyKeyReused, "Idempotency-Key used with another body"),
-        Refusal::new(ErrorCode::IdempotencyInProgress, "First request still in progress"),
+        Refusal::new(
+            ErrorCode::IdempotencyKeyInvalid,
+            "Idempotency-Key too short",
+        ),
+        Refusal::new(
+            ErrorCode::IdempotencyKeyReused,
+            "Idempotency-Key used with another body",
+        ),
+        Refusal::new(
+            ErrorCode::IdempotencyInProgress,
+            "First request still in progress",
+        ),
         Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[
             ("code", "`code` must be a string of 1 to 64 characters."),
-            ("claimed.items[0].qty", "`claimed.items[0].qty` must be a whole number from 1 to 99."),
+            (
+                "claimed.items[0].qty",
+                "`claimed.items[0].qty` must be a whole number from 1 to 99.",
+            ),
         ]),
         Refusal::new(ErrorCode::ValidationFailed, "Body is not a JSON object")
             .named("validation_failed_body")
@@ -161,9 +188,15 @@ fn refusals() -> Vec<Refusal> {
         receipt(ErrorCode::NotFound, "Unknown receipt").named("not_found_receipt"),
         receipt(ErrorCode::ReceiptRequired, "The campaign needs a receipt"),
         receipt(ErrorCode::ReceiptNotUploaded, "Photo not uploaded"),
-        receipt(ErrorCode::ReceiptAlreadyAttached, "Receipt used by another submission"),
+        receipt(
+            ErrorCode::ReceiptAlreadyAttached,
+            "Receipt used by another submission",
+        ),
         receipt(ErrorCode::FileTooLarge, "The stored file is over 5 MB"),
-        receipt(ErrorCode::FileWrongType, "The stored file is not a JPEG, PNG or WebP"),
+        receipt(
+            ErrorCode::FileWrongType,
+            "The stored file is not a JPEG, PNG or WebP",
+        ),
     ]
 }
 
@@ -173,9 +206,10 @@ fn get() -> Endpoint {
         id: "getSubmission",
         tag: "Submissions",
         summary: "Read a submission",
-        description: "Returns a submission as it is now. While `terminal` is false, read it again after \
+        description:
+            "Returns a submission as it is now. While `terminal` is false, read it again after \
                       `poll_after_seconds`."
-            .to_owned(),
+                .to_owned(),
         parameters: vec!["SubmissionId"],
         request: None,
         reply: Reply {

@@ -12,7 +12,10 @@ fn places(log: &mut Value) -> &mut Vec<Value> {
 
 fn passed_over(log: &mut Value) -> usize {
     let is_passed_over = |place: &Value| place["steps"][1]["reason"] == "has_prize";
-    places(log).iter().position(is_passed_over).expect("one is passed over")
+    places(log)
+        .iter()
+        .position(is_passed_over)
+        .expect("one is passed over")
 }
 
 /// The last place, which was drawn and not called.
@@ -34,7 +37,12 @@ pub(super) const LOGS: &[Forgery] = &[
         LogData(|log| {
             let passed_over = passed_over(log);
             drop(places(log).pop());
-            drop(places(log)[passed_over]["steps"].as_array_mut().expect("steps").pop());
+            drop(
+                places(log)[passed_over]["steps"]
+                    .as_array_mut()
+                    .expect("steps")
+                    .pop(),
+            );
         }),
         &["log.json", "header.json gives one to each entrant"],
     ),
@@ -45,9 +53,13 @@ pub(super) const LOGS: &[Forgery] = &[
     ),
     forgery(
         "has_prize where several prizes are allowed",
-        HeaderAndLog(r#""one_prize_per_row":true"#, r#""one_prize_per_row":false"#, |log| {
-            skip_last(log, "has_prize".into(), Value::Null);
-        }),
+        HeaderAndLog(
+            r#""one_prize_per_row":true"#,
+            r#""one_prize_per_row":false"#,
+            |log| {
+                skip_last(log, "has_prize".into(), Value::Null);
+            },
+        ),
         &["log.json", "but it had none"],
     ),
     forgery(
@@ -78,7 +90,12 @@ pub(super) const LOGS: &[Forgery] = &[
     ),
     forgery(
         "calls in another order",
-        LogData(|log| places(log)[0]["steps"].as_array_mut().expect("steps").swap(1, 2)),
+        LogData(|log| {
+            places(log)[0]["steps"]
+                .as_array_mut()
+                .expect("steps")
+                .swap(1, 2)
+        }),
         &["log.json", "calls that are not a minute apart"],
     ),
     forgery(
@@ -98,7 +115,14 @@ pub(super) const LOGS: &[Forgery] = &[
     ),
     forgery(
         "no answer without three calls",
-        LogData(|log| drop(places(log)[0]["steps"].as_array_mut().expect("steps").remove(2))),
+        LogData(|log| {
+            drop(
+                places(log)[0]["steps"]
+                    .as_array_mut()
+                    .expect("steps")
+                    .remove(2),
+            )
+        }),
         &["log.json", "no_answer without three calls"],
     ),
     forgery(
@@ -167,13 +191,19 @@ pub(super) const LOGS: &[Forgery] = &[
     forgery(
         "the opening of another entrant",
         LogData(|log| {
-            let (opening, reference) =
-                (places(log)[0]["opening"].clone(), places(log)[0]["reference"].clone());
+            let (opening, reference) = (
+                places(log)[0]["opening"].clone(),
+                places(log)[0]["reference"].clone(),
+            );
             (last(log)["opening"], last(log)["reference"]) = (opening, reference);
         }),
         &["has another hash than the opening of row"],
     ),
-    forgery("an opening in another form", Log(r"\nAAAA", r"\n AAAA"), &["log.json"]),
+    forgery(
+        "an opening in another form",
+        Log(r"\nAAAA", r"\n AAAA"),
+        &["log.json"],
+    ),
     forgery(
         "two winners of one prize",
         LogData(|log| drop(places(log)[0]["steps"].as_array_mut().expect("steps").pop())),
@@ -181,14 +211,24 @@ pub(super) const LOGS: &[Forgery] = &[
     ),
     forgery(
         "a prize without an identity card",
-        LogData(|log| drop(places(log)[1]["steps"].as_array_mut().expect("steps").remove(3))),
+        LogData(|log| {
+            drop(
+                places(log)[1]["steps"]
+                    .as_array_mut()
+                    .expect("steps")
+                    .remove(3),
+            )
+        }),
         &["log.json", "do not follow each other"],
     ),
     forgery(
         "a prize after a skip",
         LogData(|log| {
             let step = places(log)[1]["steps"][4].clone();
-            places(log)[0]["steps"].as_array_mut().expect("steps").push(step);
+            places(log)[0]["steps"]
+                .as_array_mut()
+                .expect("steps")
+                .push(step);
         }),
         &["log.json", "do not follow each other"],
     ),
@@ -197,7 +237,10 @@ pub(super) const LOGS: &[Forgery] = &[
         LogData(|log| {
             let mut step = places(log)[0]["steps"][3].clone();
             step["at"] = "2023-09-15T14:20:00+03:00".into();
-            places(log)[0]["steps"].as_array_mut().expect("steps").insert(4, step);
+            places(log)[0]["steps"]
+                .as_array_mut()
+                .expect("steps")
+                .insert(4, step);
         }),
         &["log.json", "do not follow each other"],
     ),
@@ -231,7 +274,11 @@ pub(super) const LOGS: &[Forgery] = &[
         Log("2023-09-15T13:30:02", "2023-09-11T00:00:00"),
         &["log.json says published_at"],
     ),
-    forgery("a time that is none", Log("2023-09-15T13:30:00", "2023-09-15T25:30:00"), &["log.json"]),
+    forgery(
+        "a time that is none",
+        Log("2023-09-15T13:30:00", "2023-09-15T25:30:00"),
+        &["log.json"],
+    ),
     forgery(
         "a time in microseconds",
         Log("2023-09-15T14:00:09+", "2023-09-15T14:00:09.123456+"),
@@ -249,7 +296,14 @@ pub(super) const LOGS: &[Forgery] = &[
     ),
     forgery(
         "a missing region",
-        LogData(|log| drop(last(log).as_object_mut().expect("an object").remove("region"))),
+        LogData(|log| {
+            drop(
+                last(log)
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove("region"),
+            )
+        }),
         &["log.json", "region"],
     ),
     forgery(
@@ -257,5 +311,9 @@ pub(super) const LOGS: &[Forgery] = &[
         Log(r#""place":1,"#, r#""place":1.0,"#),
         &["log.json", "1.0 is not an integer"],
     ),
-    forgery("place 0", Log(r#""place":1,"#, r#""place":0,"#), &["log.json", "0"]),
+    forgery(
+        "place 0",
+        Log(r#""place":1,"#, r#""place":0,"#),
+        &["log.json", "0"],
+    ),
 ];

@@ -31,7 +31,9 @@ enum Change {
     Log(&'static str, &'static str),
     LogData(fn(&mut Value)),
 }
-use Change::{Commitment, Entries, Header, HeaderAlone, HeaderAndLog, Log, LogData, Result, ResultData};
+use Change::{
+    Commitment, Entries, Header, HeaderAlone, HeaderAndLog, Log, LogData, Result, ResultData,
+};
 
 impl Forgery {
     pub(crate) fn applied_to(&self, good: &Sample) -> Sample {
@@ -44,7 +46,11 @@ impl Forgery {
             }
             HeaderAlone(from, to) => replace(&mut forged.header, from, to),
             Entries(change) => {
-                let mut lines: Vec<_> = good.entries.split_inclusive('\n').map(str::to_owned).collect();
+                let mut lines: Vec<_> = good
+                    .entries
+                    .split_inclusive('\n')
+                    .map(str::to_owned)
+                    .collect();
                 change(&mut lines);
                 forged.entries = lines.concat();
             }
@@ -88,19 +94,29 @@ fn change_hash(line: &mut String) {
 }
 
 const fn forgery(what: &'static str, change: Change, expected: &'static [&'static str]) -> Forgery {
-    Forgery { what, change, expected }
+    Forgery {
+        what,
+        change,
+        expected,
+    }
 }
 
 /// Headers that one program could read in another way than the next.
 const STRICT_HEADER: &[Forgery] = &[
     forgery(
         "two lists of prizes",
-        Header(r#""prizes":["#, r#""prizes":[{"name":"car","number":1}],"prizes":["#),
+        Header(
+            r#""prizes":["#,
+            r#""prizes":[{"name":"car","number":1}],"prizes":["#,
+        ),
         &["header.json", "the key prizes occurs twice"],
     ),
     forgery(
         "two rules",
-        Header(r#""one_prize_per_row":true"#, r#""one_prize_per_row":false,"one_prize_per_row":true"#),
+        Header(
+            r#""one_prize_per_row":true"#,
+            r#""one_prize_per_row":false,"one_prize_per_row":true"#,
+        ),
         &["header.json", "the key one_prize_per_row occurs twice"],
     ),
     forgery(
@@ -115,7 +131,10 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "a key twice, escaped",
-        Header(r#""name":"grand-prize""#, r#""\u006eame":"car","name":"grand-prize""#),
+        Header(
+            r#""name":"grand-prize""#,
+            r#""\u006eame":"car","name":"grand-prize""#,
+        ),
         &["header.json", "the key name occurs twice"],
     ),
     forgery(
@@ -125,14 +144,28 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "an unknown key of a prize",
-        Header(r#""name":"grand-prize""#, r#""name":"grand-prize","note":1"#),
+        Header(
+            r#""name":"grand-prize""#,
+            r#""name":"grand-prize","note":1"#,
+        ),
         &["header.json", "note"],
     ),
-    forgery("another algorithm", Header("svc-draw-v1", "svc-draw-v2"), &["header.json", "svc-draw-v2"]),
-    forgery("no algorithm", Header(r#""algorithm":"svc-draw-v1","#, ""), &["header.json", "algorithm"]),
+    forgery(
+        "another algorithm",
+        Header("svc-draw-v1", "svc-draw-v2"),
+        &["header.json", "svc-draw-v2"],
+    ),
+    forgery(
+        "no algorithm",
+        Header(r#""algorithm":"svc-draw-v1","#, ""),
+        &["header.json", "algorithm"],
+    ),
     forgery(
         "no period",
-        Header(r#""period":{"from":"2023-09-04T00:00:00+03:00","to":"2023-09-11T00:00:00+03:00"},"#, ""),
+        Header(
+            r#""period":{"from":"2023-09-04T00:00:00+03:00","to":"2023-09-11T00:00:00+03:00"},"#,
+            "",
+        ),
         &["header.json", "period"],
     ),
     forgery(
@@ -163,14 +196,26 @@ const STRICT_HEADER: &[Forgery] = &[
         Header("2023-09-04T00", "2023-09-04 00"),
         &["header.json", "period", "from"],
     ),
-    forgery("a time on no day", Header("2023-09-04T", "2023-02-30T"), &["header.json"]),
-    forgery("a time of long ago", Header("2023-09-04T", "0923-09-04T"), &["header.json"]),
+    forgery(
+        "a time on no day",
+        Header("2023-09-04T", "2023-02-30T"),
+        &["header.json"],
+    ),
+    forgery(
+        "a time of long ago",
+        Header("2023-09-04T", "0923-09-04T"),
+        &["header.json"],
+    ),
     forgery(
         "two prizes of one name",
         Header("<b>muda wa maongezi</b>", "grand-prize"),
         &["header.json: two prizes have the same name"],
     ),
-    forgery("no prize of a kind", Header(r#""number":1"#, r#""number":0"#), &["header.json", "0"]),
+    forgery(
+        "no prize of a kind",
+        Header(r#""number":1"#, r#""number":0"#),
+        &["header.json", "0"],
+    ),
     forgery(
         "a number as a fraction",
         Header(r#""number":1"#, r#""number":1.0"#),
@@ -181,13 +226,21 @@ const STRICT_HEADER: &[Forgery] = &[
         Header(r#""number":1"#, r#""number":1e0"#),
         &["header.json", "is not an integer"],
     ),
-    forgery("true as a number", Header(r#""number":1"#, r#""number":true"#), &["header.json", "true"]),
+    forgery(
+        "true as a number",
+        Header(r#""number":1"#, r#""number":true"#),
+        &["header.json", "true"],
+    ),
     forgery(
         "a negative number",
         Header(r#""number":1"#, r#""number":-1"#),
         &["header.json", "-1 is not an integer"],
     ),
-    forgery("a text as a number", Header(r#""number":1"#, r#""number":"1""#), &["header.json", r#""1""#]),
+    forgery(
+        "a text as a number",
+        Header(r#""number":1"#, r#""number":"1""#),
+        &["header.json", r#""1""#],
+    ),
     forgery(
         "a number above 2^53",
         Header(r#""number":1"#, r#""number":9007199254740992"#),
@@ -200,7 +253,10 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "no prizes",
-        Header(r#"[{"name":"grand-prize","number":1},{"name":"<b>muda wa maongezi</b>","number":5}]"#, "[]"),
+        Header(
+            r#"[{"name":"grand-prize","number":1},{"name":"<b>muda wa maongezi</b>","number":5}]"#,
+            "[]",
+        ),
         &["header.json: there is no prize"],
     ),
     forgery(
@@ -238,15 +294,31 @@ const STRICT_HEADER: &[Forgery] = &[
         Header(r#""rows":60"#, r#""rows":61"#),
         &["entries.csv has 60 lines, but header.json says 61 rows"],
     ),
-    forgery("a byte order mark", Header("{\"algorithm", "\u{feff}{\"algorithm"), &["header.json"]),
-    forgery("no number", Header(r#""round":657413"#, r#""round":NaN"#), &["header.json"]),
-    forgery("round 0", Header(r#""round":657413"#, r#""round":0"#), &["header.json", "0"]),
+    forgery(
+        "a byte order mark",
+        Header("{\"algorithm", "\u{feff}{\"algorithm"),
+        &["header.json"],
+    ),
+    forgery(
+        "no number",
+        Header(r#""round":657413"#, r#""round":NaN"#),
+        &["header.json"],
+    ),
+    forgery(
+        "round 0",
+        Header(r#""round":657413"#, r#""round":0"#),
+        &["header.json", "0"],
+    ),
     forgery(
         "a control character in a name",
         Header("grand-prize", r"grand\u0001prize"),
         &["header.json", "name"],
     ),
-    forgery("a line feed in the JSON", Header("grand-prize", "grand\nprize"), &["header.json"]),
+    forgery(
+        "a line feed in the JSON",
+        Header("grand-prize", "grand\nprize"),
+        &["header.json"],
+    ),
     forgery(
         "a name that runs backwards",
         Header("grand-prize", "grand\u{202e}prize"),
@@ -254,17 +326,32 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "a name of 65 characters",
-        Header("grand-prize", "ggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg"),
+        Header(
+            "grand-prize",
+            "ggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg",
+        ),
         &["header.json", "name"],
     ),
-    forgery("an empty name", Header(r#""grand-prize""#, r#""""#), &["header.json", "name"]),
-    forgery("half a character in a name", Header("grand-prize", r"grand\ud800prize"), &["header.json"]),
+    forgery(
+        "an empty name",
+        Header(r#""grand-prize""#, r#""""#),
+        &["header.json", "name"],
+    ),
+    forgery(
+        "half a character in a name",
+        Header("grand-prize", r"grand\ud800prize"),
+        &["header.json"],
+    ),
     forgery(
         "something after the JSON",
         Header(r#""round":657413}"#, r#""round":657413}}"#),
         &["header.json"],
     ),
-    forgery("a chain in capitals", Header("52db9ba7", "52DB9BA7"), &["header.json"]),
+    forgery(
+        "a chain in capitals",
+        Header("52db9ba7", "52DB9BA7"),
+        &["header.json"],
+    ),
     forgery(
         "a day left out that is no date",
         Header(r#""blocked":{}"#, r#""blocked":{"2023-02-30":1}"#),
@@ -272,7 +359,10 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "fewer entries left out than none",
-        Header(r#""without_phone":{}"#, r#""without_phone":{"2023-09-10":-1}"#),
+        Header(
+            r#""without_phone":{}"#,
+            r#""without_phone":{"2023-09-10":-1}"#,
+        ),
         &["header.json"],
     ),
     forgery(
@@ -282,7 +372,10 @@ const STRICT_HEADER: &[Forgery] = &[
     ),
     forgery(
         "an earlier draw without its commitment",
-        Header(r#""overlapping":[]"#, r#""overlapping":[{"draw":"week-36"}]"#),
+        Header(
+            r#""overlapping":[]"#,
+            r#""overlapping":[{"draw":"week-36"}]"#,
+        ),
         &["header.json", "commitment"],
     ),
 ];
@@ -292,7 +385,10 @@ const PROOF: &[Forgery] = &[
     forgery(
         "a round before the period's end",
         Header("2023-09-11T00:00:00+03:00", "2023-09-16T00:00:00+03:00"),
-        &["round 657413 was given at 2023-09-15", "but the period ends at 2023-09-16"],
+        &[
+            "round 657413 was given at 2023-09-15",
+            "but the period ends at 2023-09-16",
+        ],
     ),
     forgery(
         "a round at the period's end",
@@ -324,7 +420,11 @@ const PROOF: &[Forgery] = &[
         Entries(|lines| lines[7] = lines[7].replace('\n', "0\n")),
         &["entries.csv, line 9 starts at"],
     ),
-    forgery("swapped lines", Entries(|lines| lines.swap(7, 8)), &["entries.csv, line 8 starts at"]),
+    forgery(
+        "swapped lines",
+        Entries(|lines| lines.swap(7, 8)),
+        &["entries.csv, line 8 starts at"],
+    ),
     forgery(
         "swapped hashes",
         Entries(|lines| {
@@ -334,7 +434,11 @@ const PROOF: &[Forgery] = &[
         }),
         &["entries.csv, line 9 has a hash that is not above the one of the line before"],
     ),
-    forgery("a missing line", Entries(|lines| drop(lines.remove(7))), &["entries.csv, line 8 starts at"]),
+    forgery(
+        "a missing line",
+        Entries(|lines| drop(lines.remove(7))),
+        &["entries.csv, line 8 starts at"],
+    ),
     forgery(
         "a missing last line",
         Entries(|lines| drop(lines.pop())),
@@ -400,7 +504,11 @@ const PROOF: &[Forgery] = &[
         Commitment(|digits| format!("\u{feff}{digits}")),
         &["commitment.txt is not 64 lower-case"],
     ),
-    forgery("no commitment", Commitment(|_| String::new()), &["commitment.txt is not 64 lower-case"]),
+    forgery(
+        "no commitment",
+        Commitment(|_| String::new()),
+        &["commitment.txt is not 64 lower-case"],
+    ),
 ];
 
 const RESULTS: &[Forgery] = &[
@@ -429,7 +537,11 @@ const RESULTS: &[Forgery] = &[
         Result(r#""signature":"b"#, r#""signature":"00b"#),
         &["result.json"],
     ),
-    forgery("a signature in capitals", Result(r#""signature":"b"#, r#""signature":"B"#), &["result.json"]),
+    forgery(
+        "a signature in capitals",
+        Result(r#""signature":"b"#, r#""signature":"B"#),
+        &["result.json"],
+    ),
     forgery(
         "an unknown key of the result",
         Result(r#""round":657413"#, r#""round":657413,"note":1"#),
@@ -472,7 +584,12 @@ const RESULTS: &[Forgery] = &[
     ),
     forgery(
         "another winner",
-        ResultData(|result| result["tiers"][0]["order"].as_array_mut().expect("places").swap(0, 3)),
+        ResultData(|result| {
+            result["tiers"][0]["order"]
+                .as_array_mut()
+                .expect("places")
+                .swap(0, 3)
+        }),
         &["result.json, place 1 of grand-prize is row"],
     ),
     forgery(
@@ -482,19 +599,29 @@ const RESULTS: &[Forgery] = &[
     ),
     forgery(
         "an order without alternates",
-        ResultData(|result| result["tiers"][1]["order"].as_array_mut().expect("places").truncate(24)),
+        ResultData(|result| {
+            result["tiers"][1]["order"]
+                .as_array_mut()
+                .expect("places")
+                .truncate(24)
+        }),
         &["result.json has 24 places for"],
     ),
     forgery(
         "more places than rows",
         ResultData(|result| {
             let place = result["tiers"][0]["order"][0].clone();
-            result["tiers"][0]["order"].as_array_mut().expect("places").extend(vec![place; 60]);
+            result["tiers"][0]["order"]
+                .as_array_mut()
+                .expect("places")
+                .extend(vec![place; 60]);
         }),
         &["result.json has 81 places for grand-prize"],
     ),
 ];
 
 pub(crate) fn all() -> impl Iterator<Item = &'static Forgery> {
-    [STRICT_HEADER, PROOF, RESULTS, logs::LOGS].into_iter().flatten()
+    [STRICT_HEADER, PROOF, RESULTS, logs::LOGS]
+        .into_iter()
+        .flatten()
 }

@@ -1,6 +1,10 @@
 //! Files of a draw as others read them.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod certificate;
 mod forgeries;

@@ -7,8 +7,8 @@ use std::{fs, io};
 
 use chrono::{DateTime, FixedOffset};
 use draw::{
-    Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence, Figures,
-    LeftOut, Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
+    Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence,
+    Figures, LeftOut, Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -16,8 +16,7 @@ const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba9460
 const CAMPAIGN: &str = "Chai Bora: <b>shinda</b> kila wiki";
 const BRAND: &str = "Kampuni ya Chai Bora";
 const ROUND: u64 = 657_413;
-const SIGNATURE: &str =
-    "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
+const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 
 /// The files of a draw.
 #[derive(Clone, PartialEq)]
@@ -67,8 +66,11 @@ impl Sample {
         let mut entries = Entries::new(Cursor::new(Vec::new()));
         for at in 0..ENTRANTS {
             for entry in 0..=at % 3 {
-                let (entrant, reference) = (format!("entrant {at}"), format!("AAAA-{at:02}{entry:02}"));
-                entries.add(entrant.as_bytes(), &reference, number(1 + at % 5)).expect("memory");
+                let (entrant, reference) =
+                    (format!("entrant {at}"), format!("AAAA-{at:02}{entry:02}"));
+                entries
+                    .add(entrant.as_bytes(), &reference, number(1 + at % 5))
+                    .expect("memory");
             }
         }
         // With these, the second place of the grand prize is drawn for airtime too.
@@ -80,14 +82,25 @@ impl Sample {
                 .as_ref()
                 .expect("16"))
         };
-        let rows = entries.into_rows(Cursor::new(Vec::new()), salt).expect("rows");
-        let prize = |name: &str, prizes| Prize { name: name.into(), number: number(prizes) };
+        let rows = entries
+            .into_rows(Cursor::new(Vec::new()), salt)
+            .expect("rows");
+        let prize = |name: &str, prizes| Prize {
+            name: name.into(),
+            number: number(prizes),
+        };
         let plan = Plan {
             campaign: "chai-bora-2026".into(),
             draw: "week-37".into(),
-            period: Period { from: time("2023-09-04T00:00:00+03:00"), to: time("2023-09-11T00:00:00+03:00") },
-            days: [("2023-09-04".to_owned(), 100), ("2023-09-10".to_owned(), rows.total().get() - 100)]
-                .into(),
+            period: Period {
+                from: time("2023-09-04T00:00:00+03:00"),
+                to: time("2023-09-11T00:00:00+03:00"),
+            },
+            days: [
+                ("2023-09-04".to_owned(), 100),
+                ("2023-09-10".to_owned(), rows.total().get() - 100),
+            ]
+            .into(),
             left_out: LeftOut::default(),
             overlapping: Vec::new(),
             prizes: vec![prize("grand-prize", 1), prize("<b>muda wa maongezi</b>", 5)],
@@ -96,7 +109,9 @@ impl Sample {
             round: number(ROUND),
         };
         let (mut entries, mut openings) = (Vec::new(), Vec::new());
-        let frozen = rows.freeze(plan, &mut entries, &mut openings).expect("frozen");
+        let frozen = rows
+            .freeze(plan, &mut entries, &mut openings)
+            .expect("frozen");
         let mut sample = Self {
             entries: String::from_utf8(entries).expect("text"),
             openings: String::from_utf8(openings).expect("text"),
@@ -113,7 +128,9 @@ impl Sample {
     fn draw(&mut self, signature: [u8; 48]) {
         let committed = self.read().expect("whole");
         let round = committed.header().round;
-        let result = committed.run(round, signature).expect("the round of the header");
+        let result = committed
+            .run(round, signature)
+            .expect("the round of the header");
         self.result = serde_json::to_string(&result).expect("JSON");
         self.log = Some(serde_json::to_string(&self.log(&result)).expect("JSON"));
     }
@@ -155,12 +172,17 @@ impl Sample {
             commitment: &self.commitment,
             result: &self.result,
             log: self.log.as_deref().expect("a log"),
-            chain: (!self.header.contains(QUICKNET)).then_some(ChainTimes { genesis_time: 0, period: 1 }),
+            chain: (!self.header.contains(QUICKNET)).then_some(ChainTimes {
+                genesis_time: 0,
+                period: 1,
+            }),
         };
         let mut entries = self.entries.as_bytes();
         let mut page = Vec::new();
         let entries: &mut dyn io::BufRead = &mut entries;
-        certificate.write_html(with_entries.then_some(entries), &mut page).expect("memory");
+        certificate
+            .write_html(with_entries.then_some(entries), &mut page)
+            .expect("memory");
         String::from_utf8(page).expect("text")
     }
 
@@ -179,7 +201,10 @@ impl Sample {
             round_at: time("2023-09-15T14:00:03+03:00"),
             beacon: QUICKNET,
             round_address: Some(&address),
-            figures: Some(Figures { largest_rows: vec![15, 12, 12], given_by_hand: 7 }),
+            figures: Some(Figures {
+                largest_rows: vec![15, 12, 12],
+                given_by_hand: 7,
+            }),
         };
         let mut page = Vec::new();
         sheet.write_html(&mut page).expect("memory");
@@ -188,25 +213,42 @@ impl Sample {
 
     /// The opening of a row, as its entrant gets it.
     pub(crate) fn opening(&self, row: u64) -> Opening {
-        let line =
-            self.openings.lines().find_map(|line| line.strip_prefix(&format!("{row},"))).expect("the row");
+        let line = self
+            .openings
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{row},")))
+            .expect("the row");
         let (references, salt) = line.split_once(',').expect("a salt");
-        let text = format!("svc-draw-entry-v1\n{}\n{salt}", references.replace(' ', ","));
+        let text = format!(
+            "svc-draw-entry-v1\n{}\n{salt}",
+            references.replace(' ', ",")
+        );
         text.parse().expect("an opening")
     }
 
     /// The grand prize went to its second place, and the winner of it is passed over for airtime.
     fn log(&self, result: &DrawResult) -> Log {
         let (grand, airtime) = (&result.tiers[0], &result.tiers[1]);
-        let at = |seconds: i64| time("2023-09-15T14:00:09+03:00") + chrono::TimeDelta::seconds(seconds);
-        let step = |seconds, is| Step { at: at(seconds), is, reason: None, inspector: None };
+        let at =
+            |seconds: i64| time("2023-09-15T14:00:09+03:00") + chrono::TimeDelta::seconds(seconds);
+        let step = |seconds, is| Step {
+            at: at(seconds),
+            is,
+            reason: None,
+            inspector: None,
+        };
         let skip = |seconds, reason: &str, inspector: Option<&str>| Step {
             reason: Some(reason.into()),
             inspector: inspector.map(Into::into),
             ..step(seconds, Event::Skipped)
         };
         let no_answer = |seconds| step(seconds, Event::NoAnswer);
-        let mut unreached = vec![step(0, Event::Drawn), no_answer(60), no_answer(120), no_answer(300)];
+        let mut unreached = vec![
+            step(0, Event::Drawn),
+            no_answer(60),
+            no_answer(120),
+            no_answer(300),
+        ];
         unreached.push(skip(360, "no_answer", Some("A. Inspector")));
         let reached = vec![
             step(360, Event::Drawn),
@@ -219,7 +261,12 @@ impl Sample {
         let mut places = vec![
             self.logged(grand, 1, unreached),
             self.logged(grand, 2, reached),
-            LoggedPlace { reference: None, opening: None, phone: None, ..self.logged(airtime, 1, erased) },
+            LoggedPlace {
+                reference: None,
+                opening: None,
+                phone: None,
+                ..self.logged(airtime, 1, erased)
+            },
         ];
         let winner = places[1].row;
         let mut open = 0;
@@ -236,8 +283,16 @@ impl Sample {
             }
         }
         let frozen_at = time("2023-09-15T13:30:00+03:00");
-        let [published_at, drawn_at] = [time("2023-09-15T13:30:02+03:00"), time("2023-09-15T14:00:09+03:00")];
-        Log { frozen_at, published_at, drawn_at, places }
+        let [published_at, drawn_at] = [
+            time("2023-09-15T13:30:02+03:00"),
+            time("2023-09-15T14:00:09+03:00"),
+        ];
+        Log {
+            frozen_at,
+            published_at,
+            drawn_at,
+            places,
+        }
     }
 
     fn logged(&self, tier: &draw::TierResult, place: u64, steps: Vec<Step>) -> LoggedPlace {

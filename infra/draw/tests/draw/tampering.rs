@@ -19,12 +19,21 @@ fn library(sample: &Sample) -> Said {
     let read = || {
         let committed = sample.read()?;
         let after = u64::from(committed.header().round) - 657_413;
-        let given_at = GIVEN_AT.timestamp().checked_add_unsigned(after.saturating_mul(3));
-        let given_at = committed.check_round_time(given_at.and_then(DateTime::from_timestamp_secs))?;
+        let given_at = GIVEN_AT
+            .timestamp()
+            .checked_add_unsigned(after.saturating_mul(3));
+        let given_at =
+            committed.check_round_time(given_at.and_then(DateTime::from_timestamp_secs))?;
         let result = committed.read_result(sample.result.as_bytes())?;
-        sample.log.as_ref().map(|log| committed.read_log(&result, given_at, log.as_bytes())).transpose()
+        sample
+            .log
+            .as_ref()
+            .map(|log| committed.read_log(&result, given_at, log.as_bytes()))
+            .transpose()
     };
-    read().err().map(|difference: draw::Difference| difference.to_string())
+    read()
+        .err()
+        .map(|difference: draw::Difference| difference.to_string())
 }
 
 fn written(sample: &Sample, folder: &Path, name: &str) -> PathBuf {
@@ -35,9 +44,17 @@ fn written(sample: &Sample, folder: &Path, name: &str) -> PathBuf {
 
 /// The output of `verify.py`, its errors included.
 fn verify_py(folder: &Path, arguments: &[&str]) -> String {
-    let ran = Command::new("python3").arg(folder.join("verify.py")).arg(folder).args(arguments).output();
+    let ran = Command::new("python3")
+        .arg(folder.join("verify.py"))
+        .arg(folder)
+        .args(arguments)
+        .output();
     let ran = ran.expect("python3 is not installed: install it, or verify.py is not tested");
-    [ran.stdout, ran.stderr].concat().into_iter().map(char::from).collect()
+    [ran.stdout, ran.stderr]
+        .concat()
+        .into_iter()
+        .map(char::from)
+        .collect()
 }
 
 /// The verdicts of `verify.py` on these folders, in one process.
@@ -50,11 +67,20 @@ for folder in sys.argv[1:]:
     except SystemExit as ended: print('said', json.dumps(str(ended.code)))
     else: print('said', json.dumps('HOLDS'))
 ";
-    let ran = Command::new("python3").args(["-c", RUN_EACH]).args(folders).output();
+    let ran = Command::new("python3")
+        .args(["-c", RUN_EACH])
+        .args(folders)
+        .output();
     let ran = ran.expect("python3 is not installed: install it, or verify.py is not tested");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     let printed = String::from_utf8(ran.stdout).expect("text");
-    let said = printed.lines().filter_map(|line| line.strip_prefix("said "));
+    let said = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("said "));
     said.map(|said| {
         let said: String = serde_json::from_str(said).expect("JSON");
         // Without py_ecc, all but the signature was verified.
@@ -69,25 +95,53 @@ for folder in sys.argv[1:]:
 fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");
-    node.arg(here.join("tests/draw/run_page.mjs")).arg(here.join("certificate/verify.js")).args(folders);
+    node.arg(here.join("tests/draw/run_page.mjs"))
+        .arg(here.join("certificate/verify.js"))
+        .args(folders);
     let Ok(ran) = node.output() else {
         eprintln!("node is not installed: the certificate's script was not run");
         return None;
     };
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     let printed = String::from_utf8(ran.stdout).expect("text");
-    Some(printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
+    Some(
+        printed
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect(),
+    )
 }
 
 #[test]
 fn good_draw_holds_in_three_programs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (sample, undecided) = (Sample::new(), Sample { log: None, ..Sample::new() });
+    let (sample, undecided) = (
+        Sample::new(),
+        Sample {
+            log: None,
+            ..Sample::new()
+        },
+    );
     let folders = [&sample, &undecided].map(|sample| {
         assert_eq!(library(sample), None);
-        let folder = written(sample, folder.path(), if sample.log.is_some() { "log" } else { "no-log" });
+        let folder = written(
+            sample,
+            folder.path(),
+            if sample.log.is_some() {
+                "log"
+            } else {
+                "no-log"
+            },
+        );
         let printed = verify_py(&folder, &[]);
-        assert!(printed.starts_with("FOLLOWS: 60 entrants") && !printed.contains("DIFFERENT"), "{printed}");
+        assert!(
+            printed.starts_with("FOLLOWS: 60 entrants") && !printed.contains("DIFFERENT"),
+            "{printed}"
+        );
         assert!(
             printed.contains("Round 657413 was given at 2023-09-15 11:00:03+00:00: your copy"),
             "{printed}"
@@ -105,11 +159,19 @@ fn forged_draws_are_refused_by_three_programs() {
     let good = Sample::new();
     let forgeries: Vec<_> = forgeries::all().collect();
     assert!(forgeries.len() > 100, "{}", forgeries.len());
-    let forged: Vec<_> = forgeries.iter().map(|forgery| forgery.applied_to(&good)).collect();
-    let folders: Vec<_> =
-        (0..).zip(&forged).map(|(at, forged)| written(forged, folder.path(), &format!("{at}"))).collect();
+    let forged: Vec<_> = forgeries
+        .iter()
+        .map(|forgery| forgery.applied_to(&good))
+        .collect();
+    let folders: Vec<_> = (0..)
+        .zip(&forged)
+        .map(|(at, forged)| written(forged, folder.path(), &format!("{at}")))
+        .collect();
     let mut programs = vec![
-        ("the library", forged.iter().map(library).collect::<Vec<_>>()),
+        (
+            "the library",
+            forged.iter().map(library).collect::<Vec<_>>(),
+        ),
         ("verify.py", python(&folders)),
     ];
     programs.extend(script(&folders).map(|said| ("the certificate's script", said)));
@@ -117,9 +179,17 @@ fn forged_draws_are_refused_by_three_programs() {
     for (program, said) in programs {
         assert_eq!(said.len(), forgeries.len(), "{program}");
         for (forgery, said) in forgeries.iter().zip(said) {
-            let is_named = |said: &String| forgery.expected.iter().all(|expected| said.contains(expected));
+            let is_named = |said: &String| {
+                forgery
+                    .expected
+                    .iter()
+                    .all(|expected| said.contains(expected))
+            };
             if !said.as_ref().is_some_and(is_named) {
-                wrong.push(format!("{program}, {}: {said:?}, not {:?}", forgery.what, forgery.expected));
+                wrong.push(format!(
+                    "{program}, {}: {said:?}, not {:?}",
+                    forgery.what, forgery.expected
+                ));
             }
         }
     }
@@ -146,11 +216,21 @@ fn an_opening_that_was_changed_is_named_by_its_row() {
     assert_eq!(read(&openings.concat()), Ok(()), "of an erased person");
     let changed = sample.openings.replacen("\n5,AAAA", "\n5,AAAB", 1);
     let refused = read(&changed).expect_err("a changed reference");
-    assert!(refused.contains("entries.csv, line 6 has another hash than the opening of row 5"), "{refused}");
-    for unreadable in
-        ["", "row\n", &sample.openings.replacen("\n5,", "\n3,", 1), &format!("{}60,A,00\n", sample.openings)]
-    {
-        assert!(read(unreadable).expect_err("unreadable").contains("openings.csv, line"));
+    assert!(
+        refused.contains("entries.csv, line 6 has another hash than the opening of row 5"),
+        "{refused}"
+    );
+    for unreadable in [
+        "",
+        "row\n",
+        &sample.openings.replacen("\n5,", "\n3,", 1),
+        &format!("{}60,A,00\n", sample.openings),
+    ] {
+        assert!(
+            read(unreadable)
+                .expect_err("unreadable")
+                .contains("openings.csv, line")
+        );
     }
 }
 
@@ -180,32 +260,47 @@ fn verify_py_compares_with_what_was_copied_before_the_draw() {
     let printed = verify_py(folder.path(), &[&groups.to_uppercase()]);
     assert!(printed.starts_with("FOLLOWS"), "{printed}");
     let printed = verify_py(folder.path(), &[&groups[5..]]);
-    assert!(printed.starts_with("DIFFERENT: the commitment is"), "{printed}");
+    assert!(
+        printed.starts_with("DIFFERENT: the commitment is"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn verify_py_takes_the_constants_of_another_chain() {
     let folder = tempfile::tempdir().expect("a folder");
     let chain = draw::Digest::from_parts(&[b"a chain"]);
-    Sample::on_chain(chain, |_| [7; 48]).write(folder.path()).expect("a folder to write to");
+    Sample::on_chain(chain, |_| [7; 48])
+        .write(folder.path())
+        .expect("a folder to write to");
     let printed = verify_py(folder.path(), &[]);
     assert!(
-        printed.starts_with("NOT VERIFIED: the chain") && printed.contains("knows the winners in advance"),
+        printed.starts_with("NOT VERIFIED: the chain")
+            && printed.contains("knows the winners in advance"),
         "{printed}"
     );
     let printed = verify_py(folder.path(), &["", "00", "1692803367", "3"]);
-    assert!(printed.starts_with("FOLLOWS") && printed.contains("knows the winners in advance"), "{printed}");
+    assert!(
+        printed.starts_with("FOLLOWS") && printed.contains("knows the winners in advance"),
+        "{printed}"
+    );
     let printed = verify_py(folder.path(), &["", "00", "1500000000", "3"]);
-    assert!(printed.starts_with("DIFFERENT: round 657413 was given at 2017-"), "{printed}");
+    assert!(
+        printed.starts_with("DIFFERENT: round 657413 was given at 2017-"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn verify_py_does_not_hold_for_a_forged_signature() {
     let folder = tempfile::tempdir().expect("a folder");
-    Sample::forged().write(folder.path()).expect("a folder to write to");
+    Sample::forged()
+        .write(folder.path())
+        .expect("a folder to write to");
     let printed = verify_py(folder.path(), &[]);
     // Without py_ecc, it says that it did not verify the signature.
-    let is_told =
-        ["DIFFERENT: the signature", "NOT VERIFIED: the signature"].iter().any(|said| printed.contains(said));
+    let is_told = ["DIFFERENT: the signature", "NOT VERIFIED: the signature"]
+        .iter()
+        .any(|said| printed.contains(said));
     assert!(is_told && !printed.contains("HOLDS"), "{printed}");
 }

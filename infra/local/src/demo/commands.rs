@@ -33,21 +33,34 @@ impl Caller<'_> {
     }
 
     pub(super) fn look_up(&self, phone: &str) -> String {
-        format!("{} -w '\\n' -d '{{\"phone\":\"{phone}\"}}'", self.post("submissions/lookup"))
+        format!(
+            "{} -w '\\n' -d '{{\"phone\":\"{phone}\"}}'",
+            self.post("submissions/lookup")
+        )
     }
 
     pub(super) fn check(&self, code: &str) -> String {
-        format!("{} -w '\\n' -d '{{\"code\":\"{code}\"}}'", self.post("codes/check"))
+        format!(
+            "{} -w '\\n' -d '{{\"code\":\"{code}\"}}'",
+            self.post("codes/check")
+        )
     }
 
     /// Commands for a campaign of receipts alone: typed, and as a photo.
     pub(super) fn receipt_alone(&self) -> Vec<Command> {
-        let payload =
-            if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
+        let payload = if self.live {
+            "https://verify.tra.go.tz/GOOD02${RUN}_101530"
+        } else {
+            "TEST0VERIFIED"
+        };
         let make = format!(
             "{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg"
         );
-        let more = if self.live { "" } else { r#","qr_payload":"TEST0VERIFIED""# };
+        let more = if self.live {
+            ""
+        } else {
+            r#","qr_payload":"TEST0VERIFIED""#
+        };
         let photo = format!(
             r#"'{{"type":"photo","content_type":"image/jpeg","size_bytes":'"$(wc -c < receipt.jpg)"'{more}}}'"#
         );
@@ -59,8 +72,14 @@ impl Caller<'_> {
             ("a typed receipt", self.typed("GOOD", "VERIFIED")),
             ("submit it: received, to be checked", self.submit("")),
             ("look at it until it is settled: entered", self.look()),
-            ("make a photo of a receipt, in the folder of this repository", make),
-            ("start the receipt: the answer says where to put the photo", self.create_receipt(&photo)),
+            (
+                "make a photo of a receipt, in the folder of this repository",
+                make,
+            ),
+            (
+                "start the receipt: the answer says where to put the photo",
+                self.create_receipt(&photo),
+            ),
             ("put it there; a second time, storage refuses it", put),
             ("submit it", self.submit("")),
             ("look at it until it is settled: entered", self.look()),
@@ -71,9 +90,18 @@ impl Caller<'_> {
     pub(super) fn receipt_and_code(&self, code: &str) -> Vec<Command> {
         let code = format!("\"code\":\"{code}\",");
         vec![
-            ("a receipt of a shop that takes no part", self.typed("SHOP", "WRONGSTORE")),
-            ("submit it with a code, which is held for now", self.submit(&code)),
-            ("look at it until it is settled: refused, and the code is free", self.look()),
+            (
+                "a receipt of a shop that takes no part",
+                self.typed("SHOP", "WRONGSTORE"),
+            ),
+            (
+                "submit it with a code, which is held for now",
+                self.submit(&code),
+            ),
+            (
+                "look at it until it is settled: refused, and the code is free",
+                self.look(),
+            ),
             ("a receipt that counts", self.typed("GOOD", "VERIFIED")),
             ("submit it with the same code", self.submit(&code)),
             ("look at it until it is settled: entered", self.look()),
@@ -90,14 +118,23 @@ impl Caller<'_> {
 
     /// Creates a receipt and keeps the reply in `$ANSWER`.
     fn create_receipt(&self, body: &str) -> String {
-        format!("ANSWER=$({} -d {body}); {}", self.post("receipts"), show("ANSWER"))
+        format!(
+            "ANSWER=$({} -d {body}); {}",
+            self.post("receipts"),
+            show("ANSWER")
+        )
     }
 
     /// Creates a typed receipt: with this code prefix for a live key, with this sentinel for a test key.
     fn typed(&self, letters: &str, outcome: &str) -> String {
-        let code = if self.live { format!("{letters}01'$RUN'") } else { format!("TEST0{outcome}") };
-        let create_receipt =
-            self.create_receipt(&format!(r#"'{{"type":"typed","code":"{code}","time":"{TIME}"}}'"#));
+        let code = if self.live {
+            format!("{letters}01'$RUN'")
+        } else {
+            format!("TEST0{outcome}")
+        };
+        let create_receipt = self.create_receipt(&format!(
+            r#"'{{"type":"typed","code":"{code}","time":"{TIME}"}}'"#
+        ));
         format!("{RUN}; {create_receipt}")
     }
 

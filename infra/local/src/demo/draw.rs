@@ -52,11 +52,21 @@ The draw `demo` of chai-bora-2026 is finished. With the ready file's name in pla
 /// When a table or storage does not answer, or the campaign is not there.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
-    let refused = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
+    let refused =
+        |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
     let campaign = CAMPAIGN.parse().map_err(|_| refused("campaign"))?;
-    let scope = Scope { campaign, environment: Environment::Live };
+    let scope = Scope {
+        campaign,
+        environment: Environment::Live,
+    };
     let name: DrawName = DRAW.parse().map_err(|_| refused("name"))?;
-    if tables.draws.get(&scope, &name).await.map_err(Failure::from)?.is_some() {
+    if tables
+        .draws
+        .get(&scope, &name)
+        .await
+        .map_err(Failure::from)?
+        .is_some()
+    {
         return Ok(());
     }
     let now = clock.now();
@@ -68,20 +78,45 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let folder = tempfile::tempdir().map_err(|_| refused("temporary folder"))?;
     let output = folder.path().join("draw").display().to_string();
     let (prize, airtime) = (format!("{KETTLE}=1"), "Airtime=2");
-    let period = ["--from", &from, "--to", &to, "--at", &round, "--prize", &prize, "--prize", airtime];
+    let period = [
+        "--from", &from, "--to", &to, "--at", &round, "--prize", &prize, "--prize", airtime,
+    ];
     // Otherwise a freeze comes at least ten minutes before its round.
-    let speedup = [(config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned())].into_iter().collect();
+    let speedup = [(config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned())]
+        .into_iter()
+        .collect();
     let env = env.clone().overridden_by(speedup);
-    let skip = ["--reason", "declined", "--inspector", "A. Inspector", "--yes"];
+    let skip = [
+        "--reason",
+        "declined",
+        "--inspector",
+        "A. Inspector",
+        "--yes",
+    ];
     let walk: [(&str, &[&str]); 8] = [
-        ("freeze", &[&period[..], &["--output", &output, "--yes"]].concat()),
+        (
+            "freeze",
+            &[&period[..], &["--output", &output, "--yes"]].concat(),
+        ),
         ("run", &[]),
-        ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "reached"]),
-        ("skip", &[&["--tier", KETTLE, "--winner", "1"], &skip[..]].concat()),
-        ("call", &["--tier", KETTLE, "--winner", "2", "--outcome", "reached"]),
+        (
+            "call",
+            &["--tier", KETTLE, "--winner", "1", "--outcome", "reached"],
+        ),
+        (
+            "skip",
+            &[&["--tier", KETTLE, "--winner", "1"], &skip[..]].concat(),
+        ),
+        (
+            "call",
+            &["--tier", KETTLE, "--winner", "2", "--outcome", "reached"],
+        ),
         ("confirm", &["--tier", KETTLE, "--winner", "2"]),
         ("hand-over", &["--tier", KETTLE, "--winner", "2"]),
-        ("call", &["--tier", "Airtime", "--winner", "1", "--outcome", "reached"]),
+        (
+            "call",
+            &["--tier", "Airtime", "--winner", "1", "--outcome", "reached"],
+        ),
     ];
     for (command, arguments) in walk {
         run(command, arguments, &env, clock).await?;
@@ -94,28 +129,63 @@ fn millis(span: Duration) -> i64 {
 }
 
 async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Result<(), DemoError> {
-    let own = ["ops", "draw", command, "--campaign", CAMPAIGN, "--draw", DRAW, "--by", "demo"];
-    let arguments = [&own[..], arguments].concat().into_iter().map(OsString::from);
+    let own = [
+        "ops",
+        "draw",
+        command,
+        "--campaign",
+        CAMPAIGN,
+        "--draw",
+        DRAW,
+        "--by",
+        "demo",
+    ];
+    let arguments = [&own[..], arguments]
+        .concat()
+        .into_iter()
+        .map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut terminal =
-        Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false, is_quiet: false };
+    let mut terminal = Terminal {
+        out: &mut out,
+        err: &mut err,
+        input: None,
+        err_is_terminal: false,
+        is_quiet: false,
+    };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) });
-    let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal, no_console)).await;
+    let code = Box::pin(ops_core::run(
+        arguments,
+        env.clone(),
+        clock,
+        &mut terminal,
+        no_console,
+    ))
+    .await;
     if code == EXIT_OK {
         return Ok(());
     }
-    Err(DemoError::Refused(format!("ops draw {command}: {}", String::from_utf8_lossy(&err).trim())))
+    Err(DemoError::Refused(format!(
+        "ops draw {command}: {}",
+        String::from_utf8_lossy(&err).trim()
+    )))
 }
 
 /// Entrants with 1 to 3 entries each.
 async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), DemoError> {
-    let unusable = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
-    let keys = tables.secrets().version_for_phones().await.map_err(Failure::from)?;
+    let unusable =
+        |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
+    let keys = tables
+        .secrets()
+        .version_for_phones()
+        .await
+        .map_err(Failure::from)?;
     let secret = &keys.secret;
     let campaign = tables.campaign(&scope.campaign).await?;
     for number in 1..=ENTRANTS {
-        let phone: Phone = format!("+2557130000{number:02}").parse().map_err(|_| unusable("phone"))?;
+        let phone: Phone = format!("+2557130000{number:02}")
+            .parse()
+            .map_err(|_| unusable("phone"))?;
         let submission_id = random::submission_id();
         let new = NewSubmission {
             submission_id,
@@ -133,11 +203,21 @@ async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), Demo
             reasons: vec![MessageKey::Entered.as_str().to_owned()],
             ..Submission::new(new, SubmissionStatus::accepted(1 + number % 3, None))
         };
-        let key = format!("entry-of-the-demo-draw-{number}").parse().map_err(|_| unusable("key"))?;
-        let write =
-            SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+        let key = format!("entry-of-the-demo-draw-{number}")
+            .parse()
+            .map_err(|_| unusable("key"))?;
+        let write = SubmissionWrite {
+            key: &key,
+            body_hash: "",
+            code: None,
+            receipt: None,
+            submission: &submission,
+        };
         let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-        let created = tables.store.create_admitted(write, &entrant, &campaign, checks, at).await;
+        let created = tables
+            .store
+            .create_admitted(write, &entrant, &campaign, checks, at)
+            .await;
         created.map_err(Failure::from)?;
     }
     Ok(())

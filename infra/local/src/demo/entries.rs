@@ -37,9 +37,17 @@ use crate::shops::shops;
 
 const DAYS: u64 = 14;
 /// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
-const HOURS: [u64; 24] =
-    [8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24];
-const REGIONS: [&str; 6] = ["Dar es Salaam", "Mwanza", "Arusha", "Dodoma", "Mbeya", "Zanzibar"];
+const HOURS: [u64; 24] = [
+    8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24,
+];
+const REGIONS: [&str; 6] = [
+    "Dar es Salaam",
+    "Mwanza",
+    "Arusha",
+    "Dodoma",
+    "Mbeya",
+    "Zanzibar",
+];
 
 /// Entries with codes, of which some were refused.
 const CODE_ENTRIES: u64 = 1_400;
@@ -77,11 +85,19 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let aws = Aws::for_function(env)?;
     let tables = Tables::from_env(env, &aws)?;
     let bucket = env.required(photos::VARIABLE)?;
-    let mut seeds = Seeds { tables, aws, bucket, now: clock.now(), state: 0x9e37_79b9_7f4a_7c15 };
+    let mut seeds = Seeds {
+        tables,
+        aws,
+        bucket,
+        now: clock.now(),
+        state: 0x9e37_79b9_7f4a_7c15,
+    };
     if seeds.are_there().await? {
         return Ok(());
     }
-    seeds.codes("soda-rush-2026", CODE_ENTRIES, Some("A crate of soda")).await?;
+    seeds
+        .codes("soda-rush-2026", CODE_ENTRIES, Some("A crate of soda"))
+        .await?;
     seeds.receipts("duka-kuu-2026").await?;
     seeds.codes(LAST, LAST_ENTRIES, None).await
 }
@@ -107,9 +123,15 @@ impl Seeds {
     /// A time in the last two weeks of a campaign; later days have more.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
         const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
-        let last = campaign.window.end.filter(|end| *end < self.now).unwrap_or(self.now);
+        let last = campaign
+            .window
+            .end
+            .filter(|end| *end < self.now)
+            .unwrap_or(self.now);
         let midnight: Option<Timestamp> =
-            format!("{}T00:00:00+03:00", last.day_in(campaign.timezone)).parse().ok();
+            format!("{}T00:00:00+03:00", last.day_in(campaign.timezone))
+                .parse()
+                .ok();
         let midnight = u64::try_from(midnight.unwrap_or(last).as_millis()).unwrap_or_default();
         loop {
             let age = self.below(DAYS).min(self.below(DAYS));
@@ -133,16 +155,30 @@ impl Seeds {
     }
 
     async fn new_submission(&mut self, campaign: &Campaign) -> Result<NewSubmission, DemoError> {
-        let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+        let scope = Scope {
+            campaign: campaign.slug.clone(),
+            environment: Environment::Live,
+        };
         // Some phones enter often.
         let owner = self.below(900).min(self.below(1_800));
-        let phone: Phone = format!("07{:08}", 12_000_000 + owner).parse().map_err(|_| unusable("phone"))?;
-        let version = self.tables.secrets().version_for_phones().await.map_err(Failure::from)?;
+        let phone: Phone = format!("07{:08}", 12_000_000 + owner)
+            .parse()
+            .map_err(|_| unusable("phone"))?;
+        let version = self
+            .tables
+            .secrets()
+            .version_for_phones()
+            .await
+            .map_err(Failure::from)?;
         let (submission_id, created_at) = (random::submission_id(), self.time(campaign));
-        let region = usize::try_from(self.below(9)).ok().and_then(|index| REGIONS.get(index));
+        let region = usize::try_from(self.below(9))
+            .ok()
+            .and_then(|index| REGIONS.get(index));
         Ok(NewSubmission {
             submission_id,
-            phone: version.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
+            phone: version
+                .secret
+                .encrypt_phone(&scope, submission_id, &phone, random::bytes()),
             entrant_id: version.secret.consumer(&scope, phone).id,
             scope,
             region: region.map(ToString::to_string),
@@ -158,27 +194,50 @@ impl Seeds {
         let slug: CampaignSlug = slug.parse().map_err(|_| unusable("slug"))?;
         let campaign = self.tables.campaign(&slug).await?;
         // The entries are spread over few phones.
-        Ok(Campaign { limits: PhoneLimits::default(), ..campaign })
+        Ok(Campaign {
+            limits: PhoneLimits::default(),
+            ..campaign
+        })
     }
 
     /// Entries with minted codes; with a prize, some win.
-    async fn codes(&mut self, slug: &str, entries: u64, prize: Option<&str>) -> Result<(), DemoError> {
-        const REFUSED: [MessageKey; 3] =
-            [MessageKey::Invalid, MessageKey::AlreadyUsed, MessageKey::RateLimited];
+    async fn codes(
+        &mut self,
+        slug: &str,
+        entries: u64,
+        prize: Option<&str>,
+    ) -> Result<(), DemoError> {
+        const REFUSED: [MessageKey; 3] = [
+            MessageKey::Invalid,
+            MessageKey::AlreadyUsed,
+            MessageKey::RateLimited,
+        ];
         let campaign = self.campaign(slug).await?;
-        let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+        let scope = Scope {
+            campaign: campaign.slug.clone(),
+            environment: Environment::Live,
+        };
         let mut next = self.batch(&scope, PACKS, CODES, None).await?;
         let mut next_prize = match prize {
-            Some(_) => self.batch(&scope, "winning-packs", PRIZE_CODES, prize).await?,
+            Some(_) => {
+                self.batch(&scope, "winning-packs", PRIZE_CODES, prize)
+                    .await?
+            }
             None => 0,
         };
         for _ in 0..entries {
             let new = self.new_submission(&campaign).await?;
             let wins = prize.filter(|_| self.below(60) == 0);
             if self.below(7) == 0 {
-                let index = usize::try_from(self.below(9).min(self.below(9)) / 3).unwrap_or_default();
+                let index =
+                    usize::try_from(self.below(9).min(self.below(9)) / 3).unwrap_or_default();
                 let key = REFUSED.get(index).copied().unwrap_or(MessageKey::Invalid);
-                self.write(Submission::new(new, SubmissionStatus::rejected(key)), None, &campaign).await?;
+                self.write(
+                    Submission::new(new, SubmissionStatus::rejected(key)),
+                    None,
+                    &campaign,
+                )
+                .await?;
                 continue;
             }
             let (serial, batch) = match wins {
@@ -187,7 +246,10 @@ impl Seeds {
             };
             let key = CodeKey::Minted(*serial);
             *serial += 1;
-            let status = SubmissionStatus::accepted(campaign.entries_per_submission, wins.map(str::to_owned));
+            let status = SubmissionStatus::accepted(
+                campaign.entries_per_submission,
+                wins.map(str::to_owned),
+            );
             let submission = Submission {
                 code_key: Some(key.in_scope(&scope)),
                 batch: Some(batch.to_owned()),
@@ -199,8 +261,16 @@ impl Seeds {
     }
 
     async fn are_there(&self) -> Result<bool, DemoError> {
-        let scope = Scope { campaign: self.campaign(LAST).await?.slug, environment: Environment::Live };
-        let book = self.tables.code_books.overview(&scope).await.map_err(Failure::from)?;
+        let scope = Scope {
+            campaign: self.campaign(LAST).await?.slug,
+            environment: Environment::Live,
+        };
+        let book = self
+            .tables
+            .code_books
+            .overview(&scope)
+            .await
+            .map_err(Failure::from)?;
         Ok(book.is_some_and(|book| book.batch(PACKS).is_some()))
     }
 
@@ -212,10 +282,26 @@ impl Seeds {
         count: u64,
         prize: Option<&str>,
     ) -> Result<u64, DemoError> {
-        let first = self.tables.code_books.overview(scope).await.map_err(Failure::from)?;
+        let first = self
+            .tables
+            .code_books
+            .overview(scope)
+            .await
+            .map_err(Failure::from)?;
         let (batch, prize) = (Some(name.to_owned()), prize.map(str::to_owned));
-        let request = MintRequest { count, prize, batch, ..MintRequest::default() };
-        mint(&self.tables.code_books, scope, &request, &mut std::io::sink()).await?;
+        let request = MintRequest {
+            count,
+            prize,
+            batch,
+            ..MintRequest::default()
+        };
+        mint(
+            &self.tables.code_books,
+            scope,
+            &request,
+            &mut std::io::sink(),
+        )
+        .await?;
         Ok(first.map_or(0, |book| book.minted))
     }
 
@@ -228,8 +314,10 @@ impl Seeds {
                 _ => (Goods::TakePart, true),
             };
             let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
-            let by_hand =
-                waiting.created_at.after(Duration::from_secs(600 + self.below(20_000))).min(self.now);
+            let by_hand = waiting
+                .created_at
+                .after(Duration::from_secs(600 + self.below(20_000)))
+                .min(self.now);
             let settled = match is_torn {
                 true => by_a_person(&judged(&waiting, None, &campaign)?, &record, by_hand)?,
                 // Some shops have not reported the sale even two days later.
@@ -237,7 +325,10 @@ impl Seeds {
                     &waiting,
                     &Transition::reject(MessageKey::ReceiptNotFound),
                     Findings::default(),
-                    waiting.created_at.after(Duration::from_hours(48)).min(self.now),
+                    waiting
+                        .created_at
+                        .after(Duration::from_hours(48))
+                        .min(self.now),
                 )?,
                 false => judged(&waiting, Some(&record), &campaign)?,
             };
@@ -245,7 +336,11 @@ impl Seeds {
         }
         for number in RECEIPTS..RECEIPTS + WAITING {
             let is_torn = number % 5 > 1;
-            let goods = if is_torn { Goods::TakePart } else { Goods::Misnamed };
+            let goods = if is_torn {
+                Goods::TakePart
+            } else {
+                Goods::Misnamed
+            };
             let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
             let waiting = judged(&waiting, (!is_torn).then_some(&record), &campaign)?;
             self.write(waiting, None, &campaign).await?;
@@ -260,28 +355,41 @@ impl Seeds {
         goods: Goods,
         submitted_at: Timestamp,
     ) -> Result<FiscalRecord, DemoError> {
-        let shop =
-            shops().into_iter().nth(usize::from(self.below(3) == 0)).ok_or_else(|| unusable("shop"))?;
+        let shop = shops()
+            .into_iter()
+            .nth(usize::from(self.below(3) == 0))
+            .ok_or_else(|| unusable("shop"))?;
         let (trader, tin, serial) = match goods {
             Goods::OtherTrader => ("MWENGE MINI MARKET", "100200300", "03TZ343007777"),
-            Goods::TakePart | Goods::Misnamed => {
-                (shop.trader.as_str(), shop.tin.as_str(), shop.serial.as_str())
-            }
+            Goods::TakePart | Goods::Misnamed => (
+                shop.trader.as_str(),
+                shop.tin.as_str(),
+                shop.serial.as_str(),
+            ),
         };
-        let mut items = vec![item("MKATE", 1, 150_000), item("SUKARI 1KG", 1 + self.below(2), 320_000)];
+        let mut items = vec![
+            item("MKATE", 1, 150_000),
+            item("SUKARI 1KG", 1 + self.below(2), 320_000),
+        ];
         if goods == Goods::Misnamed {
             items.push(item("CHAI B. ROBO KILO", 1 + self.below(2), 250_000));
         } else {
             let index = usize::from(self.below(4) == 0);
             let product = shop.items.get(index).ok_or_else(|| unusable("product"))?;
-            items.push(item(&product.description, 1 + self.below(3), product.price_cents));
+            items.push(item(
+                &product.description,
+                1 + self.below(3),
+                product.price_cents,
+            ));
         }
         let bought_at: DateTime<Utc> = submitted_at.into();
         let seconds = i64::try_from(60 + self.below(3 * 3_600)).unwrap_or_default();
         let bought_at = (bought_at - TimeDelta::seconds(seconds)).with_timezone(&FISCAL_OFFSET);
         let total: i64 = items.iter().map(|item| item.amount_cents).sum();
         Ok(FiscalRecord {
-            code: format!("DEMO{number:06}").parse().map_err(|_| unusable("receipt's code"))?,
+            code: format!("DEMO{number:06}")
+                .parse()
+                .map_err(|_| unusable("receipt's code"))?,
             trader: Some(trader.to_owned()),
             tin: tin.to_owned(),
             vrn: None,
@@ -311,20 +419,43 @@ impl Seeds {
         let new = self.new_submission(campaign).await?;
         let record = self.record(number, goods, new.created_at)?;
         let bytes = paper::photo(&record, !is_torn).map_err(|_| unusable("photo"))?;
-        let (size_bytes, at) = (u64::try_from(bytes.len()).unwrap_or_default(), new.created_at);
+        let (size_bytes, at) = (
+            u64::try_from(bytes.len()).unwrap_or_default(),
+            new.created_at,
+        );
         let qr_payload = (!is_torn).then(|| paper::payload(&record));
         let receipt = Receipt {
             receipt_id: random::receipt_id(),
             scope: new.scope.clone(),
-            source: Source::Photo { content_type: PhotoType::Png, size_bytes, qr_payload },
-            arrived: Some(StoredPhoto { bytes: size_bytes, photo_type: Some(PhotoType::Png), seen_at: at }),
+            source: Source::Photo {
+                content_type: PhotoType::Png,
+                size_bytes,
+                qr_payload,
+            },
+            arrived: Some(StoredPhoto {
+                bytes: size_bytes,
+                photo_type: Some(PhotoType::Png),
+                seen_at: at,
+            }),
             attached_to: None,
             created_at: at,
         };
-        self.tables.store.receipts().create(&receipt, None).await.map_err(Failure::from)?;
-        let put =
-            self.aws.s3().put_object().bucket(&self.bucket).key(object_key(&new.scope, receipt.receipt_id));
-        put.body(bytes.into()).send().await.map_err(|_| unusable("photo"))?;
+        self.tables
+            .store
+            .receipts()
+            .create(&receipt, None)
+            .await
+            .map_err(Failure::from)?;
+        let put = self
+            .aws
+            .s3()
+            .put_object()
+            .bucket(&self.bucket)
+            .key(object_key(&new.scope, receipt.receipt_id));
+        put.body(bytes.into())
+            .send()
+            .await
+            .map_err(|_| unusable("photo"))?;
         let submission = Submission {
             receipt_id: Some(receipt.receipt_id),
             settling: Some(PendingSettlement::due_at(at, None)),
@@ -339,19 +470,33 @@ impl Seeds {
         code: Option<&CodeKey>,
         campaign: &Campaign,
     ) -> Result<(), DemoError> {
-        let key = format!("demo-{}", submission.submission_id).parse().map_err(|_| unusable("key"))?;
+        let key = format!("demo-{}", submission.submission_id)
+            .parse()
+            .map_err(|_| unusable("key"))?;
         let mut submission = submission;
         if submission.reasons.is_empty() {
             submission.reasons = vec![submission.status.message_key().as_str().to_owned()];
         }
         let receipt = submission.receipt_id;
-        let write = SubmissionWrite { key: &key, body_hash: "", code, receipt, submission: &submission };
+        let write = SubmissionWrite {
+            key: &key,
+            body_hash: "",
+            code,
+            receipt,
+            submission: &submission,
+        };
         let (store, at) = (&self.tables.store, submission.created_at);
         if submission.status.counts() {
             let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-            store.create_admitted(write, &entrant, campaign, checks, at).await.map_err(Failure::from)?;
+            store
+                .create_admitted(write, &entrant, campaign, checks, at)
+                .await
+                .map_err(Failure::from)?;
         } else {
-            store.create_rejected(write, None, at).await.map_err(Failure::from)?;
+            store
+                .create_rejected(write, None, at)
+                .await
+                .map_err(Failure::from)?;
         }
         Ok(())
     }
@@ -365,28 +510,75 @@ fn judged(
 ) -> Result<Submission, DemoError> {
     let at = waiting.created_at.after(Duration::from_secs(20));
     let Some(record) = record else {
-        return applied(waiting, &Transition::Review(UNREAD.as_str()), Findings::default(), at);
+        return applied(
+            waiting,
+            &Transition::Review(UNREAD.as_str()),
+            Findings::default(),
+            at,
+        );
     };
-    let rules = campaign.receipt.as_ref().ok_or_else(|| unusable("campaign"))?;
+    let rules = campaign
+        .receipt
+        .as_ref()
+        .ok_or_else(|| unusable("campaign"))?;
     let Judgement { verdict, summary } = judge(record, campaign, rules, waiting.created_at);
     let transition = match verdict {
-        Verdict::Verified { entries } => Transition::Accept { entries, prize: None },
-        Verdict::Declined(key, reason) => Transition::Reject { key, reason: Some(reason.as_str()) },
+        Verdict::Verified { entries } => Transition::Accept {
+            entries,
+            prize: None,
+        },
+        Verdict::Declined(key, reason) => Transition::Reject {
+            key,
+            reason: Some(reason.as_str()),
+        },
         Verdict::Review(reason) => Transition::Review(reason.as_str()),
     };
     let is_declined = matches!(transition, Transition::Reject { .. });
     let purchase = (!is_declined).then(|| record.code.clone());
-    applied(waiting, &transition, Findings { receipt: Some(summary), purchase, ..Findings::default() }, at)
+    applied(
+        waiting,
+        &transition,
+        Findings {
+            receipt: Some(summary),
+            purchase,
+            ..Findings::default()
+        },
+        at,
+    )
 }
 
 /// Settled by a person, who read the code from the paper.
-fn by_a_person(waiting: &Submission, record: &FiscalRecord, at: Timestamp) -> Result<Submission, DemoError> {
-    let findings = Findings { purchase: Some(record.code.clone()), ..Findings::default() };
-    let settled = applied(waiting, &Transition::Accept { entries: 1, prize: None }, findings, at)?;
+fn by_a_person(
+    waiting: &Submission,
+    record: &FiscalRecord,
+    at: Timestamp,
+) -> Result<Submission, DemoError> {
+    let findings = Findings {
+        purchase: Some(record.code.clone()),
+        ..Findings::default()
+    };
+    let settled = applied(
+        waiting,
+        &Transition::Accept {
+            entries: 1,
+            prize: None,
+        },
+        findings,
+        at,
+    )?;
     let why = Some("read by eye".to_owned());
     Ok(Submission {
-        reasons: vec![settled.status.message_key().as_str().to_owned(), OPERATOR_DECISION.to_owned()],
-        decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None, identity: None }),
+        reasons: vec![
+            settled.status.message_key().as_str().to_owned(),
+            OPERATOR_DECISION.to_owned(),
+        ],
+        decision: Some(OperatorDecision {
+            by: "asha".to_owned(),
+            at,
+            why,
+            confirmed: None,
+            identity: None,
+        }),
         ..settled
     })
 }
@@ -407,7 +599,9 @@ fn applied(
     findings: Findings,
     at: Timestamp,
 ) -> Result<Submission, DemoError> {
-    before.apply(transition, findings, at).map_err(|_| unusable("transition"))
+    before
+        .apply(transition, findings, at)
+        .map_err(|_| unusable("transition"))
 }
 
 fn unusable(what: &str) -> DemoError {

@@ -31,12 +31,36 @@ pub use self::printed::describe;
 
 /// The campaign files, each with the prize of an extra batch if it has one.
 const FILES: [(&str, &str, Option<&str>); 6] = [
-    ("chai-bora-2026.yaml", include_str!("../../demo/chai-bora-2026.yaml"), None),
-    ("duka-kuu-2026.yaml", include_str!("../../demo/duka-kuu-2026.yaml"), None),
-    ("risiti-na-namba-2026.yaml", include_str!("../../demo/risiti-na-namba-2026.yaml"), None),
-    ("bahati-2026.yaml", include_str!("../../demo/bahati-2026.yaml"), None),
-    ("soda-rush-2026.yaml", include_str!("../../demo/soda-rush-2026.yaml"), Some("A crate of soda")),
-    ("mango-2025.yaml", include_str!("../../demo/mango-2025.yaml"), None),
+    (
+        "chai-bora-2026.yaml",
+        include_str!("../../demo/chai-bora-2026.yaml"),
+        None,
+    ),
+    (
+        "duka-kuu-2026.yaml",
+        include_str!("../../demo/duka-kuu-2026.yaml"),
+        None,
+    ),
+    (
+        "risiti-na-namba-2026.yaml",
+        include_str!("../../demo/risiti-na-namba-2026.yaml"),
+        None,
+    ),
+    (
+        "bahati-2026.yaml",
+        include_str!("../../demo/bahati-2026.yaml"),
+        None,
+    ),
+    (
+        "soda-rush-2026.yaml",
+        include_str!("../../demo/soda-rush-2026.yaml"),
+        Some("A crate of soda"),
+    ),
+    (
+        "mango-2025.yaml",
+        include_str!("../../demo/mango-2025.yaml"),
+        None,
+    ),
 ];
 
 /// Placeholder in the files for the partner's URL.
@@ -99,8 +123,13 @@ pub async fn load(
     clock: &Clock,
 ) -> Result<Vec<Demo>, DemoError> {
     samples::load(env, clock).await?;
-    let Some(path) = data.map(|folder| folder.join(KEPT)) else { return make(env, partner_url, clock).await };
-    let kept = |cause| DemoError::Kept { path: path.clone(), cause };
+    let Some(path) = data.map(|folder| folder.join(KEPT)) else {
+        return make(env, partner_url, clock).await;
+    };
+    let kept = |cause| DemoError::Kept {
+        path: path.clone(),
+        cause,
+    };
     if path.exists() {
         let text = std::fs::read(&path).map_err(kept)?;
         let demos: Vec<Demo> = serde_json::from_slice(&text).map_err(|cause| kept(cause.into()))?;
@@ -110,7 +139,12 @@ pub async fn load(
     let demos = make(env, partner_url, clock).await?;
     let text = serde_json::to_vec_pretty(&demos).map_err(|cause| kept(cause.into()))?;
     // Owner only, because it holds keys.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(kept)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(kept)?;
     file.write_all(&text).map_err(kept)?;
     Ok(demos)
 }
@@ -119,14 +153,24 @@ pub async fn load(
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
-        let before = tables.campaigns.get_stored(&demo.slug).await.map_err(Failure::from)?;
+        let before = tables
+            .campaigns
+            .get_stored(&demo.slug)
+            .await
+            .map_err(Failure::from)?;
         let Some(before) = before else { continue };
         let mut after = before.campaign.clone();
-        let Some(rules) = after.partner.as_mut() else { continue };
+        let Some(rules) = after.partner.as_mut() else {
+            continue;
+        };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
             // A refusal means that an operator toggled its pause switch at the same time.
-            tables.campaigns.replace(Some(&before), &after).await.map_err(Failure::from)?;
+            tables
+                .campaigns
+                .replace(Some(&before), &after)
+                .await
+                .map_err(Failure::from)?;
         }
     }
     Ok(())
@@ -136,10 +180,17 @@ async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, 
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
-        let file =
-            campaign_file::read(name, &text.replace(PARTNER_URL, partner_url)).map_err(|problems| {
-                DemoError::Refused(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-            })?;
+        let file = campaign_file::read(name, &text.replace(PARTNER_URL, partner_url)).map_err(
+            |problems| {
+                DemoError::Refused(
+                    problems
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                )
+            },
+        )?;
         files.push(file);
     }
     campaigns::apply(&tables, &files, clock.now()).await?;
@@ -148,7 +199,12 @@ async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, 
         let campaign = &file.campaign;
         let test = access(&tables, campaign, Environment::Test, prize, clock).await?;
         let live = access(&tables, campaign, Environment::Live, prize, clock).await?;
-        demos.push(Demo { slug: campaign.slug.clone(), name: campaign.name.clone(), test, live });
+        demos.push(Demo {
+            slug: campaign.slug.clone(),
+            name: campaign.name.clone(),
+            test,
+            live,
+        });
     }
     Ok(demos)
 }
@@ -160,19 +216,53 @@ async fn access(
     prize: Option<&str>,
     clock: &Clock,
 ) -> Result<Access, Failure> {
-    let scope = Scope { campaign: campaign.slug.clone(), environment };
-    let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, None, clock.now()).await?.key;
-    let codes =
-        if campaign.code == CodePolicy::Service { minted(tables, &scope, None).await? } else { Vec::new() };
-    let prize_codes = if prize.is_some() { minted(tables, &scope, prize).await? } else { Vec::new() };
-    Ok(Access { key, codes, prize_codes })
+    let scope = Scope {
+        campaign: campaign.slug.clone(),
+        environment,
+    };
+    let key = keys::issue(
+        tables,
+        &scope,
+        Some("demo"),
+        DEFAULT_PER_MINUTE,
+        None,
+        clock.now(),
+    )
+    .await?
+    .key;
+    let codes = if campaign.code == CodePolicy::Service {
+        minted(tables, &scope, None).await?
+    } else {
+        Vec::new()
+    };
+    let prize_codes = if prize.is_some() {
+        minted(tables, &scope, prize).await?
+    } else {
+        Vec::new()
+    };
+    Ok(Access {
+        key,
+        codes,
+        prize_codes,
+    })
 }
 
-async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<Vec<String>, Failure> {
-    let request = MintRequest { count: CODES, prize: prize.map(str::to_owned), ..MintRequest::default() };
+async fn minted(
+    tables: &Tables,
+    scope: &Scope,
+    prize: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    let request = MintRequest {
+        count: CODES,
+        prize: prize.map(str::to_owned),
+        ..MintRequest::default()
+    };
     let mut file = Vec::new();
     mint(&tables.code_books, scope, &request, &mut file).await?;
-    Ok(String::from_utf8_lossy(&file).lines().map(str::to_owned).collect())
+    Ok(String::from_utf8_lossy(&file)
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }
 
 impl Demo {

@@ -90,7 +90,10 @@ pub(super) fn photo(record: &FiscalRecord, has_qr_code: bool) -> Result<Vec<u8>,
 
 /// The text of the receipt's QR code.
 pub(super) fn payload(record: &FiscalRecord) -> String {
-    portal_link(record.code.as_str(), &record.time.map(ReceiptTime::expose).unwrap_or_default())
+    portal_link(
+        record.code.as_str(),
+        &record.time.map(ReceiptTime::expose).unwrap_or_default(),
+    )
 }
 
 fn lines(record: &FiscalRecord, time: &str) -> Vec<String> {
@@ -113,8 +116,13 @@ fn lines(record: &FiscalRecord, time: &str) -> Vec<String> {
         String::new(),
     ];
     for item in &record.items {
-        let quantity = item.quantity.map_or(1, |quantity| quantity.as_thousandths() / 1_000);
-        lines.push(row(&format!("{} X {}", quantity, item.description), item.amount_cents));
+        let quantity = item
+            .quantity
+            .map_or(1, |quantity| quantity.as_thousandths() / 1_000);
+        lines.push(row(
+            &format!("{} X {}", quantity, item.description),
+            item.amount_cents,
+        ));
     }
     lines.extend([
         String::new(),
@@ -139,8 +147,9 @@ impl Picture {
         let mut pixels = Vec::with_capacity(WIDTH * height);
         for y in 0..height {
             let shade = u8::try_from(y * 40 / height.max(1)).unwrap_or_default();
-            let is_paper =
-                |x: usize| (TABLE..WIDTH - TABLE).contains(&x) && (TABLE..height - TABLE).contains(&y);
+            let is_paper = |x: usize| {
+                (TABLE..WIDTH - TABLE).contains(&x) && (TABLE..height - TABLE).contains(&y)
+            };
             pixels.extend((0..WIDTH).map(|x| if is_paper(x) { PAPER } else { TABLE_TOP } - shade));
         }
         Self { pixels, height }
@@ -157,7 +166,10 @@ impl Picture {
 
     fn print(&mut self, line: &str, top: usize) {
         for (index, character) in line.to_uppercase().chars().take(COLUMNS).enumerate() {
-            let glyph = GLYPHS.iter().find(|(of, _)| *of == character).map_or([0; 5], |(_, glyph)| *glyph);
+            let glyph = GLYPHS
+                .iter()
+                .find(|(of, _)| *of == character)
+                .map_or([0; 5], |(_, glyph)| *glyph);
             for (column, dots) in glyph.into_iter().enumerate() {
                 for row in (0..8).filter(|row| dots >> row & 1 == 1) {
                     let left = TABLE + MARGIN + index * CHARACTER + column * DOT;
@@ -170,8 +182,17 @@ impl Picture {
     fn stamp(&mut self, qr: &QrCode, top: usize) {
         let side = qr.width();
         let left = (WIDTH - side * MODULE) / 2;
-        for (index, _) in qr.to_colors().into_iter().enumerate().filter(|(_, color)| *color == Color::Dark) {
-            self.ink(left + index % side * MODULE, top + index / side * MODULE, MODULE);
+        for (index, _) in qr
+            .to_colors()
+            .into_iter()
+            .enumerate()
+            .filter(|(_, color)| *color == Color::Dark)
+        {
+            self.ink(
+                left + index % side * MODULE,
+                top + index / side * MODULE,
+                MODULE,
+            );
         }
     }
 
@@ -226,26 +247,38 @@ mod tests {
     fn read(photo: &[u8]) -> Vec<String> {
         let photo = Arc::new(decode(photo).unwrap());
         let read = Reader::Rxing.read_with_timeout(&photo, Clone::clone, Duration::from_secs(30));
-        let Attempt::Read(texts) = read else { panic!("the reader gave up") };
+        let Attempt::Read(texts) = read else {
+            panic!("the reader gave up")
+        };
         texts
     }
 
     #[test]
     fn photo_has_the_code_of_its_record() {
-        assert_eq!(read(&photo(&record(), true).unwrap()), [portal_link("DEMO000281", "09:05:07")]);
+        assert_eq!(
+            read(&photo(&record(), true).unwrap()),
+            [portal_link("DEMO000281", "09:05:07")]
+        );
         assert_eq!(read(&photo(&record(), false).unwrap()), [""; 0]);
     }
 
     #[test]
     fn paper_names_day_goods_and_code_of_its_record() {
         let printed = lines(&record(), "09:05:07").join("\n");
-        for part in
-            ["17-11-2026", "09:05:07", "2 X CHAI BORA 250G", "5,000.00", "DEMO000281", "TIN 100147181"]
-        {
+        for part in [
+            "17-11-2026",
+            "09:05:07",
+            "2 X CHAI BORA 250G",
+            "5,000.00",
+            "DEMO000281",
+            "TIN 100147181",
+        ] {
             assert!(printed.contains(part), "{part} is not in {printed}");
         }
         assert!(
-            printed.chars().all(|c| c == '\n' || GLYPHS.iter().any(|(glyph, _)| *glyph == c)),
+            printed
+                .chars()
+                .all(|c| c == '\n' || GLYPHS.iter().any(|(glyph, _)| *glyph == c)),
             "{printed}"
         );
     }

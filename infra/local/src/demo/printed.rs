@@ -27,7 +27,12 @@ pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
 impl Demo {
     /// A command that enters a consumer with the test key and a code. Sending it again returns the same entry.
     pub fn first_entry(&self, base_url: &str) -> String {
-        let caller = Caller { base_url, slug: &self.slug, key: &self.test.key, live: false };
+        let caller = Caller {
+            base_url,
+            slug: &self.slug,
+            key: &self.test.key,
+            live: false,
+        };
         caller.enter("first-entry", "0715000444", self.test.code(7))
     }
 
@@ -37,10 +42,24 @@ impl Demo {
         if takes_live_keys {
             self.live.describe(text, "live")?;
         }
-        let test = Caller { base_url, slug: &self.slug, key: &self.test.key, live: false };
-        write_block(text, &self.slug, "with the test key", &self.test_commands(&test))?;
+        let test = Caller {
+            base_url,
+            slug: &self.slug,
+            key: &self.test.key,
+            live: false,
+        };
+        write_block(
+            text,
+            &self.slug,
+            "with the test key",
+            &self.test_commands(&test),
+        )?;
         if takes_live_keys {
-            let live = Caller { key: &self.live.key, live: true, ..test };
+            let live = Caller {
+                key: &self.live.key,
+                live: true,
+                ..test
+            };
             self.describe_live(text, &live)?;
         }
         Ok(())
@@ -49,20 +68,29 @@ impl Demo {
     /// Blocks for live keys: test keys never reach the simulated partner or tax authority.
     fn describe_live(&self, text: &mut String, caller: &Caller<'_>) -> fmt::Result {
         let (title, commands) = match self.slug.as_str() {
-            "duka-kuu-2026" => {
-                ("with the live key: the simulated tax authority is asked", caller.receipt_alone())
-            }
+            "duka-kuu-2026" => (
+                "with the live key: the simulated tax authority is asked",
+                caller.receipt_alone(),
+            ),
             "risiti-na-namba-2026" => {
                 let commands = caller.receipt_and_code(self.live.code(0));
-                ("with the live key: the simulated tax authority is asked", commands)
+                (
+                    "with the live key: the simulated tax authority is asked",
+                    commands,
+                )
             }
-            "bahati-2026" => ("with the live key: the simulated partner is asked", partner_commands(caller)),
+            "bahati-2026" => (
+                "with the live key: the simulated partner is asked",
+                partner_commands(caller),
+            ),
             _ => return Ok(()),
         };
         write_block(text, &self.slug, title, &commands)?;
         match self.slug.as_str() {
             "duka-kuu-2026" => {
-                let cases = tax_portal::cases::CASES.iter().map(|case| (case.prefix, case.what));
+                let cases = tax_portal::cases::CASES
+                    .iter()
+                    .map(|case| (case.prefix, case.what));
                 writeln!(
                     text,
                     "\n  Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:"
@@ -70,7 +98,9 @@ impl Demo {
                 write_cases(text, cases)
             }
             "bahati-2026" => {
-                let cases = partner::cases::CASES.iter().map(|case| (case.prefix, case.what));
+                let cases = partner::cases::CASES
+                    .iter()
+                    .map(|case| (case.prefix, case.what));
                 writeln!(
                     text,
                     "\n  Codes of the simulated partner: these letters, then anything, such as OKAY-0001:"
@@ -95,11 +125,26 @@ impl Demo {
                     "the same code from another phone: already used",
                     caller.enter("attempt-2", "0754000111", code(0)),
                 ),
-                ("an invalid code", caller.enter("attempt-3", "0754000111", "AAAA-BBBB-CCCC")),
-                ("a second code of the first phone", caller.enter("attempt-4", "0715000333", code(1))),
-                ("its third code", caller.enter("attempt-5", "0715000333", code(2))),
-                ("its fourth code: over the daily limit", caller.enter("attempt-6", "0715000333", code(3))),
-                ("the entries of the first phone", caller.look_up("0715000333")),
+                (
+                    "an invalid code",
+                    caller.enter("attempt-3", "0754000111", "AAAA-BBBB-CCCC"),
+                ),
+                (
+                    "a second code of the first phone",
+                    caller.enter("attempt-4", "0715000333", code(1)),
+                ),
+                (
+                    "its third code",
+                    caller.enter("attempt-5", "0715000333", code(2)),
+                ),
+                (
+                    "its fourth code: over the daily limit",
+                    caller.enter("attempt-6", "0715000333", code(3)),
+                ),
+                (
+                    "the entries of the first phone",
+                    caller.look_up("0715000333"),
+                ),
                 ("pre-check a code that is free", caller.check(code(4))),
                 (
                     "any outcome: TEST-0- and its message key",
@@ -109,17 +154,31 @@ impl Demo {
             "duka-kuu-2026" => caller.receipt_alone(),
             "risiti-na-namba-2026" => caller.receipt_and_code(code(0)),
             "bahati-2026" => vec![
-                ("tests never reach a partner", caller.enter("test-1", "0712345678", "TEST-0-VALID")),
+                (
+                    "tests never reach a partner",
+                    caller.enter("test-1", "0712345678", "TEST-0-VALID"),
+                ),
                 (
                     "unknown at first, entered seconds later",
                     caller.enter("test-2", "0712345678", "TEST-0-SLOW"),
                 ),
             ],
             "soda-rush-2026" => {
-                let prize = self.test.prize_codes.first().map(String::as_str).unwrap_or_default();
-                vec![("win an instant prize", caller.enter("attempt-1", "0712345678", prize))]
+                let prize = self
+                    .test
+                    .prize_codes
+                    .first()
+                    .map(String::as_str)
+                    .unwrap_or_default();
+                vec![(
+                    "win an instant prize",
+                    caller.enter("attempt-1", "0712345678", prize),
+                )]
             }
-            _ => vec![("it has ended", caller.enter("attempt-1", "0712345678", code(0)))],
+            _ => vec![(
+                "it has ended",
+                caller.enter("attempt-1", "0712345678", code(0)),
+            )],
         }
     }
 }
@@ -131,21 +190,37 @@ impl Access {
             writeln!(text, "  {environment} codes  {}", self.codes.join(" "))?;
         }
         if !self.prize_codes.is_empty() {
-            writeln!(text, "  {environment} prizes {}", self.prize_codes.join(" "))?;
+            writeln!(
+                text,
+                "  {environment} prizes {}",
+                self.prize_codes.join(" ")
+            )?;
         }
         Ok(())
     }
 
     fn code(&self, index: usize) -> &str {
-        self.codes.get(index).map(String::as_str).unwrap_or_default()
+        self.codes
+            .get(index)
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 }
 
 fn partner_commands(caller: &Caller<'_>) -> Vec<Command> {
     vec![
-        ("the partner accepts", caller.enter("okay", "0712345678", "OKAY-0001")),
-        ("the partner gives a prize", caller.enter("wins", "0712345678", "WINS-0001")),
-        ("the partner has seen it before", caller.enter("used", "0712345678", "USED-0001")),
+        (
+            "the partner accepts",
+            caller.enter("okay", "0712345678", "OKAY-0001"),
+        ),
+        (
+            "the partner gives a prize",
+            caller.enter("wins", "0712345678", "WINS-0001"),
+        ),
+        (
+            "the partner has seen it before",
+            caller.enter("used", "0712345678", "USED-0001"),
+        ),
         (
             "the partner is down: unknown, and the service asks again; paste it again later to see it settled",
             caller.enter("down", "0712345678", "DOWN-0001"),
@@ -153,7 +228,12 @@ fn partner_commands(caller: &Caller<'_>) -> Vec<Command> {
     ]
 }
 
-fn write_block(text: &mut String, slug: &CampaignSlug, title: &str, commands: &[Command]) -> fmt::Result {
+fn write_block(
+    text: &mut String,
+    slug: &CampaignSlug,
+    title: &str,
+    commands: &[Command],
+) -> fmt::Result {
     writeln!(text, "\n  echo '== {slug} {title}'")?;
     for (says, command) in commands {
         writeln!(text, "  echo '-- {says}'\n  {command}")?;
@@ -161,7 +241,10 @@ fn write_block(text: &mut String, slug: &CampaignSlug, title: &str, commands: &[
     Ok(())
 }
 
-fn write_cases<'a>(text: &mut String, cases: impl Iterator<Item = (&'a str, &'a str)>) -> fmt::Result {
+fn write_cases<'a>(
+    text: &mut String,
+    cases: impl Iterator<Item = (&'a str, &'a str)>,
+) -> fmt::Result {
     for (prefix, what) in cases {
         writeln!(text, "    {prefix}  {what}")?;
     }

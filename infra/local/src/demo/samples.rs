@@ -35,7 +35,9 @@ const AWAITED: &str = "a1c4e7f0-3b52-4d68-8e91-2f6a5b4c3d2e";
 /// A receipt whose photo is in storage, with its event still to come.
 const ARRIVED: &str = "c7e9b2d4-61f8-4a35-9b0c-8d7e6f5a4b3c";
 /// The first bytes of that photo; nothing reads further.
-const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 0, 1];
+const PHOTO: &[u8] = &[
+    0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 0, 1,
+];
 
 /// Loads the records, unless they exist.
 ///
@@ -47,17 +49,30 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let receipts = Receipts::from_env(env, &aws.dynamodb())?;
     let bucket = env.required(photos::VARIABLE)?;
     let slug: CampaignSlug = SLUG.parse().map_err(|_| unusable("slug"))?;
-    if tables.campaigns.get(&slug).await.map_err(Failure::from)?.is_some() {
+    if tables
+        .campaigns
+        .get(&slug)
+        .await
+        .map_err(Failure::from)?
+        .is_some()
+    {
         return Ok(());
     }
-    let scope = Scope { campaign: slug, environment: Environment::Test };
+    let scope = Scope {
+        campaign: slug,
+        environment: Environment::Test,
+    };
     let now = clock.now();
 
     let receipt = |id: &str, size_bytes| -> Result<Receipt, DemoError> {
         Ok(Receipt {
             receipt_id: id.parse().map_err(|_| unusable("id"))?,
             scope: scope.clone(),
-            source: Source::Photo { content_type: PhotoType::Jpeg, size_bytes, qr_payload: None },
+            source: Source::Photo {
+                content_type: PhotoType::Jpeg,
+                size_bytes,
+                qr_payload: None,
+            },
             arrived: None,
             attached_to: None,
             created_at: now,
@@ -65,10 +80,20 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     };
     let arrived = receipt(ARRIVED, 12)?;
     for receipt in [&receipt(AWAITED, 482_113)?, &arrived] {
-        receipts.create(receipt, None).await.map_err(Failure::from)?;
+        receipts
+            .create(receipt, None)
+            .await
+            .map_err(Failure::from)?;
     }
-    let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
-    put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
+    let put = aws
+        .s3()
+        .put_object()
+        .bucket(bucket)
+        .key(object_key(&scope, arrived.receipt_id));
+    put.body(PHOTO.to_vec().into())
+        .send()
+        .await
+        .map_err(|_| unusable("photo"))?;
 
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
     create_submission(&tables, &scope, &file.campaign, now).await?;
@@ -83,7 +108,11 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         valid_until: None,
         revoked_at: None,
     };
-    tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
+    tables
+        .api_keys
+        .put(hash, record)
+        .await
+        .map_err(Failure::from)?;
     // The campaign is written last: its presence means that the rest exists.
     campaigns::apply(&tables, &[file], now).await?;
     Ok(())
@@ -96,12 +125,18 @@ async fn create_submission(
     now: Timestamp,
 ) -> Result<(), DemoError> {
     let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
-    let version = tables.secrets().version_for_phones().await.map_err(Failure::from)?;
+    let version = tables
+        .secrets()
+        .version_for_phones()
+        .await
+        .map_err(Failure::from)?;
     let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
     let new = NewSubmission {
         submission_id,
         scope: scope.clone(),
-        phone: version.secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
+        phone: version
+            .secret
+            .encrypt_phone(scope, submission_id, &phone, random::bytes()),
         entrant_id: version.secret.consumer(scope, phone).id,
         region: None,
         claimed: None,
@@ -115,10 +150,18 @@ async fn create_submission(
         ..Submission::new(new, SubmissionStatus::accepted(1, None))
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
-    let write =
-        SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+    let write = SubmissionWrite {
+        key: &key,
+        body_hash: "",
+        code: None,
+        receipt: None,
+        submission: &submission,
+    };
     let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-    let created = tables.store.create_admitted(write, &entrant, campaign, checks, now).await;
+    let created = tables
+        .store
+        .create_admitted(write, &entrant, campaign, checks, now)
+        .await;
     created.map_err(Failure::from)?;
     Ok(())
 }

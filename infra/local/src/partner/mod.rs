@@ -75,13 +75,22 @@ impl SimulatedPartner {
     pub async fn serve(options: PartnerOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(PartnerState { options, memory: Mutex::default() });
-        let service = Router::new().route(PATH, post(serve::answer)).with_state(Arc::clone(&state));
+        let state = Arc::new(PartnerState {
+            options,
+            memory: Mutex::default(),
+        });
+        let service = Router::new()
+            .route(PATH, post(serve::answer))
+            .with_state(Arc::clone(&state));
         let task = tokio::spawn(async move {
             // Ends only when the task is aborted.
             let _ = axum::serve(listener, service).await;
         });
-        Ok(Self { base_url, state, task })
+        Ok(Self {
+            base_url,
+            state,
+            task,
+        })
     }
 
     /// The URL for redeeming codes.
@@ -91,7 +100,12 @@ impl SimulatedPartner {
 
     /// The number of redemptions under a reference.
     pub fn redeemed(&self, reference: &str) -> u32 {
-        self.state.memory().redemptions.get(reference).copied().unwrap_or(0)
+        self.state
+            .memory()
+            .redemptions
+            .get(reference)
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The number of redemptions by reference, without zeros.
@@ -101,7 +115,11 @@ impl SimulatedPartner {
 
     /// The reference that redeemed a code.
     pub fn redeemed_by(&self, code: &str) -> Option<String> {
-        self.state.memory().owners.get(&cases::normal(code)).cloned()
+        self.state
+            .memory()
+            .owners
+            .get(&cases::normal(code))
+            .cloned()
     }
 
     /// The codes of all requests, in order and exactly as sent.
@@ -111,7 +129,12 @@ impl SimulatedPartner {
 
     /// The number of requests under a reference, whatever the reply.
     pub fn asked(&self, reference: &str) -> u32 {
-        self.state.memory().asked.get(reference).copied().unwrap_or(0)
+        self.state
+            .memory()
+            .asked
+            .get(reference)
+            .copied()
+            .unwrap_or(0)
     }
 }
 

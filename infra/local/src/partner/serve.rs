@@ -39,7 +39,12 @@ pub(super) async fn answer(
     {
         return json_with(StatusCode::UNAUTHORIZED, &status_text(401, "Who are you?"));
     }
-    let Ok(Question { reference, code, phone }) = serde_json::from_slice(&body) else {
+    let Ok(Question {
+        reference,
+        code,
+        phone,
+    }) = serde_json::from_slice(&body)
+    else {
         return json_with(StatusCode::BAD_REQUEST, &status_text(400, "Bad request"));
     };
     if phone.is_empty() || reference.is_empty() {
@@ -51,12 +56,14 @@ pub(super) async fn answer(
     match cases::of(&code) {
         Behaviour::Accept(win) => redeem(win),
         Behaviour::Refuse(status, text) => ok(&status_text(status, text)),
-        Behaviour::RefuseWith(http, status, text) => {
-            json_with(StatusCode::from_u16(http).unwrap_or_default(), &status_text(status, text))
-        }
-        Behaviour::AcceptWith(http) => {
-            json_with(StatusCode::from_u16(http).unwrap_or_default(), &status_text(ACCEPTED, "Accepted"))
-        }
+        Behaviour::RefuseWith(http, status, text) => json_with(
+            StatusCode::from_u16(http).unwrap_or_default(),
+            &status_text(status, text),
+        ),
+        Behaviour::AcceptWith(http) => json_with(
+            StatusCode::from_u16(http).unwrap_or_default(),
+            &status_text(ACCEPTED, "Accepted"),
+        ),
         Behaviour::Slow => {
             let answer = redeem(Win::No);
             if nth == 1 {
@@ -74,7 +81,10 @@ pub(super) async fn answer(
             if nth == 1 { broken() } else { answer }
         }
         Behaviour::Dead => unavailable(),
-        Behaviour::Html => html(StatusCode::OK, "<!doctype html><title>Login</title><h1>Please log in</h1>"),
+        Behaviour::Html => html(
+            StatusCode::OK,
+            "<!doctype html><title>Login</title><h1>Please log in</h1>",
+        ),
         Behaviour::Huge => huge(),
         Behaviour::TextEntries => {
             ok(&json!({ "status": ACCEPTED, "text": "Accepted", "entries": "2", "prize": null }))
@@ -87,7 +97,9 @@ pub(super) async fn answer(
         }
         Behaviour::Move => {
             let mut response = respond(StatusCode::FOUND, "text/plain", Body::empty());
-            response.headers_mut().insert(LOCATION, HeaderValue::from_static(AWAY));
+            response
+                .headers_mut()
+                .insert(LOCATION, HeaderValue::from_static(AWAY));
             response
         }
         Behaviour::Drip => drip(state.options.drip_every),
@@ -121,7 +133,10 @@ fn json_with(status: StatusCode, answer: &Value) -> Response<Body> {
 }
 
 fn unavailable() -> Response<Body> {
-    html(StatusCode::SERVICE_UNAVAILABLE, "<h1>Service unavailable</h1>")
+    html(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "<h1>Service unavailable</h1>",
+    )
 }
 
 fn html(status: StatusCode, page: &'static str) -> Response<Body> {
@@ -131,15 +146,24 @@ fn html(status: StatusCode, page: &'static str) -> Response<Body> {
 /// Promises more bytes than it sends, then closes the connection.
 fn broken() -> Response<Body> {
     let parts = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("gone"))];
-    let mut response =
-        respond(StatusCode::OK, "application/json", Body::from_stream(futures_util::stream::iter(parts)));
-    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("100"));
+    let mut response = respond(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(futures_util::stream::iter(parts)),
+    );
+    response
+        .headers_mut()
+        .insert(CONTENT_LENGTH, HeaderValue::from_static("100"));
     response
 }
 
 fn huge() -> Response<Body> {
     let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-    respond(StatusCode::OK, "application/json", Body::from_stream(futures_util::stream::iter(parts)))
+    respond(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(futures_util::stream::iter(parts)),
+    )
 }
 
 /// Endless spaces, which JSON may begin with.
@@ -151,7 +175,11 @@ fn drip(every: Duration) -> Response<Body> {
     respond(StatusCode::OK, "application/json", Body::from_stream(parts))
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
+fn respond(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Body>,
+) -> Response<Body> {
     let header: (HeaderName, HeaderValue) = (CONTENT_TYPE, HeaderValue::from_static(content_type));
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

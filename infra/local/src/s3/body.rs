@@ -12,13 +12,20 @@ use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 type Sum = fn(&[u8]) -> String;
 
 /// Reads the body and checks it against every length and checksum in the request.
-pub(super) async fn read(request: &mut S3Request<PutObjectInput>, max_bytes: usize) -> S3Result<Bytes> {
-    let declared = request.input.content_length.ok_or_else(|| s3_error!(MissingContentLength))?;
+pub(super) async fn read(
+    request: &mut S3Request<PutObjectInput>,
+    max_bytes: usize,
+) -> S3Result<Bytes> {
+    let declared = request
+        .input
+        .content_length
+        .ok_or_else(|| s3_error!(MissingContentLength))?;
     let mut bytes = BytesMut::new();
     let mut read: usize = 0;
     if let Some(mut body) = request.input.body.take() {
         while let Some(chunk) = body.next().await {
-            let chunk = chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
+            let chunk =
+                chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
             // Bytes beyond the limit are read and discarded, so that the caller gets the refusal.
             if read <= max_bytes {
@@ -27,7 +34,10 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>, max_bytes: usi
         }
     }
     if read > max_bytes {
-        return Err(s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size"));
+        return Err(s3_error!(
+            EntityTooLarge,
+            "Your proposed upload exceeds the maximum allowed size"
+        ));
     }
     if usize::try_from(declared) != Ok(read) {
         return Err(s3_error!(IncompleteBody));
@@ -39,21 +49,43 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>, max_bytes: usi
 
 /// Checksums are in headers, or in trailers after the body.
 fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
-    let trailers = request.trailing_headers.as_ref().and_then(|trailers| trailers.take()).unwrap_or_default();
+    let trailers = request
+        .trailing_headers
+        .as_ref()
+        .and_then(|trailers| trailers.take())
+        .unwrap_or_default();
     let input = &request.input;
     let sums: [(&str, &Option<String>, Sum); 6] = [
         ("content-md5", &input.content_md5, sum::<Md5>),
         ("x-amz-checksum-crc32", &input.checksum_crc32, sum::<Crc32>),
-        ("x-amz-checksum-crc32c", &input.checksum_crc32c, sum::<Crc32c>),
-        ("x-amz-checksum-crc64nvme", &input.checksum_crc64nvme, sum::<Crc64Nvme>),
+        (
+            "x-amz-checksum-crc32c",
+            &input.checksum_crc32c,
+            sum::<Crc32c>,
+        ),
+        (
+            "x-amz-checksum-crc64nvme",
+            &input.checksum_crc64nvme,
+            sum::<Crc64Nvme>,
+        ),
         ("x-amz-checksum-sha1", &input.checksum_sha1, sum::<Sha1>),
-        ("x-amz-checksum-sha256", &input.checksum_sha256, sum::<Sha256>),
+        (
+            "x-amz-checksum-sha256",
+            &input.checksum_sha256,
+            sum::<Sha256>,
+        ),
     ];
     for (name, in_header, sum) in sums {
         let in_trailer = trailers.get(name).map(|value| value.as_bytes());
-        let expected = in_header.as_ref().map(|value| value.as_bytes()).or(in_trailer);
+        let expected = in_header
+            .as_ref()
+            .map(|value| value.as_bytes())
+            .or(in_trailer);
         if expected.is_some_and(|expected| expected != sum(bytes).as_bytes()) {
-            return Err(s3_error!(BadDigest, "The {name} you specified did not match what we received"));
+            return Err(s3_error!(
+                BadDigest,
+                "The {name} you specified did not match what we received"
+            ));
         }
     }
     Ok(())

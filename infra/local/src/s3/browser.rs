@@ -30,14 +30,19 @@ pub(super) async fn serve(State(service): State<S3Service>, request: Request) ->
     if from_a_page {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("ETag"));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("ETag"),
+        );
     }
     response
 }
 
 fn preflight(asked: &HeaderMap) -> Response<Body> {
     let method = asked.get(ACCESS_CONTROL_REQUEST_METHOD);
-    let allowed = METHODS.iter().any(|allowed| method.is_some_and(|method| method == allowed.as_str()));
+    let allowed = METHODS
+        .iter()
+        .any(|allowed| method.is_some_and(|method| method == allowed.as_str()));
     if !asked.contains_key(ORIGIN) || !allowed {
         return empty(StatusCode::FORBIDDEN);
     }

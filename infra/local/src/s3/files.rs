@@ -75,7 +75,10 @@ fn read_first_line(path: &Path) -> io::Result<Object> {
 }
 
 fn not_ours(path: &Path) -> io::Error {
-    let message = format!("{} is not an object of the local stack; move it away", path.display());
+    let message = format!(
+        "{} is not an object of the local stack; move it away",
+        path.display()
+    );
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 

@@ -71,7 +71,10 @@ impl S3Auth for Keys {
     async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
         match is_access_key(access_key) {
             true => Ok(self.0.clone()),
-            false => Err(s3_error!(InvalidAccessKeyId, "The access key is not one of this stack.")),
+            false => Err(s3_error!(
+                InvalidAccessKeyId,
+                "The access key is not one of this stack."
+            )),
         }
     }
 }
@@ -94,8 +97,13 @@ impl S3 {
 
         let loopback = Loopback::bind(options.port).await?;
         let endpoint = loopback.endpoint.clone();
-        let router = Router::new().fallback(browser::serve).with_state(service.build());
-        Ok(Self { endpoint, served: loopback.serve(router) })
+        let router = Router::new()
+            .fallback(browser::serve)
+            .with_state(service.build());
+        Ok(Self {
+            endpoint,
+            served: loopback.serve(router),
+        })
     }
 
     /// The base URL, without a trailing slash.

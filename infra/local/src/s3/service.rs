@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, ETag, ETagCondition, GetObjectInput, GetObjectOutput,
-    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Metadata, Object as Entry,
-    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Metadata,
+    Object as Entry, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
 use tokio::sync::mpsc;
@@ -49,7 +49,13 @@ impl s3s::S3 for Objects {
     ) -> S3Result<S3Response<PutObjectOutput>> {
         let write = write(&request.input)?;
         let bytes = body::read(&mut request, self.max_object_bytes).await?;
-        let PutObjectInput { bucket, key, content_type, metadata, .. } = request.input;
+        let PutObjectInput {
+            bucket,
+            key,
+            content_type,
+            metadata,
+            ..
+        } = request.input;
         let object = Object {
             key,
             content_type: content_type.unwrap_or_else(|| NO_TYPE.to_owned()),
@@ -68,11 +74,19 @@ impl s3s::S3 for Objects {
             Ok(())
         })
         .await?;
-        Ok(S3Response::new(PutObjectOutput { e_tag: Some(etag), ..Default::default() }))
+        Ok(S3Response::new(PutObjectOutput {
+            e_tag: Some(etag),
+            ..Default::default()
+        }))
     }
 
-    async fn get_object(&self, request: S3Request<GetObjectInput>) -> S3Result<S3Response<GetObjectOutput>> {
-        let GetObjectInput { bucket, key, range, .. } = request.input;
+    async fn get_object(
+        &self,
+        request: S3Request<GetObjectInput>,
+    ) -> S3Result<S3Response<GetObjectOutput>> {
+        let GetObjectInput {
+            bucket, key, range, ..
+        } = request.input;
         let (object, bytes) = self.store(move |store| store.get(&bucket, &key)).await?;
         let (bytes, content_range) = match range {
             Some(range) => {
@@ -127,17 +141,33 @@ impl s3s::S3 for Objects {
     ) -> S3Result<S3Response<ListObjectsV2Output>> {
         let input = request.input;
         if input.delimiter.is_some() {
-            return Err(s3_error!(NotImplemented, "The local S3 lists by prefix, without a delimiter"));
+            return Err(s3_error!(
+                NotImplemented,
+                "The local S3 lists by prefix, without a delimiter"
+            ));
         }
         let most = match input.max_keys {
-            Some(most) => usize::try_from(most).map_err(|_| s3_error!(InvalidArgument))?.min(PAGE),
+            Some(most) => usize::try_from(most)
+                .map_err(|_| s3_error!(InvalidArgument))?
+                .min(PAGE),
             None => PAGE,
         };
-        let after =
-            input.continuation_token.clone().or_else(|| input.start_after.clone()).unwrap_or_default();
-        let (bucket, prefix) = (input.bucket.clone(), input.prefix.clone().unwrap_or_default());
-        let (objects, more) = self.store(move |store| store.list(&bucket, &prefix, &after, most)).await?;
-        let next = objects.last().filter(|_| more).map(|object| object.key.clone());
+        let after = input
+            .continuation_token
+            .clone()
+            .or_else(|| input.start_after.clone())
+            .unwrap_or_default();
+        let (bucket, prefix) = (
+            input.bucket.clone(),
+            input.prefix.clone().unwrap_or_default(),
+        );
+        let (objects, more) = self
+            .store(move |store| store.list(&bucket, &prefix, &after, most))
+            .await?;
+        let next = objects
+            .last()
+            .filter(|_| more)
+            .map(|object| object.key.clone());
         Ok(S3Response::new(ListObjectsV2Output {
             name: Some(input.bucket),
             prefix: input.prefix,
@@ -147,7 +177,12 @@ impl s3s::S3 for Objects {
             key_count: Some(i32::try_from(objects.len()).map_err(S3Error::internal_error)?),
             is_truncated: Some(next.is_some()),
             next_continuation_token: next,
-            contents: Some(objects.iter().map(|object| entry(object)).collect::<S3Result<_>>()?),
+            contents: Some(
+                objects
+                    .iter()
+                    .map(|object| entry(object))
+                    .collect::<S3Result<_>>()?,
+            ),
             ..Default::default()
         }))
     }
@@ -176,7 +211,10 @@ fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
     let start = usize::try_from(place.start).map_err(S3Error::internal_error)?;
     let end = usize::try_from(place.end).map_err(S3Error::internal_error)?;
     let last = place.end.saturating_sub(1);
-    Ok((bytes.slice(start..end), format!("bytes {}-{last}/{whole}", place.start)))
+    Ok((
+        bytes.slice(start..end),
+        format!("bytes {}-{last}/{whole}", place.start),
+    ))
 }
 
 fn event(bucket: &str, object: &Object) -> ObjectCreated {
@@ -220,7 +258,10 @@ fn refused(refusal: S3Refusal) -> S3Error {
         S3Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
         S3Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
         S3Refusal::Exists => {
-            s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+            s3_error!(
+                PreconditionFailed,
+                "At least one of the pre-conditions you specified did not hold"
+            )
         }
         S3Refusal::Io(error) => S3Error::internal_error(error),
     }

@@ -85,7 +85,9 @@ impl Store {
             };
             buckets.insert(name, bucket);
         }
-        Ok(Self { buckets: Mutex::new(buckets) })
+        Ok(Self {
+            buckets: Mutex::new(buckets),
+        })
     }
 
     pub(super) fn put(
@@ -110,14 +112,24 @@ impl Store {
             }
             None => Content::Memory(bytes),
         };
-        bucket.stored.insert(object.key.clone(), Stored { object: Arc::new(object), content });
+        bucket.stored.insert(
+            object.key.clone(),
+            Stored {
+                object: Arc::new(object),
+                content,
+            },
+        );
         Ok(())
     }
 
     pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, S3Refusal> {
         let buckets = self.lock();
         let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        bucket.stored.get(key).map(|stored| Arc::clone(&stored.object)).ok_or(S3Refusal::NoSuchKey)
+        bucket
+            .stored
+            .get(key)
+            .map(|stored| Arc::clone(&stored.object))
+            .ok_or(S3Refusal::NoSuchKey)
     }
 
     pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), S3Refusal> {
@@ -174,10 +186,19 @@ impl Store {
 impl Bucket {
     fn open(folder: Folder) -> io::Result<Self> {
         let objects = folder.objects()?;
-        let stored = objects
-            .into_iter()
-            .map(|object| (object.key.clone(), Stored { object: Arc::new(object), content: Content::File }));
-        Ok(Self { stored: stored.collect(), folder: Some(folder) })
+        let stored = objects.into_iter().map(|object| {
+            (
+                object.key.clone(),
+                Stored {
+                    object: Arc::new(object),
+                    content: Content::File,
+                },
+            )
+        });
+        Ok(Self {
+            stored: stored.collect(),
+            folder: Some(folder),
+        })
     }
 }
 

@@ -12,8 +12,8 @@ use crate::loopback::stopped;
 use crate::sqs::queues::{Changed, MAX_VISIBILITY, Message, NoSuchQueue, Receive};
 use crate::sqs::refusal::{Kind, Refusal};
 use crate::sqs::requests::{
-    ChangeMessageVisibility, DeleteMessage, GetQueueAttributes, GetQueueUrl, ReceiveMessage, SendMessage,
-    delay, message_body, out_of_range, parse, queue, receipt, seconds,
+    ChangeMessageVisibility, DeleteMessage, GetQueueAttributes, GetQueueUrl, ReceiveMessage,
+    SendMessage, delay, message_body, out_of_range, parse, queue, receipt, seconds,
 };
 use crate::sqs::{Shared, attributes, batches};
 
@@ -28,7 +28,10 @@ pub(super) async fn serve(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = headers
+        .get("x-amz-target")
+        .and_then(|target| target.to_str().ok())
+        .unwrap_or_default();
     let mut response = match act(&shared, target, &body).await {
         Ok(Value::Null) => Response::new(Body::empty()),
         Ok(reply) => Response::new(Body::from(reply.to_string())),
@@ -43,21 +46,29 @@ async fn act(shared: &Shared, target: &str, body: &[u8]) -> Result<Value, Refusa
         "AmazonSQS.GetQueueUrl" => get_queue_url(shared, parse(body)?),
         "AmazonSQS.GetQueueAttributes" => get_queue_attributes(shared, parse(body)?),
         "AmazonSQS.SendMessage" => {
-            let SendMessage { queue_url, message_body, delay_seconds } = parse(body)?;
+            let SendMessage {
+                queue_url,
+                message_body,
+                delay_seconds,
+            } = parse(body)?;
             send(shared, queue(&queue_url), message_body, delay_seconds)
         }
         "AmazonSQS.SendMessageBatch" => batches::send_all(shared, parse(body)?),
         "AmazonSQS.ReceiveMessage" => receive(shared, parse(body)?).await,
         "AmazonSQS.DeleteMessage" => {
-            let DeleteMessage { queue_url, receipt_handle } = parse(body)?;
+            let DeleteMessage {
+                queue_url,
+                receipt_handle,
+            } = parse(body)?;
             // SQS answers a delete with an empty body.
             delete(shared, queue(&queue_url), &receipt_handle).map(|_| Value::Null)
         }
         "AmazonSQS.DeleteMessageBatch" => batches::delete_all(shared, parse(body)?),
         "AmazonSQS.ChangeMessageVisibility" => change_visibility(shared, parse(body)?),
-        other => {
-            Err(Refusal::new(Kind::UnsupportedOperation, format!("The local SQS does not know {other:?}.")))
-        }
+        other => Err(Refusal::new(
+            Kind::UnsupportedOperation,
+            format!("The local SQS does not know {other:?}."),
+        )),
     }
 }
 
@@ -70,8 +81,9 @@ fn get_queue_url(shared: &Shared, request: GetQueueUrl) -> Result<Value, Refusal
 
 fn get_queue_attributes(shared: &Shared, request: GetQueueAttributes) -> Result<Value, Refusal> {
     let name = queue(&request.queue_url);
-    let (counts, visibility) = shared
-        .with(|queues, now| Ok::<_, NoSuchQueue>((queues.counts(name, now)?, queues.visibility(name)?)))?;
+    let (counts, visibility) = shared.with(|queues, now| {
+        Ok::<_, NoSuchQueue>((queues.counts(name, now)?, queues.visibility(name)?))
+    })?;
     Ok(json!({ "Attributes": attributes::of_queue(&request.attribute_names, counts, visibility)? }))
 }
 
@@ -98,7 +110,11 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
             .map(|asked| seconds("VisibilityTimeout", asked, MAX_VISIBILITY.as_secs()))
             .transpose()?,
     };
-    let wait = seconds("WaitTimeSeconds", request.wait_time_seconds.unwrap_or(0), MAX_WAIT_SECONDS)?;
+    let wait = seconds(
+        "WaitTimeSeconds",
+        request.wait_time_seconds.unwrap_or(0),
+        MAX_WAIT_SECONDS,
+    )?;
     let until = shared.with(|_, now| now + wait);
     // Subscribe before looking at the queue, so that no change in between is missed.
     let mut changed = shared.changed.subscribe();
@@ -114,7 +130,11 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
             shared.changed.send_replace(());
         }
         if !messages.is_empty() || now >= until {
-            let asked = [request.message_system_attribute_names, request.attribute_names].concat();
+            let asked = [
+                request.message_system_attribute_names,
+                request.attribute_names,
+            ]
+            .concat();
             return Ok(received_reply(&messages, &asked));
         }
         tokio::select! {
@@ -129,8 +149,11 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
 fn most_received(asked: Option<i64>) -> Result<usize, Refusal> {
     let asked = asked.unwrap_or(1);
     let refuse = || out_of_range("MaxNumberOfMessages", asked, 1, MAX_RECEIVED);
-    let most = u64::try_from(asked).ok().filter(|most| (1..=MAX_RECEIVED).contains(most));
-    most.and_then(|most| usize::try_from(most).ok()).ok_or_else(refuse)
+    let most = u64::try_from(asked)
+        .ok()
+        .filter(|most| (1..=MAX_RECEIVED).contains(most));
+    most.and_then(|most| usize::try_from(most).ok())
+        .ok_or_else(refuse)
 }
 
 fn received_reply(messages: &[Message], asked: &[String]) -> Value {
@@ -159,9 +182,15 @@ pub(super) fn delete(shared: &Shared, name: &str, handle: &str) -> Result<Value,
 
 fn change_visibility(shared: &Shared, request: ChangeMessageVisibility) -> Result<Value, Refusal> {
     let name = queue(&request.queue_url);
-    let timeout = seconds("VisibilityTimeout", request.visibility_timeout, MAX_VISIBILITY.as_secs())?;
+    let timeout = seconds(
+        "VisibilityTimeout",
+        request.visibility_timeout,
+        MAX_VISIBILITY.as_secs(),
+    )?;
     let handle = receipt(&request.receipt_handle)?;
-    match shared.with_news(|queues, now| queues.change_visibility(name, handle, now + timeout, now))? {
+    match shared
+        .with_news(|queues, now| queues.change_visibility(name, handle, now + timeout, now))?
+    {
         Changed::Done => Ok(Value::Null),
         Changed::NotInFlight => Err(Refusal::new(
             Kind::MessageNotInflight,

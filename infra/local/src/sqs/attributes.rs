@@ -18,13 +18,22 @@ pub(super) fn of_queue(
 ) -> Result<Attributes, Refusal> {
     let mut attributes = Attributes::from([
         ("ApproximateNumberOfMessages", counts.visible.to_string()),
-        ("ApproximateNumberOfMessagesDelayed", counts.delayed.to_string()),
-        ("ApproximateNumberOfMessagesNotVisible", counts.in_flight.to_string()),
+        (
+            "ApproximateNumberOfMessagesDelayed",
+            counts.delayed.to_string(),
+        ),
+        (
+            "ApproximateNumberOfMessagesNotVisible",
+            counts.in_flight.to_string(),
+        ),
         ("VisibilityTimeout", visibility.as_secs().to_string()),
     ]);
     let known = |name: &String| name == ALL || attributes.contains_key(name.as_str());
     if let Some(unknown) = asked.iter().find(|name| !known(name)) {
-        return Err(Refusal::new(Kind::InvalidAttributeName, format!("Unknown Attribute {unknown}.")));
+        return Err(Refusal::new(
+            Kind::InvalidAttributeName,
+            format!("Unknown Attribute {unknown}."),
+        ));
     }
     keep(&mut attributes, asked);
     Ok(attributes)
@@ -34,7 +43,10 @@ pub(super) fn of_queue(
 pub(super) fn of_message(asked: &[String], message: &Message) -> Attributes {
     let first_received = message.first_received.unwrap_or(message.sent);
     let mut attributes = Attributes::from([
-        ("ApproximateFirstReceiveTimestamp", first_received.timestamp_millis().to_string()),
+        (
+            "ApproximateFirstReceiveTimestamp",
+            first_received.timestamp_millis().to_string(),
+        ),
         ("ApproximateReceiveCount", message.receives.to_string()),
         ("SenderId", "local".to_owned()),
         ("SentTimestamp", message.sent.timestamp_millis().to_string()),

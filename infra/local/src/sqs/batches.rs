@@ -15,7 +15,11 @@ const MAX_ID_CHARACTERS: usize = 80;
 
 pub(super) fn send_all(shared: &Shared, request: Batch<SendEntry>) -> Result<Value, Refusal> {
     check_ids(request.entries.iter().map(|entry| entry.id.as_str()))?;
-    let bytes = request.entries.iter().map(|entry| entry.message_body.len()).fold(0, usize::saturating_add);
+    let bytes = request
+        .entries
+        .iter()
+        .map(|entry| entry.message_body.len())
+        .fold(0, usize::saturating_add);
     if bytes > MAX_MESSAGE_BYTES {
         let message = format!(
             "Batch requests cannot be longer than {MAX_MESSAGE_BYTES} bytes. You have sent {bytes} bytes."
@@ -57,8 +61,9 @@ fn check_ids<'a>(ids: impl Iterator<Item = &'a str> + Clone) -> Result<(), Refus
         ));
     }
     if count > MAX_ENTRIES {
-        let message =
-            format!("Maximum number of entries per request are {MAX_ENTRIES}. You have sent {count}.");
+        let message = format!(
+            "Maximum number of entries per request are {MAX_ENTRIES}. You have sent {count}."
+        );
         return Err(Refusal::new(Kind::TooManyEntriesInBatchRequest, message));
     }
     let character = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -69,7 +74,10 @@ fn check_ids<'a>(ids: impl Iterator<Item = &'a str> + Clone) -> Result<(), Refus
         return Err(Refusal::new(Kind::InvalidBatchEntryId, message));
     }
     if ids.collect::<BTreeSet<_>>().len() < count {
-        return Err(Refusal::new(Kind::BatchEntryIdsNotDistinct, "Two entries have the same id."));
+        return Err(Refusal::new(
+            Kind::BatchEntryIdsNotDistinct,
+            "Two entries have the same id.",
+        ));
     }
     Ok(())
 }

@@ -72,7 +72,10 @@ impl Sqs {
         let loopback = Loopback::bind(options.port).await?;
         let shared = Arc::new(Shared {
             endpoint: loopback.endpoint.clone(),
-            state: Mutex::new(QueueState { queues, ahead: Duration::ZERO }),
+            state: Mutex::new(QueueState {
+                queues,
+                ahead: Duration::ZERO,
+            }),
             changed: watch::Sender::new(()),
             stopping: loopback.stopping.clone(),
             now: options.now,
@@ -83,7 +86,10 @@ impl Sqs {
             .route("/{account}/{queue}", post(actions::serve))
             .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
             .with_state(Arc::clone(&shared));
-        Ok(Self { shared, served: loopback.serve(router) })
+        Ok(Self {
+            shared,
+            served: loopback.serve(router),
+        })
     }
 
     /// The base URL, without a trailing slash.

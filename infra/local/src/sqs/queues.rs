@@ -78,15 +78,28 @@ impl Queues {
     /// Creates empty queues. `process_number` keeps message ids apart from those of other processes.
     pub(super) fn new(options: Vec<QueueOptions>, process_number: u64) -> io::Result<Self> {
         let mut queues = BTreeMap::new();
-        for QueueOptions { name, visibility, dead_letter } in options {
+        for QueueOptions {
+            name,
+            visibility,
+            dead_letter,
+        } in options
+        {
             let character = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if !(1..=80).contains(&name.len()) || !name.chars().all(character) {
-                return Err(invalid(format!("{name:?} is not a name of a standard queue")));
+                return Err(invalid(format!(
+                    "{name:?} is not a name of a standard queue"
+                )));
             }
             if visibility > MAX_VISIBILITY {
-                return Err(invalid(format!("the visibility timeout of {name} is above 12 hours")));
+                return Err(invalid(format!(
+                    "the visibility timeout of {name} is above 12 hours"
+                )));
             }
-            let queue = Queue { visibility, dead_letter, messages: Vec::new() };
+            let queue = Queue {
+                visibility,
+                dead_letter,
+                messages: Vec::new(),
+            };
             if queues.insert(name.clone(), queue).is_some() {
                 return Err(invalid(format!("there are two queues named {name}")));
             }
@@ -101,7 +114,11 @@ impl Queues {
                 )));
             }
         }
-        Ok(Self { queues, process_number, last_number: 0 })
+        Ok(Self {
+            queues,
+            process_number,
+            last_number: 0,
+        })
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
@@ -109,7 +126,10 @@ impl Queues {
     }
 
     pub(super) fn visibility(&self, name: &str) -> Result<Duration, NoSuchQueue> {
-        self.queues.get(name).map(|queue| queue.visibility).ok_or(NoSuchQueue)
+        self.queues
+            .get(name)
+            .map(|queue| queue.visibility)
+            .ok_or(NoSuchQueue)
     }
 
     /// Adds a message that becomes visible at `visible_at`.
@@ -147,7 +167,10 @@ impl Queues {
         let first = self.last_number;
         let queue = self.queues.get_mut(name).ok_or(NoSuchQueue)?;
         let visible_at = now + receive.visibility.unwrap_or(queue.visibility);
-        let visible = queue.messages.iter_mut().filter(|message| message.visible_at <= now);
+        let visible = queue
+            .messages
+            .iter_mut()
+            .filter(|message| message.visible_at <= now);
         let taken: Vec<Message> = visible
             .take(receive.most)
             .zip(first.saturating_add(1)..)
@@ -179,7 +202,10 @@ impl Queues {
         now: Instant,
     ) -> Result<Changed, NoSuchQueue> {
         let queue = self.queues.get_mut(name).ok_or(NoSuchQueue)?;
-        let mut in_flight = queue.messages.iter_mut().filter(|message| message.visible_at > now);
+        let mut in_flight = queue
+            .messages
+            .iter_mut()
+            .filter(|message| message.visible_at > now);
         Ok(match in_flight.find(|message| message.receipt == receipt) {
             Some(message) => {
                 message.visible_at = visible_at;
@@ -208,8 +234,14 @@ impl Queues {
         let mut dead = Vec::new();
         for queue in self.queues.values_mut() {
             if let Some((target, most)) = &queue.dead_letter {
-                let over = |message: &mut Message| message.visible_at <= now && message.receives >= *most;
-                dead.extend(queue.messages.extract_if(.., over).map(|message| (target.clone(), message)));
+                let over =
+                    |message: &mut Message| message.visible_at <= now && message.receives >= *most;
+                dead.extend(
+                    queue
+                        .messages
+                        .extract_if(.., over)
+                        .map(|message| (target.clone(), message)),
+                );
             }
         }
         for (target, mut message) in dead {
@@ -225,7 +257,10 @@ impl Queues {
     /// can find one. All queues count, because a message of one may move to another.
     pub(super) fn next_visible(&self, now: Instant) -> Option<Instant> {
         let messages = self.queues.values().flat_map(|queue| &queue.messages);
-        messages.map(|message| message.visible_at).filter(|visible_at| *visible_at > now).min()
+        messages
+            .map(|message| message.visible_at)
+            .filter(|visible_at| *visible_at > now)
+            .min()
     }
 
     fn number(&mut self) -> u64 {
@@ -239,7 +274,10 @@ fn invalid(message: String) -> io::Error {
 }
 
 fn hexadecimal_md5(body: &str) -> String {
-    Md5::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
+    Md5::digest(body)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -248,12 +286,22 @@ mod tests {
 
     #[test]
     fn the_time_of_the_first_receive_stays() {
-        let options = QueueOptions { name: "work".to_owned(), visibility: Duration::ZERO, dead_letter: None };
+        let options = QueueOptions {
+            name: "work".to_owned(),
+            visibility: Duration::ZERO,
+            dead_letter: None,
+        };
         let (mut queues, now) = (Queues::new(vec![options], 1).unwrap(), Instant::now());
-        queues.send("work", "one".to_owned(), DateTime::UNIX_EPOCH, now).unwrap();
-        let how = Receive { most: 1, visibility: None };
+        queues
+            .send("work", "one".to_owned(), DateTime::UNIX_EPOCH, now)
+            .unwrap();
+        let how = Receive {
+            most: 1,
+            visibility: None,
+        };
         let times = [10, 20].map(|second| DateTime::from_timestamp_secs(second).unwrap());
-        let seen = times.map(|time| queues.receive("work", how, time, now).unwrap()[0].first_received);
+        let seen =
+            times.map(|time| queues.receive("work", how, time, now).unwrap()[0].first_received);
         assert_eq!(seen, [Some(times[0]); 2]);
     }
 }

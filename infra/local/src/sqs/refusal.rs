@@ -58,7 +58,9 @@ impl Kind {
             Self::InvalidBatchEntryId => "AWS.SimpleQueueService.InvalidBatchEntryId",
             Self::MessageNotInflight => "AWS.SimpleQueueService.MessageNotInflight",
             Self::QueueDoesNotExist => "AWS.SimpleQueueService.NonExistentQueue",
-            Self::TooManyEntriesInBatchRequest => "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
+            Self::TooManyEntriesInBatchRequest => {
+                "AWS.SimpleQueueService.TooManyEntriesInBatchRequest"
+            }
             Self::UnsupportedOperation => "AWS.SimpleQueueService.UnsupportedOperation",
             Self::InvalidAttributeName
             | Self::InvalidMessageContents
@@ -70,7 +72,10 @@ impl Kind {
 
 impl Refusal {
     pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 
     pub(super) fn into_http(self) -> Response<Body> {
@@ -87,6 +92,9 @@ impl Refusal {
 
 impl From<NoSuchQueue> for Refusal {
     fn from(_: NoSuchQueue) -> Self {
-        Self::new(Kind::QueueDoesNotExist, "The specified queue does not exist.")
+        Self::new(
+            Kind::QueueDoesNotExist,
+            "The specified queue does not exist.",
+        )
     }
 }

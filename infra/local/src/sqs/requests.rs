@@ -91,7 +91,10 @@ pub(super) struct DeleteEntry {
 
 pub(super) fn parse<R: DeserializeOwned>(body: &[u8]) -> Result<R, Refusal> {
     serde_json::from_slice(body).map_err(|error| {
-        Refusal::new(Kind::InvalidParameterValue, format!("The request is not understood: {error}"))
+        Refusal::new(
+            Kind::InvalidParameterValue,
+            format!("The request is not understood: {error}"),
+        )
     })
 }
 
@@ -110,7 +113,11 @@ pub(super) fn seconds(parameter: &str, value: i64, most: u64) -> Result<Duration
 
 /// The delay of a message; zero if unset.
 pub(super) fn delay(seconds_asked: Option<i64>) -> Result<Duration, Refusal> {
-    seconds("DelaySeconds", seconds_asked.unwrap_or(0), MAX_DELAY_SECONDS)
+    seconds(
+        "DelaySeconds",
+        seconds_asked.unwrap_or(0),
+        MAX_DELAY_SECONDS,
+    )
 }
 
 pub(super) fn out_of_range(parameter: &str, value: i64, least: u64, most: u64) -> Refusal {
@@ -123,7 +130,10 @@ pub(super) fn out_of_range(parameter: &str, value: i64, least: u64, most: u64) -
 /// Checks a message body like SQS: not empty, not too long, and only characters that XML allows.
 pub(super) fn message_body(body: String) -> Result<String, Refusal> {
     if body.is_empty() {
-        return Err(Refusal::new(Kind::InvalidParameterValue, "The parameter MessageBody is empty."));
+        return Err(Refusal::new(
+            Kind::InvalidParameterValue,
+            "The parameter MessageBody is empty.",
+        ));
     }
     if body.len() > MAX_MESSAGE_BYTES {
         let message = format!("Message must be at most {MAX_MESSAGE_BYTES} bytes.");
@@ -143,11 +153,14 @@ pub(super) fn message_body(body: String) -> Result<String, Refusal> {
 
 /// Checks that a receipt handle has the form that this SQS issues.
 pub(super) fn receipt(handle: &str) -> Result<&str, Refusal> {
-    let ours = handle
-        .split_once('#')
-        .is_some_and(|(id, number)| id.parse::<uuid::Uuid>().is_ok() && number.parse::<u64>().is_ok());
+    let ours = handle.split_once('#').is_some_and(|(id, number)| {
+        id.parse::<uuid::Uuid>().is_ok() && number.parse::<u64>().is_ok()
+    });
     match ours {
         true => Ok(handle),
-        false => Err(Refusal::new(Kind::ReceiptHandleIsInvalid, "The input receipt handle is invalid.")),
+        false => Err(Refusal::new(
+            Kind::ReceiptHandleIsInvalid,
+            "The input receipt handle is invalid.",
+        )),
     }
 }

@@ -19,9 +19,18 @@ async fn queues() -> Sqs {
         visibility: Duration::from_secs(30),
         dead_letter,
     };
-    let queues = vec![queue("work", Some(("dead".to_owned(), 1))), queue("dead", None)];
+    let queues = vec![
+        queue("work", Some(("dead".to_owned(), 1))),
+        queue("dead", None),
+    ];
     let now = Arc::new(|| DateTime::UNIX_EPOCH);
-    Sqs::serve(SqsOptions { queues, now, port: 0 }).await.unwrap()
+    Sqs::serve(SqsOptions {
+        queues,
+        now,
+        port: 0,
+    })
+    .await
+    .unwrap()
 }
 
 async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
@@ -29,11 +38,16 @@ async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
     let headers = HeaderMap::from_iter([("x-amz-target".parse().unwrap(), target)]);
     let response = actions::serve(State(shared), headers, Bytes::from(request.to_string())).await;
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() }
+    if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(&body).unwrap()
+    }
 }
 
 async fn send(sqs: &Sqs, delay_seconds: u64) {
-    let request = json!({ "QueueUrl": "work", "MessageBody": "one", "DelaySeconds": delay_seconds });
+    let request =
+        json!({ "QueueUrl": "work", "MessageBody": "one", "DelaySeconds": delay_seconds });
     ask(Arc::clone(&sqs.shared), "SendMessage", request).await;
 }
 
@@ -42,8 +56,15 @@ fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Durati
     let shared = Arc::clone(&sqs.shared);
     tokio::spawn(async move {
         let start = Instant::now();
-        let reply = ask(shared, "ReceiveMessage", json!({ "QueueUrl": queue, "WaitTimeSeconds": 20 })).await;
-        let handle = reply["Messages"][0]["ReceiptHandle"].as_str().map(str::to_owned);
+        let reply = ask(
+            shared,
+            "ReceiveMessage",
+            json!({ "QueueUrl": queue, "WaitTimeSeconds": 20 }),
+        )
+        .await;
+        let handle = reply["Messages"][0]["ReceiptHandle"]
+            .as_str()
+            .map(str::to_owned);
         (handle, start.elapsed())
     })
 }
@@ -62,7 +83,11 @@ async fn a_sent_message_wakes_one_of_two_receivers() {
     waiting(&sqs, 2).await;
     send(&sqs, 0).await;
     let (first, second) = (receivers.0.await.unwrap(), receivers.1.await.unwrap());
-    let (got, missed) = if first.0.is_some() { (first, second) } else { (second, first) };
+    let (got, missed) = if first.0.is_some() {
+        (first, second)
+    } else {
+        (second, first)
+    };
     assert!(got.0.is_some());
     assert_eq!(got.1, Duration::ZERO);
     assert_eq!(missed.0, None);
@@ -86,9 +111,15 @@ async fn a_message_that_was_given_up_comes_in_the_middle_of_a_wait() {
     let receiver = receive(&sqs, "dead");
     waiting(&sqs, 1).await;
     let request = json!({ "QueueUrl": "work", "ReceiptHandle": handle, "VisibilityTimeout": 0 });
-    assert_eq!(ask(Arc::clone(&sqs.shared), "ChangeMessageVisibility", request).await, Value::Null);
+    assert_eq!(
+        ask(Arc::clone(&sqs.shared), "ChangeMessageVisibility", request).await,
+        Value::Null
+    );
     let (handle, after) = receiver.await.unwrap();
-    assert!(handle.is_some(), "it was received as often as it may be, so it is dead");
+    assert!(
+        handle.is_some(),
+        "it was received as often as it may be, so it is dead"
+    );
     assert_eq!(after, Duration::ZERO);
 }
 
@@ -154,7 +185,12 @@ async fn queues_that_cannot_be_are_refused() {
     ];
     for queues in wrong {
         let named = format!("{queues:?}");
-        let served = Sqs::serve(SqsOptions { queues, now: Arc::new(|| DateTime::UNIX_EPOCH), port: 0 }).await;
+        let served = Sqs::serve(SqsOptions {
+            queues,
+            now: Arc::new(|| DateTime::UNIX_EPOCH),
+            port: 0,
+        })
+        .await;
         let error = served.err().unwrap_or_else(|| panic!("taken: {named}"));
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{named}");
     }

@@ -14,8 +14,8 @@ use common::random;
 use tokio::sync::mpsc;
 
 use super::{
-    ACCESS_KEY, EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER, PARTNER_SECRETS_PREFIX,
-    StartError, data_folder,
+    ACCESS_KEY, EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER,
+    PARTNER_SECRETS_PREFIX, StartError, data_folder,
 };
 use crate::beacon::Beacon;
 use crate::loopback::WallClock;
@@ -85,16 +85,35 @@ impl Emulators {
         api_url: &str,
         database_url: &str,
     ) -> BTreeMap<String, String> {
-        let simulated = self.tax_portal.as_ref().map(|portal| portal.base_url.as_str());
-        let tax_authority = options.tax_authority_url.as_deref().or(simulated).unwrap_or_default();
+        let simulated = self
+            .tax_portal
+            .as_ref()
+            .map(|portal| portal.base_url.as_str());
+        let tax_authority = options
+            .tax_authority_url
+            .as_deref()
+            .or(simulated)
+            .unwrap_or_default();
         let mut variables: BTreeMap<String, String> = [
             ("AWS_REGION", "af-south-1".to_owned()),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
             ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-            ("AWS_ENDPOINT_URL_DYNAMODB", through_proxy(options, database_url).await),
-            ("AWS_ENDPOINT_URL_S3", through_proxy(options, self.s3.endpoint()).await),
-            ("AWS_ENDPOINT_URL_SQS", through_proxy(options, self.sqs.endpoint()).await),
-            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", through_proxy(options, self.secrets.endpoint()).await),
+            (
+                "AWS_ENDPOINT_URL_DYNAMODB",
+                through_proxy(options, database_url).await,
+            ),
+            (
+                "AWS_ENDPOINT_URL_S3",
+                through_proxy(options, self.s3.endpoint()).await,
+            ),
+            (
+                "AWS_ENDPOINT_URL_SQS",
+                through_proxy(options, self.sqs.endpoint()).await,
+            ),
+            (
+                "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+                through_proxy(options, self.secrets.endpoint()).await,
+            ),
             ("AWS_ENDPOINT_URL_STS", self.sts.endpoint().to_owned()),
             ("STAGE", options.stage.to_owned()),
             ("DOCS_URL", format!("{}/docs", api_url)),
@@ -104,25 +123,51 @@ impl Emulators {
             (ops_core::CHAIN_VARIABLE, self.beacon.info.clone()),
             (ops_core::RELAY_VARIABLE, self.beacon.base_url.clone()),
             (settle_queue::TAX_VARIABLE, self.sqs.queue_url(TAX_QUEUE)),
-            (settle_queue::PARTNER_VARIABLE, self.sqs.queue_url(PARTNER_QUEUE)),
+            (
+                settle_queue::PARTNER_VARIABLE,
+                self.sqs.queue_url(PARTNER_QUEUE),
+            ),
             (deployment_secret::VARIABLE, DEPLOYMENT_SECRET.to_owned()),
-            (partner_secrets::PREFIX_VARIABLE, PARTNER_SECRETS_PREFIX.to_owned()),
+            (
+                partner_secrets::PREFIX_VARIABLE,
+                PARTNER_SECRETS_PREFIX.to_owned(),
+            ),
             (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
             (settle_receipts::TAX_AUTHORITY, tax_authority.to_owned()),
             (config::RETRY_SPEEDUP, options.speedup.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        variables.extend(TABLES.iter().map(|table| (table.variable.to_owned(), table.name.to_owned())));
+        variables.extend(
+            TABLES
+                .iter()
+                .map(|table| (table.variable.to_owned(), table.name.to_owned())),
+        );
         if let Some(program) = &options.photo_reader {
-            variables.insert(settle_receipts::PHOTO_READER.to_owned(), program.display().to_string());
+            variables.insert(
+                settle_receipts::PHOTO_READER.to_owned(),
+                program.display().to_string(),
+            );
         }
         variables
     }
 
     pub(super) async fn stop(self) {
-        let Self { s3, sqs, secrets, sts, beacon, .. } = self;
-        tokio::join!(s3.stop(), sqs.stop(), secrets.stop(), sts.stop(), beacon.stop());
+        let Self {
+            s3,
+            sqs,
+            secrets,
+            sts,
+            beacon,
+            ..
+        } = self;
+        tokio::join!(
+            s3.stop(),
+            sqs.stop(),
+            secrets.stop(),
+            sts.stop(),
+            beacon.stop()
+        );
     }
 }
 
@@ -134,9 +179,14 @@ async fn through_proxy(options: &Options, url: &str) -> String {
     }
 }
 
-async fn s3(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) -> Result<S3, StartError> {
+async fn s3(
+    options: &Options,
+    created: mpsc::UnboundedSender<ObjectCreated>,
+) -> Result<S3, StartError> {
     let started = S3::serve(s3::S3Options {
-        buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
+        buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET]
+            .map(str::to_owned)
+            .into(),
         folder: options.data.as_deref().map(|data| data.join("s3")),
         max_object_bytes: s3::MAX_OBJECT_BYTES,
         secret_key: SECRET_KEY.to_owned(),
@@ -144,7 +194,10 @@ async fn s3(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) ->
         now: wall_clock(&options.clock),
         port: 0,
     });
-    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
+    let folder = options
+        .data
+        .as_deref()
+        .unwrap_or_else(|| Path::new("memory"));
     started.await.map_err(|cause| data_folder(folder, cause))
 }
 
@@ -156,16 +209,39 @@ async fn sqs(options: &Options) -> Result<Sqs, StartError> {
             visibility: VISIBILITY,
             dead_letter: Some((dead_letters.clone(), MAX_RECEIVES)),
         };
-        [queue, QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None }]
+        [
+            queue,
+            QueueOptions {
+                name: dead_letters,
+                visibility: VISIBILITY,
+                dead_letter: None,
+            },
+        ]
     };
-    let queues = [TAX_QUEUE, PARTNER_QUEUE].into_iter().flat_map(with_dead_letters).collect();
-    let started = Sqs::serve(sqs::SqsOptions { queues, now: wall_clock(&options.clock), port: 0 });
-    started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
+    let queues = [TAX_QUEUE, PARTNER_QUEUE]
+        .into_iter()
+        .flat_map(with_dead_letters)
+        .collect();
+    let started = Sqs::serve(sqs::SqsOptions {
+        queues,
+        now: wall_clock(&options.clock),
+        port: 0,
+    });
+    started.await.map_err(|cause| StartError::Io {
+        what: "the queues cannot be served".to_owned(),
+        cause,
+    })
 }
 
 async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
-    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
-    let file = options.data.as_deref().map(|data| data.join("secrets.json"));
+    let folder = options
+        .data
+        .as_deref()
+        .unwrap_or_else(|| Path::new("memory"));
+    let file = options
+        .data
+        .as_deref()
+        .map(|data| data.join("secrets.json"));
     let mut secrets = Secrets::from_file(file).map_err(|cause| data_folder(folder, cause))?;
     let random = || hex::encode(random::bytes::<32>());
     let deployments = options.deployment_secret.clone().unwrap_or_else(random);
@@ -173,28 +249,41 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
     made.map_err(|cause| data_folder(folder, cause))?;
     let (name, value) = PARTNER_SECRET;
     let mut given = options.secrets.clone();
-    given.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    given
+        .entry(name.to_owned())
+        .or_insert_with(|| value.to_owned());
     let prefixed = |(name, value)| (format!("{PARTNER_SECRETS_PREFIX}{name}"), value);
     secrets.given = given.into_iter().map(prefixed).collect();
     let started = SecretsManager::serve(secrets).await;
-    started.map_err(|cause| StartError::Io { what: "the secrets cannot be served".to_owned(), cause })
+    started.map_err(|cause| StartError::Io {
+        what: "the secrets cannot be served".to_owned(),
+        cause,
+    })
 }
 
 async fn sts() -> Result<Sts, StartError> {
     let started = Sts::serve().await;
-    started.map_err(|cause| StartError::Io { what: "identities cannot be served".to_owned(), cause })
+    started.map_err(|cause| StartError::Io {
+        what: "identities cannot be served".to_owned(),
+        cause,
+    })
 }
 
 async fn simulated_beacon(options: &Options) -> Result<Beacon, StartError> {
     let started = Beacon::serve(options.clock.clone()).await;
-    started.map_err(|cause| StartError::Io { what: "the beacon cannot be simulated".to_owned(), cause })
+    started.map_err(|cause| StartError::Io {
+        what: "the beacon cannot be simulated".to_owned(),
+        cause,
+    })
 }
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
     let clock = options.clock.clone();
     // The latest day on which the time of every receipt has passed, so that no receipt is in the future.
     let today = move || {
-        let over_at = DateTime::from(clock.now()).checked_sub_signed(SINCE_MIDNIGHT).unwrap_or_default();
+        let over_at = DateTime::from(clock.now())
+            .checked_sub_signed(SINCE_MIDNIGHT)
+            .unwrap_or_default();
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
     let mut portal = tax_portal::TaxPortalOptions::new(shops(), today);
@@ -203,17 +292,25 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
         portal.throttle = None;
     }
     let started = TaxPortal::serve(portal).await;
-    started
-        .map_err(|cause| StartError::Io { what: "the tax authority cannot be simulated".to_owned(), cause })
+    started.map_err(|cause| StartError::Io {
+        what: "the tax authority cannot be simulated".to_owned(),
+        cause,
+    })
 }
 
 async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
     let options = partner::PartnerOptions {
-        secret: Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned())),
+        secret: Some((
+            PARTNER_SECRET_HEADER.to_owned(),
+            PARTNER_SECRET.1.to_owned(),
+        )),
         ..partner::PartnerOptions::new()
     };
     let started = SimulatedPartner::serve(options).await;
-    started.map_err(|cause| StartError::Io { what: "the partner cannot be simulated".to_owned(), cause })
+    started.map_err(|cause| StartError::Io {
+        what: "the partner cannot be simulated".to_owned(),
+        cause,
+    })
 }
 
 fn wall_clock(clock: &Clock) -> WallClock {

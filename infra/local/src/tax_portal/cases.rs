@@ -66,26 +66,94 @@ pub const TIME: &str = "10:15:30";
 
 /// All cases. Other prefixes and unknown shops are never found.
 pub const CASES: &[Case] = &[
-    case("GOOD", "found, with a product that takes part", Behaviour::Found(Paper::Wanted)),
-    case("MANY", "found, with several of them; one quantity is decimal", Behaviour::Found(Paper::Many)),
-    case("GENR", "found, but it names no product", Behaviour::Found(Paper::Generic)),
-    case("NOIT", "found, but none of its products takes part", Behaviour::Found(Paper::Unwanted)),
-    case("VOID", "found, but cancelled", Behaviour::Found(Paper::Cancelled)),
-    case("TRAI", "found, but of a device in training", Behaviour::Found(Paper::Training)),
-    case("OLDD", "found, dated 400 days ago", Behaviour::Found(Paper::LongAgo)),
-    case("FUTR", "found, dated the day after tomorrow", Behaviour::Found(Paper::Future)),
-    case("SHOP", "found, of a trader that does not take part", Behaviour::Found(Paper::OtherShop)),
-    case("SERI", "found, of the trader's, but of an unknown device", Behaviour::Found(Paper::OtherDevice)),
-    case("OLDP", "found, on a page of the older layout", Behaviour::Found(Paper::OlderPage)),
-    case("TIME", "found; another time is answered in place", Behaviour::Found(Paper::Wanted)),
-    case("LATE", "missing for the first 2 look-ups, then found", Behaviour::Late),
+    case(
+        "GOOD",
+        "found, with a product that takes part",
+        Behaviour::Found(Paper::Wanted),
+    ),
+    case(
+        "MANY",
+        "found, with several of them; one quantity is decimal",
+        Behaviour::Found(Paper::Many),
+    ),
+    case(
+        "GENR",
+        "found, but it names no product",
+        Behaviour::Found(Paper::Generic),
+    ),
+    case(
+        "NOIT",
+        "found, but none of its products takes part",
+        Behaviour::Found(Paper::Unwanted),
+    ),
+    case(
+        "VOID",
+        "found, but cancelled",
+        Behaviour::Found(Paper::Cancelled),
+    ),
+    case(
+        "TRAI",
+        "found, but of a device in training",
+        Behaviour::Found(Paper::Training),
+    ),
+    case(
+        "OLDD",
+        "found, dated 400 days ago",
+        Behaviour::Found(Paper::LongAgo),
+    ),
+    case(
+        "FUTR",
+        "found, dated the day after tomorrow",
+        Behaviour::Found(Paper::Future),
+    ),
+    case(
+        "SHOP",
+        "found, of a trader that does not take part",
+        Behaviour::Found(Paper::OtherShop),
+    ),
+    case(
+        "SERI",
+        "found, of the trader's, but of an unknown device",
+        Behaviour::Found(Paper::OtherDevice),
+    ),
+    case(
+        "OLDP",
+        "found, on a page of the older layout",
+        Behaviour::Found(Paper::OlderPage),
+    ),
+    case(
+        "TIME",
+        "found; another time is answered in place",
+        Behaviour::Found(Paper::Wanted),
+    ),
+    case(
+        "LATE",
+        "missing for the first 2 look-ups, then found",
+        Behaviour::Late,
+    ),
     case("NONE", "always missing", Behaviour::Missing),
-    case("BUSY", "throttled for the first 2 look-ups, then found", Behaviour::Busy),
-    case("DOWN", "503 for the first 2 look-ups, then found", Behaviour::Down),
+    case(
+        "BUSY",
+        "throttled for the first 2 look-ups, then found",
+        Behaviour::Busy,
+    ),
+    case(
+        "DOWN",
+        "503 for the first 2 look-ups, then found",
+        Behaviour::Down,
+    ),
     case("DEAD", "always 503", Behaviour::Dead),
     case("HANG", "answers nothing for long", Behaviour::Hanging),
-    case("SWAP", "the page of another receipt at first, then found", Behaviour::Swapped),
-    case("SWAX", "always the page of another receipt", Behaviour::AlwaysSwapped),
+    case(
+        "SWAP",
+        "the page of another receipt at first, then found",
+        Behaviour::Swapped,
+    ),
+    case(
+        "SWAX",
+        "always the page of another receipt",
+        Behaviour::AlwaysSwapped,
+    ),
     case("HTML", "a page of another layout", Behaviour::OtherLayout),
     case("EMPT", "an empty page", Behaviour::Empty),
     case("HUGE", "a page of 100 MB", Behaviour::Huge),
@@ -95,7 +163,11 @@ pub const CASES: &[Case] = &[
 ];
 
 const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) -> Case {
-    Case { prefix, what, behaviour }
+    Case {
+        prefix,
+        what,
+        behaviour,
+    }
 }
 
 /// The case of a code, and the index of its shop.

@@ -71,7 +71,10 @@ impl TaxPortalOptions {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             shops,
             today: Arc::new(today),
-            throttle: Some(Throttle { requests: 8, within: Duration::from_secs(10) }),
+            throttle: Some(Throttle {
+                requests: 8,
+                within: Duration::from_secs(10),
+            }),
             hang_for: Duration::from_secs(120),
         }
     }
@@ -105,19 +108,33 @@ impl TaxPortal {
     pub async fn serve(options: TaxPortalOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(PortalState { options, memory: Mutex::default() });
-        let service = Router::new().fallback(serve::answer).with_state(Arc::clone(&state));
+        let state = Arc::new(PortalState {
+            options,
+            memory: Mutex::default(),
+        });
+        let service = Router::new()
+            .fallback(serve::answer)
+            .with_state(Arc::clone(&state));
         let service = service.into_make_service_with_connect_info::<SocketAddr>();
         let task = tokio::spawn(async move {
             // Ends only when the task is aborted.
             let _ = axum::serve(listener, service).await;
         });
-        Ok(Self { base_url, state, task })
+        Ok(Self {
+            base_url,
+            state,
+            task,
+        })
     }
 
     /// How often a code was looked up, not counting refused or throttled look-ups.
     pub fn asked(&self, code: &str) -> u32 {
-        self.state.memory().asked.get(&code.to_ascii_uppercase()).copied().unwrap_or(0)
+        self.state
+            .memory()
+            .asked
+            .get(&code.to_ascii_uppercase())
+            .copied()
+            .unwrap_or(0)
     }
 }
 
@@ -154,7 +171,9 @@ impl PortalState {
 
     /// True if this look-up exceeds its address's limit.
     fn is_too_quick(&self, address: IpAddr, now: Instant) -> bool {
-        let Some(throttle) = self.options.throttle else { return false };
+        let Some(throttle) = self.options.throttle else {
+            return false;
+        };
         let mut memory = self.memory();
         let recent = memory.recent.entry(address).or_default();
         recent.retain(|earlier| now.duration_since(*earlier) < throttle.within);

@@ -29,10 +29,22 @@ fn page(body: &str) -> String {
 
 /// A receipt in the portal's current layout.
 pub(super) fn receipt(receipt: &Receipt) -> String {
-    let Receipt { trader, tin, serial, code, .. } = receipt;
-    let (trader, number, date) = (escaped(trader), receipt.number(), receipt.date.format("%d/%m/%Y"));
-    let watermark =
-        receipt.watermark.map(|class| format!(r#"<div class="mark {class}"></div>"#)).unwrap_or_default();
+    let Receipt {
+        trader,
+        tin,
+        serial,
+        code,
+        ..
+    } = receipt;
+    let (trader, number, date) = (
+        escaped(trader),
+        receipt.number(),
+        receipt.date.format("%d/%m/%Y"),
+    );
+    let watermark = receipt
+        .watermark
+        .map(|class| format!(r#"<div class="mark {class}"></div>"#))
+        .unwrap_or_default();
     let field = |label: &str, value: &str| format!("<p><b>{label}:</b> <span>{value}</span></p>\n");
     let fields = [
         field("TIN", tin),
@@ -70,7 +82,14 @@ pub(super) fn receipt(receipt: &Receipt) -> String {
 
 /// A receipt in the portal's previous layout.
 pub(super) fn older_receipt(receipt: &Receipt) -> String {
-    let Receipt { trader, tin, serial, code, date, .. } = receipt;
+    let Receipt {
+        trader,
+        tin,
+        serial,
+        code,
+        date,
+        ..
+    } = receipt;
     let (trader, number) = (escaped(trader), receipt.number());
     let lines = lines(receipt);
     let totals = totals(receipt);
@@ -90,7 +109,14 @@ pub(super) fn older_receipt(receipt: &Receipt) -> String {
 
 /// A receipt in an unknown layout.
 pub(super) fn other_layout(receipt: &Receipt) -> String {
-    let Receipt { trader, tin, serial, code, date, .. } = receipt;
+    let Receipt {
+        trader,
+        tin,
+        serial,
+        code,
+        date,
+        ..
+    } = receipt;
     let trader = escaped(trader);
     page(&format!(
         r#"<main><h1>{trader}</h1>
@@ -115,16 +141,28 @@ pub(super) fn notice(text: &str) -> String {
 fn lines(receipt: &Receipt) -> String {
     let row = |line: &Line| {
         let (description, amount) = (escaped(&line.description), amount(line.amount_cents));
-        format!("<tr><td>{description}</td><td>{}</td><td>{amount}</td><td>A</td></tr>\n", line.quantity)
+        format!(
+            "<tr><td>{description}</td><td>{}</td><td>{amount}</td><td>A</td></tr>\n",
+            line.quantity
+        )
     };
     receipt.lines.iter().map(row).collect()
 }
 
 fn totals(receipt: &Receipt) -> String {
     let (without, tax, with) = receipt.totals();
-    let row =
-        |label: &str, cents| format!("<tr><th colspan=\"2\">{label}:</th><td>{}</td></tr>\n", amount(cents));
-    [row("TOTAL EXCL OF TAX", without), row("TOTAL TAX", tax), row("TOTAL INCL OF TAX", with)].concat()
+    let row = |label: &str, cents| {
+        format!(
+            "<tr><th colspan=\"2\">{label}:</th><td>{}</td></tr>\n",
+            amount(cents)
+        )
+    };
+    [
+        row("TOTAL EXCL OF TAX", without),
+        row("TOTAL TAX", tax),
+        row("TOTAL INCL OF TAX", with),
+    ]
+    .concat()
 }
 
 /// Cents as `1,234.56`.
@@ -141,5 +179,8 @@ fn amount(cents: i64) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

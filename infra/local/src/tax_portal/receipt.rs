@@ -42,8 +42,14 @@ impl Receipt {
             Paper::Wanted | Paper::Many | Paper::Generic | Paper::Unwanted | Paper::OlderPage => {}
             Paper::Cancelled => receipt.watermark = Some("cancelled-watermark"),
             Paper::Training => receipt.watermark = Some("test-watermark"),
-            Paper::LongAgo => receipt.date = today.checked_sub_days(LONG_AGO).unwrap_or(NaiveDate::MIN),
-            Paper::Future => receipt.date = today.checked_add_days(Days::new(2)).unwrap_or(NaiveDate::MAX),
+            Paper::LongAgo => {
+                receipt.date = today.checked_sub_days(LONG_AGO).unwrap_or(NaiveDate::MIN)
+            }
+            Paper::Future => {
+                receipt.date = today
+                    .checked_add_days(Days::new(2))
+                    .unwrap_or(NaiveDate::MAX)
+            }
             Paper::OtherShop => {
                 receipt.trader = "SOME OTHER TRADER LTD".to_owned();
                 receipt.tin = OTHER_TIN.to_owned();
@@ -68,10 +74,18 @@ impl Receipt {
 }
 
 fn lines(shop: &Shop, paper: Paper) -> Vec<Line> {
-    let unwanted = || vec![line("SUGAR BROWN 1KG", 1, 320_000), line("BREAD WHITE SLICED", 2, 180_000)];
+    let unwanted = || {
+        vec![
+            line("SUGAR BROWN 1KG", 1, 320_000),
+            line("BREAD WHITE SLICED", 2, 180_000),
+        ]
+    };
     match paper {
         Paper::Generic => {
-            vec![line("SUMMARIZED SALE - E", 1, 1_250_000), line("FOOD AND DRINKS", 1, 400_000)]
+            vec![
+                line("SUMMARIZED SALE - E", 1, 1_250_000),
+                line("FOOD AND DRINKS", 1, 400_000),
+            ]
         }
         Paper::Unwanted => unwanted(),
         Paper::Many => many(shop),
@@ -84,7 +98,11 @@ fn lines(shop: &Shop, paper: Paper) -> Vec<Line> {
         | Paper::OtherDevice
         | Paper::OlderPage => {
             let mut lines = unwanted();
-            lines.extend(shop.items.first().map(|item| line(&item.description, 1, item.price_cents)));
+            lines.extend(
+                shop.items
+                    .first()
+                    .map(|item| line(&item.description, 1, item.price_cents)),
+            );
             lines
         }
     }
@@ -92,7 +110,8 @@ fn lines(shop: &Shop, paper: Paper) -> Vec<Line> {
 
 /// Every product with quantities 2, 3, 4 and so on, then half a unit of the first one.
 fn many(shop: &Shop) -> Vec<Line> {
-    let whole = |(item, quantity): (&ShopItem, i64)| line(&item.description, quantity, item.price_cents);
+    let whole =
+        |(item, quantity): (&ShopItem, i64)| line(&item.description, quantity, item.price_cents);
     let mut lines: Vec<Line> = shop.items.iter().zip(2..).map(whole).collect();
     lines.extend(shop.items.first().map(|item| Line {
         description: item.description.clone(),

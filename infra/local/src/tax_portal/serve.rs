@@ -44,7 +44,10 @@ struct Site(String);
 
 impl Site {
     fn from_headers(headers: &HeaderMap) -> Self {
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+        let host = headers
+            .get(HOST)
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or("localhost");
         Self(format!("http://{host}"))
     }
 
@@ -53,17 +56,32 @@ impl Site {
     }
 }
 
-async fn look_up(state: &PortalState, site: &Site, caller: SocketAddr, request: &Parts) -> Response<Body> {
-    let link = request.headers.get(REFERER).and_then(|page| page.to_str().ok());
+async fn look_up(
+    state: &PortalState,
+    site: &Site,
+    caller: SocketAddr,
+    request: &Parts,
+) -> Response<Body> {
+    let link = request
+        .headers
+        .get(REFERER)
+        .and_then(|page| page.to_str().ok());
     let link = link.and_then(|page| page.strip_prefix(&site.0)?.strip_prefix('/'));
-    let Some((code, _)) = link.and_then(split_link) else { return site.redirect("/Home/Index") };
+    let Some((code, _)) = link.and_then(split_link) else {
+        return site.redirect("/Home/Index");
+    };
     if state.is_too_quick(caller.ip(), Instant::now()) {
         return site.redirect("/Home/Warning");
     }
     let nth = state.count(code);
     let shop = |(case, index)| Some((case, state.options.shops.get(index)?));
-    let Some((case, shop)) = cases::of(code).and_then(shop) else { return site.redirect("/Home/Missing") };
-    let secret = request.uri.query().and_then(|query| query.strip_prefix("Secret="));
+    let Some((case, shop)) = cases::of(code).and_then(shop) else {
+        return site.redirect("/Home/Missing");
+    };
+    let secret = request
+        .uri
+        .query()
+        .and_then(|query| query.strip_prefix("Secret="));
     let is_right_time = secret.is_some_and(|secret| secret.replace("%3A", ":") == TIME);
     let today = (state.options.today)();
     let receipt = |paper| Receipt::new(code, shop, paper, today);
@@ -73,7 +91,10 @@ async fn look_up(state: &PortalState, site: &Site, caller: SocketAddr, request: 
     };
     let another = || {
         let code = format!("OTHR{}", code.get(4..).unwrap_or_default());
-        html(pages::receipt(&Receipt { code, ..receipt(Paper::Wanted) }))
+        html(pages::receipt(&Receipt {
+            code,
+            ..receipt(Paper::Wanted)
+        }))
     };
     match case.behaviour {
         Behaviour::Found(paper) => found(paper),
@@ -81,7 +102,9 @@ async fn look_up(state: &PortalState, site: &Site, caller: SocketAddr, request: 
         Behaviour::Busy if nth <= FIRST => site.redirect("/Home/Warning"),
         Behaviour::Down if nth <= FIRST => unavailable(),
         Behaviour::Swapped if nth <= SWAPPED_FIRST => another(),
-        Behaviour::Late | Behaviour::Busy | Behaviour::Down | Behaviour::Swapped => found(Paper::Wanted),
+        Behaviour::Late | Behaviour::Busy | Behaviour::Down | Behaviour::Swapped => {
+            found(Paper::Wanted)
+        }
         Behaviour::Missing => site.redirect("/Home/Missing"),
         Behaviour::Dead => unavailable(),
         Behaviour::Hanging => {
@@ -99,7 +122,11 @@ async fn look_up(state: &PortalState, site: &Site, caller: SocketAddr, request: 
 }
 
 fn page(paper: Paper, receipt: &Receipt) -> String {
-    if paper == Paper::OlderPage { pages::older_receipt(receipt) } else { pages::receipt(receipt) }
+    if paper == Paper::OlderPage {
+        pages::older_receipt(receipt)
+    } else {
+        pages::receipt(receipt)
+    }
 }
 
 /// The portal asks for the time again, in place or on the page that the receipt's QR code points to.
@@ -113,8 +140,10 @@ fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response<Body> {
 /// Splits `<CODE>_<HHMMSS>`.
 fn split_link(link: &str) -> Option<(&str, &str)> {
     let (code, time) = link.split_once('_')?;
-    let is_code =
-        code.len() >= 6 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let is_code = code.len() >= 6
+        && code
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     let is_time = time.len() == 6 && time.bytes().all(|byte| byte.is_ascii_digit());
     (is_code && is_time).then_some((code, time))
 }
@@ -124,18 +153,29 @@ fn html(page: String) -> Response<Body> {
 }
 
 fn unavailable() -> Response<Body> {
-    respond(StatusCode::SERVICE_UNAVAILABLE, pages::notice("Service unavailable"))
+    respond(
+        StatusCode::SERVICE_UNAVAILABLE,
+        pages::notice("Service unavailable"),
+    )
 }
 
 fn respond(status: StatusCode, page: impl Into<Body>) -> Response<Body> {
-    with_header(status, (CONTENT_TYPE, "text/html; charset=utf-8"), page.into())
+    with_header(
+        status,
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        page.into(),
+    )
 }
 
 fn redirect(location: &str) -> Response<Body> {
     with_header(StatusCode::FOUND, (LOCATION, location), Body::empty())
 }
 
-fn with_header(status: StatusCode, (name, value): (HeaderName, &str), body: Body) -> Response<Body> {
+fn with_header(
+    status: StatusCode,
+    (name, value): (HeaderName, &str),
+    body: Body,
+) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     if let Ok(value) = value.parse() {
@@ -146,5 +186,8 @@ fn with_header(status: StatusCode, (name, value): (HeaderName, &str), body: Body
 
 fn huge() -> Response<Body> {
     let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-    respond(StatusCode::OK, Body::from_stream(futures_util::stream::iter(parts)))
+    respond(
+        StatusCode::OK,
+        Body::from_stream(futures_util::stream::iter(parts)),
+    )
 }

@@ -12,8 +12,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{
-    ACCEPT_ENCODING, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
@@ -43,7 +43,11 @@ pub const PATH: &str = "/try";
 /// The page's files: name, media type and text. The first is the page itself.
 const FILES: [(&str, &str, &str); 13] = [
     (PAGE, HTML, include_str!("../../try/index.html")),
-    ("style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
+    (
+        "style.css",
+        "text/css; charset=utf-8",
+        include_str!("../../try/style.css"),
+    ),
     ("icon.svg", SVG, include_str!("../../try/icon.svg")),
     ("page.js", SCRIPT, include_str!("../../try/page.js")),
     ("entry.js", SCRIPT, include_str!("../../try/entry.js")),
@@ -53,7 +57,11 @@ const FILES: [(&str, &str, &str); 13] = [
     ("photo.js", SCRIPT, include_str!("../../try/photo.js")),
     ("problems.js", SCRIPT, include_str!("../../try/problems.js")),
     ("result.js", SCRIPT, include_str!("../../try/result.js")),
-    ("unreachable.js", SCRIPT, include_str!("../../try/unreachable.js")),
+    (
+        "unreachable.js",
+        SCRIPT,
+        include_str!("../../try/unreachable.js"),
+    ),
     ("words.js", SCRIPT, include_str!("../../try/words.js")),
 ];
 const PAGE: &str = "index.html";
@@ -72,8 +80,12 @@ const ASKED_ANEW: &str = "no-cache";
 const MIN_COMPRESSED_BYTES: usize = 512;
 
 /// The version of the page's files: a digest.
-static VERSION: LazyLock<String> =
-    LazyLock::new(|| etag(FILES.map(|(_, _, text)| text).concat().as_bytes()).chars().take(12).collect());
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    etag(FILES.map(|(_, _, text)| text).concat().as_bytes())
+        .chars()
+        .take(12)
+        .collect()
+});
 
 /// The page and the services behind it.
 pub(crate) struct TryPage {
@@ -91,7 +103,10 @@ pub(crate) struct TryPage {
 impl TryPage {
     /// Routes for the page's own paths only.
     pub(crate) fn router(self) -> Router {
-        Router::new().route(PATH, any(serve)).route("/try/{*path}", any(serve)).with_state(Arc::new(self))
+        Router::new()
+            .route(PATH, any(serve))
+            .route("/try/{*path}", any(serve))
+            .with_state(Arc::new(self))
     }
 
     async fn answer(&self, event: Event) -> Reply {
@@ -102,15 +117,23 @@ impl TryPage {
                 let call = call.to_owned();
                 self.forward(&call, event).await
             }
-            None => self.file(&event).await.unwrap_or_else(|error| self.refuse(&event, error)),
+            None => self
+                .file(&event)
+                .await
+                .unwrap_or_else(|error| self.refuse(&event, error)),
         };
         if takes_gzip { compressed(reply) } else { reply }
     }
 
     async fn file(&self, event: &Event) -> Result<Reply, Error> {
         let path = event.raw_path.as_deref().unwrap_or_default();
-        let name = path.strip_prefix(PATH).unwrap_or_default().trim_start_matches('/');
-        let in_version = name.strip_prefix(VERSION.as_str()).and_then(|name| name.strip_prefix('/'));
+        let name = path
+            .strip_prefix(PATH)
+            .unwrap_or_default()
+            .trim_start_matches('/');
+        let in_version = name
+            .strip_prefix(VERSION.as_str())
+            .and_then(|name| name.strip_prefix('/'));
         let (content_type, body, cache_control) = match in_version.unwrap_or(name) {
             SAMPLE_RECEIPT => {
                 let query = event.raw_query_string.as_deref().unwrap_or_default();
@@ -118,17 +141,29 @@ impl TryPage {
             }
             "" => (HTML, self.page(event).await?, ASKED_ANEW),
             name => {
-                let file = FILES.iter().find(|(served, ..)| *served == name && name != PAGE);
-                let (_, content_type, text) = file
-                    .ok_or_else(|| Error::from(ErrorCode::NotFound).with_detail("There is no such path."))?;
-                (*content_type, (*text).to_owned(), if in_version.is_some() { KEPT } else { ASKED_ANEW })
+                let file = FILES
+                    .iter()
+                    .find(|(served, ..)| *served == name && name != PAGE);
+                let (_, content_type, text) = file.ok_or_else(|| {
+                    Error::from(ErrorCode::NotFound).with_detail("There is no such path.")
+                })?;
+                (
+                    *content_type,
+                    (*text).to_owned(),
+                    if in_version.is_some() {
+                        KEPT
+                    } else {
+                        ASKED_ANEW
+                    },
+                )
             }
         };
         // The server drops the body of a HEAD reply.
         if ![Method::GET, Method::HEAD].contains(&event.request_context.http.method) {
             return Err(Error::method_not_allowed(vec!["GET", "HEAD"]));
         }
-        let policy = HeaderValue::try_from(self.content_security_policy()).map_err(Error::internal)?;
+        let policy =
+            HeaderValue::try_from(self.content_security_policy()).map_err(Error::internal)?;
         let headers = [
             (CONTENT_TYPE, HeaderValue::from_static(content_type)),
             (CACHE_CONTROL, HeaderValue::from_static(cache_control)),
@@ -149,10 +184,15 @@ impl TryPage {
         let query = event.raw_query_string.as_deref().unwrap_or_default();
         let asked: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
         let asked = |name| asked.get(name).map(AsRef::as_ref);
-        let accepted = event.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let accepted = event
+            .headers
+            .get(ACCEPT_LANGUAGE)
+            .and_then(|value| value.to_str().ok());
         let language = language::wanted(asked("language"), accepted);
         let demos = self.demos();
-        let demo = demos.iter().find(|demo| asked("campaign") == Some(demo.slug().as_str()));
+        let demo = demos
+            .iter()
+            .find(|demo| asked("campaign") == Some(demo.slug().as_str()));
         let environment = match asked("key") {
             Some("live") if self.takes_live_keys => Environment::Live,
             Some(_) | None => Environment::Test,
@@ -160,13 +200,19 @@ impl TryPage {
         let first = match demo.or_else(|| demos.first()) {
             Some(demo) => {
                 let campaign = self.campaign(demo, environment, language, event).await;
-                Some(guide::First { slug: demo.slug(), environment, campaign })
+                Some(guide::First {
+                    slug: demo.slug(),
+                    environment,
+                    campaign,
+                })
             }
             None => None,
         };
         let guide = guide::Guide::new(demos, self.takes_live_keys, language, first);
         // So that no text of a campaign ends the element.
-        let loaded = serde_json::to_string(&guide).map_err(Error::internal)?.replace('<', "\\u003c");
+        let loaded = serde_json::to_string(&guide)
+            .map_err(Error::internal)?
+            .replace('<', "\\u003c");
         let [(_, _, page), ..] = FILES;
         let page = page.replace("\"/try/", &format!("\"{PATH}/{}/", VERSION.as_str()));
         Ok(page.replace(LOADED, &format!("{LOADED}{loaded}")))
@@ -196,19 +242,28 @@ async fn serve(
 }
 
 fn takes_gzip(event: &Event) -> bool {
-    let accepted =
-        event.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accepted = event
+        .headers
+        .get(ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     accepted.split(',').any(|coding| coding.trim() == "gzip")
 }
 
 fn compressed(mut reply: Reply) -> Reply {
-    let Some(text) = reply.body.as_deref().filter(|text| text.len() >= MIN_COMPRESSED_BYTES) else {
+    let Some(text) = reply
+        .body
+        .as_deref()
+        .filter(|text| text.len() >= MIN_COMPRESSED_BYTES)
+    else {
         return reply;
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     // Writing to a vector does not fail; if it did, the text would go as it is.
     if let Ok(bytes) = encoder.write_all(text).and_then(|()| encoder.finish()) {
-        reply.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        reply
+            .headers
+            .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         reply.body = Some(bytes.into());
     }
     reply

@@ -11,8 +11,8 @@ use common::error::{Error, ErrorCode};
 use common::http::reply::X_REQUEST_ID;
 use common::http::request::request_ids;
 use common::http::routes::{
-    CREATE_RECEIPT, CREATE_SUBMISSION, GET_CAMPAIGN, GET_SUBMISSION, LOOKUP_SUBMISSIONS, REFRESH_UPLOAD_URL,
-    Route,
+    CREATE_RECEIPT, CREATE_SUBMISSION, GET_CAMPAIGN, GET_SUBMISSION, LOOKUP_SUBMISSIONS,
+    REFRESH_UPLOAD_URL, Route,
 };
 use common::runtime::api_gateway;
 use lambda_http::aws_lambda_events::apigw::{
@@ -27,11 +27,22 @@ use crate::demo::Demo;
 pub(super) const PREFIX: &str = "/try/api/";
 
 /// The endpoints that a consumer's page needs; routes with fixed paths come before those with `{id}`.
-const OPERATIONS: [Route; 6] =
-    [GET_CAMPAIGN, CREATE_SUBMISSION, LOOKUP_SUBMISSIONS, GET_SUBMISSION, CREATE_RECEIPT, REFRESH_UPLOAD_URL];
+const OPERATIONS: [Route; 6] = [
+    GET_CAMPAIGN,
+    CREATE_SUBMISSION,
+    LOOKUP_SUBMISSIONS,
+    GET_SUBMISSION,
+    CREATE_RECEIPT,
+    REFRESH_UPLOAD_URL,
+];
 
 /// The headers passed to the API. A browser must not set the API key or the client address.
-const HEADERS: [&str; 4] = ["accept-language", "content-type", "idempotency-key", "x-request-id"];
+const HEADERS: [&str; 4] = [
+    "accept-language",
+    "content-type",
+    "idempotency-key",
+    "x-request-id",
+];
 
 /// CSRF protection: a page of another origin cannot send this header without a preflight, which is not answered.
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
@@ -50,9 +61,14 @@ impl TryPage {
 
     /// An error of the API's shape.
     pub(super) fn refuse(&self, event: &Event, error: Error) -> Reply {
-        let given = event.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
+        let given = event
+            .headers
+            .get(X_REQUEST_ID)
+            .and_then(|id| id.to_str().ok());
         let (ids, started) = (request_ids(given, None), self.responder.now());
-        let reply = self.responder.reply("try-page", &ids, started, &Caller::default(), Err(error));
+        let reply = self
+            .responder
+            .reply("try-page", &ids, started, &Caller::default(), Err(error));
         api_gateway::into_event(reply)
     }
 
@@ -71,18 +87,33 @@ impl TryPage {
         if !allowed.contains(&method.as_str()) {
             return Err(Error::method_not_allowed(allowed));
         }
-        if event.headers.get(GUARD.0).is_none_or(|value| value != GUARD.1) {
+        if event
+            .headers
+            .get(GUARD.0)
+            .is_none_or(|value| value != GUARD.1)
+        {
             let (name, value) = GUARD;
-            return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`."))
-                .with_fix("Send this header, or call `/api/v1/` with a key."));
+            return Err(
+                Error::body(format!("Requests of the try page carry `{name}: {value}`."))
+                    .with_fix("Send this header, or call `/api/v1/` with a key."),
+            );
         }
-        if event.body.as_ref().is_some_and(|body| body.len() > MAX_BYTES) {
+        if event
+            .body
+            .as_ref()
+            .is_some_and(|body| body.len() > MAX_BYTES)
+        {
             return Err(Error::body("The body is over 16 KiB."));
         }
-        let demo = self.demos().iter().find(|demo| demo.slug().as_str() == slug).ok_or_else(|| {
-            Error::from(ErrorCode::NotFound)
-                .with_detail("No demo campaign has this name; a stack with --no-demo has none at all.")
-        })?;
+        let demo = self
+            .demos()
+            .iter()
+            .find(|demo| demo.slug().as_str() == slug)
+            .ok_or_else(|| {
+                Error::from(ErrorCode::NotFound).with_detail(
+                    "No demo campaign has this name; a stack with --no-demo has none at all.",
+                )
+            })?;
         self.with_key(demo, environment, path, event)
     }
 
@@ -94,7 +125,9 @@ impl TryPage {
         language: Language,
         event: &Event,
     ) -> Option<Box<RawValue>> {
-        let mut event = self.with_key(demo, environment, GET_CAMPAIGN.path.to_owned(), event).ok()?;
+        let mut event = self
+            .with_key(demo, environment, GET_CAMPAIGN.path.to_owned(), event)
+            .ok()?;
         event.request_context.http.method = Method::GET;
         let locale = match language {
             Language::En => "en",
@@ -115,12 +148,25 @@ impl TryPage {
         event: &Event,
     ) -> Result<Event, Error> {
         let value = |text: String| HeaderValue::try_from(text).map_err(Error::internal);
-        let consumer = event.request_context.http.source_ip.clone().unwrap_or_default();
+        let consumer = event
+            .request_context
+            .http
+            .source_ip
+            .clone()
+            .unwrap_or_default();
         let mut headers: HeaderMap = HEADERS
             .iter()
-            .filter_map(|name| Some((HeaderName::from_static(name), event.headers.get(*name)?.clone())))
+            .filter_map(|name| {
+                Some((
+                    HeaderName::from_static(name),
+                    event.headers.get(*name)?.clone(),
+                ))
+            })
             .collect();
-        headers.insert(AUTHORIZATION, value(format!("Bearer {}", demo.key(environment)))?);
+        headers.insert(
+            AUTHORIZATION,
+            value(format!("Bearer {}", demo.key(environment)))?,
+        );
         headers.insert("svc-client-ip", value(consumer)?);
         let mut forwarded = event.clone();
         forwarded.headers = headers;
@@ -138,5 +184,9 @@ fn no_such_path() -> Error {
 fn parts(call: &str) -> Option<(&str, Environment, String)> {
     let (slug, rest) = call.split_once('/')?;
     let (environment, operation) = rest.split_once('/')?;
-    Some((slug, environment.parse().ok()?, format!("/api/v1/{operation}")))
+    Some((
+        slug,
+        environment.parse().ok()?,
+        format!("/api/v1/{operation}"),
+    ))
 }

@@ -28,7 +28,10 @@ pub(super) fn draw(query: &str) -> Result<String, Error> {
     let code = parameters.find_map(|(name, value)| (name == "code").then_some(value));
     let code = code.filter(|code| is_printable(code)).ok_or_else(|| {
         let message = "A receipt's code is 6 to 40 letters and digits; dots are for test receipts.";
-        Error::fields(vec![FieldProblem { field: "code".to_owned(), message: message.to_owned() }])
+        Error::fields(vec![FieldProblem {
+            field: "code".to_owned(),
+            message: message.to_owned(),
+        }])
     })?;
     let payload = match code.starts_with(TEST_PREFIX) {
         true => code.clone().into_owned(),

@@ -54,10 +54,18 @@ pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
     .await
     .unwrap();
     let client = s3_client(&s3, SECRET, RequestChecksumCalculation::WhenRequired);
-    Storage { s3, client, created }
+    Storage {
+        s3,
+        client,
+        created,
+    }
 }
 
-pub(crate) fn s3_client(s3: &S3, secret: &str, checksums: RequestChecksumCalculation) -> aws_sdk_s3::Client {
+pub(crate) fn s3_client(
+    s3: &S3,
+    secret: &str,
+    checksums: RequestChecksumCalculation,
+) -> aws_sdk_s3::Client {
     let config = aws_sdk_s3::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("af-south-1"))
@@ -79,7 +87,10 @@ pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
         dead_letter,
     };
     let sqs = Sqs::serve(sqs::SqsOptions {
-        queues: vec![queue("work", Some(("dead".to_owned(), 3))), queue("dead", None)],
+        queues: vec![
+            queue("work", Some(("dead".to_owned(), 3))),
+            queue("dead", None),
+        ],
         now: wall_clock(),
         port: 0,
     })
@@ -107,5 +118,7 @@ pub(crate) async fn send(request: Request<&'static str>) -> Response<String> {
 
 /// Waits for something that must happen soon.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(10), what).await.expect("it takes too long")
+    tokio::time::timeout(Duration::from_secs(10), what)
+        .await
+        .expect("it takes too long")
 }

@@ -19,8 +19,16 @@ fn for_five_minutes() -> PresigningConfig {
 }
 
 async fn sign(client: &aws_sdk_s3::Client, how: PresigningConfig) -> PresignedRequest {
-    let put = client.put_object().bucket(BUCKET).key("a/b c").content_type("image/jpeg");
-    put.content_length(5).if_none_match("*").presigned(how).await.unwrap()
+    let put = client
+        .put_object()
+        .bucket(BUCKET)
+        .key("a/b c")
+        .content_type("image/jpeg");
+    put.content_length(5)
+        .if_none_match("*")
+        .presigned(how)
+        .await
+        .unwrap()
 }
 
 /// Uploads with exactly the signed headers, after a change to the request.
@@ -39,7 +47,15 @@ async fn upload(
 }
 
 async fn is_empty(storage: &Storage) -> bool {
-    storage.client.list_objects_v2().bucket(BUCKET).send().await.unwrap().contents().is_empty()
+    storage
+        .client
+        .list_objects_v2()
+        .bucket(BUCKET)
+        .send()
+        .await
+        .unwrap()
+        .contents()
+        .is_empty()
 }
 
 #[tokio::test]
@@ -51,12 +67,21 @@ async fn an_upload_with_the_signed_headers_is_stored_and_announced() {
     assert_eq!(names, ["content-length", "content-type", "if-none-match"]);
 
     let response = upload(&signed, PHOTO, |_| {}).await;
-    assert_eq!((response.status().as_u16(), response.body().as_str()), (200, ""));
+    assert_eq!(
+        (response.status().as_u16(), response.body().as_str()),
+        (200, "")
+    );
     // echo -n photo | md5sum
-    assert_eq!(response.headers()["etag"], "\"5ae0c1c8a5260bc7b6648f6fbd115c35\"");
+    assert_eq!(
+        response.headers()["etag"],
+        "\"5ae0c1c8a5260bc7b6648f6fbd115c35\""
+    );
 
     let event = storage.created.recv().await.unwrap();
-    assert_eq!((event.bucket.as_str(), event.key.as_str(), event.size), (BUCKET, "a/b c", 5));
+    assert_eq!(
+        (event.bucket.as_str(), event.key.as_str(), event.size),
+        (BUCKET, "a/b c", 5)
+    );
     assert_eq!(event.etag, "5ae0c1c8a5260bc7b6648f6fbd115c35");
     assert_eq!(event.time.timestamp(), NOW);
 }
@@ -68,12 +93,26 @@ async fn a_second_upload_is_refused() {
     assert_eq!(upload(&signed, PHOTO, |_| {}).await.status(), 200);
     let response = upload(&signed, "other", |_| {}).await;
     assert_eq!(response.status(), 412);
-    assert!(response.body().contains("<Code>PreconditionFailed</Code>"), "{}", response.body());
+    assert!(
+        response.body().contains("<Code>PreconditionFailed</Code>"),
+        "{}",
+        response.body()
+    );
 
-    let stored = storage.client.get_object().bucket(BUCKET).key("a/b c").send().await.unwrap();
+    let stored = storage
+        .client
+        .get_object()
+        .bucket(BUCKET)
+        .key("a/b c")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(stored.body.collect().await.unwrap().into_bytes(), PHOTO);
     storage.created.recv().await.unwrap();
-    assert!(storage.created.try_recv().is_err(), "the refused upload was announced");
+    assert!(
+        storage.created.try_recv().is_err(),
+        "the refused upload was announced"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,7 +130,10 @@ async fn of_fifty_first_uploads_one_is_stored() {
         assert_eq!(statuses[0], 200);
         assert_eq!(statuses[1..], [412; 49]);
         storage.created.recv().await.unwrap();
-        assert!(storage.created.try_recv().is_err(), "more than one was announced");
+        assert!(
+            storage.created.try_recv().is_err(),
+            "more than one was announced"
+        );
     }
 }
 
@@ -100,16 +142,25 @@ async fn a_deviation_from_what_was_signed_is_refused() {
     let storage = storage().await;
     let signed = sign(&storage.client, for_five_minutes()).await;
     let other_type = |request: &mut Request<_>| {
-        request.headers_mut().insert("content-type", "image/png".parse().unwrap());
+        request
+            .headers_mut()
+            .insert("content-type", "image/png".parse().unwrap());
     };
     let other_condition = |request: &mut Request<_>| {
         request.headers_mut().remove("if-none-match");
     };
     let other_length = |request: &mut Request<_>| {
-        request.headers_mut().insert("content-length", "6".parse().unwrap());
+        request
+            .headers_mut()
+            .insert("content-length", "6".parse().unwrap());
     };
     let other_key = |request: &mut Request<_>| {
-        *request.uri_mut() = request.uri().to_string().replace("/a/", "/b/").parse().unwrap();
+        *request.uri_mut() = request
+            .uri()
+            .to_string()
+            .replace("/a/", "/b/")
+            .parse()
+            .unwrap();
     };
     let responses = [
         ("type", upload(&signed, PHOTO, other_type).await),
@@ -118,8 +169,19 @@ async fn a_deviation_from_what_was_signed_is_refused() {
         ("key", upload(&signed, PHOTO, other_key).await),
     ];
     for (what, response) in responses {
-        assert_eq!(response.status(), 403, "another {what}: {}", response.body());
-        assert!(response.body().contains("<Code>SignatureDoesNotMatch</Code>"), "{}", response.body());
+        assert_eq!(
+            response.status(),
+            403,
+            "another {what}: {}",
+            response.body()
+        );
+        assert!(
+            response
+                .body()
+                .contains("<Code>SignatureDoesNotMatch</Code>"),
+            "{}",
+            response.body()
+        );
     }
     assert!(is_empty(&storage).await);
 }
@@ -134,14 +196,22 @@ async fn an_expired_url_is_refused() {
         .unwrap();
     let response = upload(&sign(&storage.client, how).await, PHOTO, |_| {}).await;
     assert_eq!(response.status(), 403);
-    assert!(response.body().contains("Request has expired"), "{}", response.body());
+    assert!(
+        response.body().contains("Request has expired"),
+        "{}",
+        response.body()
+    );
     assert!(is_empty(&storage).await);
 }
 
 #[tokio::test]
 async fn a_url_signed_with_another_secret_is_refused() {
     let storage = storage().await;
-    let other = s3_client(&storage.s3, "another secret", RequestChecksumCalculation::WhenRequired);
+    let other = s3_client(
+        &storage.s3,
+        "another secret",
+        RequestChecksumCalculation::WhenRequired,
+    );
     let response = upload(&sign(&other, for_five_minutes()).await, PHOTO, |_| {}).await;
     assert_eq!(response.status(), 403);
     assert!(is_empty(&storage).await);
@@ -158,14 +228,20 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("{head}\r\npho").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("{head}\r\npho").as_bytes())
+        .await
+        .unwrap();
     stream.shutdown().await.unwrap();
     // The server closes the connection when it is done, with or without a reply.
     let mut reply = String::new();
     let _ = stream.read_to_string(&mut reply).await;
     assert!(!reply.starts_with("HTTP/1.1 200"), "{reply}");
     assert!(is_empty(&storage).await);
-    assert!(storage.created.try_recv().is_err(), "the broken upload was announced");
+    assert!(
+        storage.created.try_recv().is_err(),
+        "the broken upload was announced"
+    );
 }
 
 #[tokio::test]
@@ -173,19 +249,44 @@ async fn a_presigned_get_needs_no_headers() {
     let storage = storage().await;
     let signed = sign(&storage.client, for_five_minutes()).await;
     assert_eq!(upload(&signed, PHOTO, |_| {}).await.status(), 200);
-    let get = storage.client.get_object().bucket(BUCKET).key("a/b c").presigned(for_five_minutes()).await;
+    let get = storage
+        .client
+        .get_object()
+        .bucket(BUCKET)
+        .key("a/b c")
+        .presigned(for_five_minutes())
+        .await;
     let response = send(Request::get(get.unwrap().uri()).body("").unwrap()).await;
-    assert_eq!((response.status().as_u16(), response.body().as_str()), (200, PHOTO));
+    assert_eq!(
+        (response.status().as_u16(), response.body().as_str()),
+        (200, PHOTO)
+    );
     assert_eq!(response.headers()["content-type"], "image/jpeg");
-    assert_eq!(response.headers()["last-modified"], "Fri, 02 Jan 2026 03:04:05 GMT");
+    assert_eq!(
+        response.headers()["last-modified"],
+        "Fri, 02 Jan 2026 03:04:05 GMT"
+    );
 }
 
 #[tokio::test]
 async fn a_content_without_a_type_is_just_bytes() {
     let storage = storage().await;
-    let put = storage.client.put_object().bucket(BUCKET).key("bytes").presigned(for_five_minutes()).await;
+    let put = storage
+        .client
+        .put_object()
+        .bucket(BUCKET)
+        .key("bytes")
+        .presigned(for_five_minutes())
+        .await;
     let put = Request::put(put.unwrap().uri()).body(PHOTO).unwrap();
     assert_eq!(send(put).await.status(), 200);
-    let head = storage.client.head_object().bucket(BUCKET).key("bytes").send().await.unwrap();
+    let head = storage
+        .client
+        .head_object()
+        .bucket(BUCKET)
+        .key("bytes")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(head.content_type(), Some("binary/octet-stream"));
 }

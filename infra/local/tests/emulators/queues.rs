@@ -14,34 +14,64 @@ struct Queue<'a> {
 
 impl<'a> Queue<'a> {
     fn new(sqs: &Sqs, client: &'a aws_sdk_sqs::Client, name: &str) -> Self {
-        Self { client, url: sqs.queue_url(name) }
+        Self {
+            client,
+            url: sqs.queue_url(name),
+        }
     }
 
     async fn send(&self, body: &str, delay_seconds: i32) {
-        let send = self.client.send_message().queue_url(&self.url).message_body(body);
+        let send = self
+            .client
+            .send_message()
+            .queue_url(&self.url)
+            .message_body(body);
         send.delay_seconds(delay_seconds).send().await.unwrap();
     }
 
     async fn receive(&self, wait_seconds: i32) -> Vec<Message> {
-        let receive = self.client.receive_message().queue_url(&self.url).max_number_of_messages(10);
+        let receive = self
+            .client
+            .receive_message()
+            .queue_url(&self.url)
+            .max_number_of_messages(10);
         let receive = receive.wait_time_seconds(wait_seconds);
         let receive = receive.message_system_attribute_names(MessageSystemAttributeName::All);
         receive.send().await.unwrap().messages.unwrap_or_default()
     }
 
     async fn bodies(&self) -> Vec<String> {
-        self.receive(0).await.into_iter().map(|message| message.body.unwrap()).collect()
+        self.receive(0)
+            .await
+            .into_iter()
+            .map(|message| message.body.unwrap())
+            .collect()
     }
 
     async fn delete(&self, message: &Message) {
         let handle = message.receipt_handle().unwrap();
-        self.client.delete_message().queue_url(&self.url).receipt_handle(handle).send().await.unwrap();
+        self.client
+            .delete_message()
+            .queue_url(&self.url)
+            .receipt_handle(handle)
+            .send()
+            .await
+            .unwrap();
     }
 
-    async fn change_visibility(&self, message: &Message, seconds: i32) -> Result<(), aws_sdk_sqs::Error> {
+    async fn change_visibility(
+        &self,
+        message: &Message,
+        seconds: i32,
+    ) -> Result<(), aws_sdk_sqs::Error> {
         let change = self.client.change_message_visibility().queue_url(&self.url);
         let change = change.receipt_handle(message.receipt_handle().unwrap());
-        change.visibility_timeout(seconds).send().await.map(|_| ()).map_err(Into::into)
+        change
+            .visibility_timeout(seconds)
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(Into::into)
     }
 
     /// Counts of visible, in-flight and delayed messages.
@@ -69,11 +99,27 @@ fn receives(message: &Message) -> &str {
 #[tokio::test]
 async fn a_message_is_received_as_it_was_sent() {
     let (sqs, client) = queues().await;
-    let url = client.get_queue_url().queue_name("work").send().await.unwrap().queue_url.unwrap();
+    let url = client
+        .get_queue_url()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     assert_eq!(url, sqs.queue_url("work"));
-    let sent = client.send_message().queue_url(&url).message_body("grüße\n").send().await.unwrap();
+    let sent = client
+        .send_message()
+        .queue_url(&url)
+        .message_body("grüße\n")
+        .send()
+        .await
+        .unwrap();
     // printf 'grüße\n' | md5sum
-    assert_eq!(sent.md5_of_message_body(), Some("2cdef67e16b88cd1e41897dd4491f8dd"));
+    assert_eq!(
+        sent.md5_of_message_body(),
+        Some("2cdef67e16b88cd1e41897dd4491f8dd")
+    );
 
     let received = Queue::new(&sqs, &client, "work").receive(0).await;
     assert_eq!(received.len(), 1);
@@ -131,7 +177,10 @@ async fn a_receiver_can_ask_for_more_time_or_give_up() {
 
     sqs.clock().advance(Duration::from_secs(31));
     let late = work.change_visibility(&again[0], 60).await.unwrap_err();
-    assert!(matches!(late, aws_sdk_sqs::Error::MessageNotInflight(_)), "{late:?}");
+    assert!(
+        matches!(late, aws_sdk_sqs::Error::MessageNotInflight(_)),
+        "{late:?}"
+    );
 }
 
 #[tokio::test]
@@ -157,7 +206,10 @@ async fn a_waiting_receiver_gets_a_message_that_is_sent() {
 #[tokio::test]
 async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
     let (sqs, client) = queues().await;
-    let (work, dead) = (Queue::new(&sqs, &client, "work"), Queue::new(&sqs, &client, "dead"));
+    let (work, dead) = (
+        Queue::new(&sqs, &client, "work"),
+        Queue::new(&sqs, &client, "dead"),
+    );
     work.send("poison", 0).await;
     let mut last = None;
     for expected in ["1", "2", "3"] {

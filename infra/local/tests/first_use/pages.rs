@@ -10,7 +10,10 @@ const LEFT_OUT: [&str; 4] = [".git", "target", "node_modules", ".aws-sam"];
 fn add_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         if path.is_dir() && !LEFT_OUT.contains(&name) {
             add_pages(&path, pages);
         } else if name.ends_with(".md") {
@@ -26,7 +29,9 @@ fn read(path: &Path) -> String {
 /// The URL fragment of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
-    kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || "-_".contains(*c))
+        .collect()
 }
 
 #[test]
@@ -35,12 +40,20 @@ fn every_link_between_pages_leads_somewhere() {
     add_pages(&repository(), &mut pages);
     let mut looked_at = 0;
     for page in &pages {
-        for link in read(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in read(page)
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             if link.contains("://") || link.starts_with('/') {
                 continue;
             }
             let (file, place) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            let target = if file.is_empty() {
+                page.clone()
+            } else {
+                page.with_file_name("").join(file)
+            };
             assert!(target.exists(), "{} links to {link}", page.display());
             let is_heading =
                 |line: &str| line.starts_with('#') && anchor(line.trim_start_matches('#')) == place;
@@ -57,6 +70,8 @@ fn every_link_between_pages_leads_somewhere() {
 
 #[test]
 fn the_readme_is_short() {
-    let words = read(&repository().join("README.md")).split_whitespace().count();
+    let words = read(&repository().join("README.md"))
+        .split_whitespace()
+        .count();
     assert!(words < 800, "{words} words");
 }

@@ -16,11 +16,22 @@ const BASH: &[&str] = &["bash", "--noprofile", "--norc", "-i"];
 const ZSH: &[&str] = &["zsh", "-f", "-i"];
 
 /// Messages of a shell or tool that cannot run a block.
-const COMPLAINTS: [&str; 7] =
-    ["command not found", "not found:", "parse error", "syntax error", "curl: (", "quote>", "error:"];
+const COMPLAINTS: [&str; 7] = [
+    "command not found",
+    "not found:",
+    "parse error",
+    "syntax error",
+    "curl: (",
+    "quote>",
+    "error:",
+];
 
 fn is_installed(program: &str) -> bool {
-    let asked = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let asked = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     asked.is_ok_and(|status| status.success())
 }
 
@@ -41,10 +52,19 @@ fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
     let text = format!("{text}\nexit\n");
     let writing = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     let output = child.wait_with_output().expect("it ends");
-    writing.join().expect("no panic").expect("the shell reads everything");
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    writing
+        .join()
+        .expect("no panic")
+        .expect("the shell reads everything");
+    let (printed, said) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     for complaint in COMPLAINTS {
-        assert!(!printed.contains(complaint) && !said.contains(complaint), "{shell:?}: {said}\n{printed}");
+        assert!(
+            !printed.contains(complaint) && !said.contains(complaint),
+            "{shell:?}: {said}\n{printed}"
+        );
     }
     printed.into_owned()
 }
@@ -52,32 +72,77 @@ fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
 /// The values of a string field, in printed order.
 fn values<'a>(printed: &'a str, field: &str) -> Vec<&'a str> {
     let name = format!("\"{field}\":\"");
-    printed.split(name.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    printed
+        .split(name.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect()
 }
 
 async fn start() -> (Stack, Vec<Demo>) {
     let program = env!("CARGO_BIN_EXE_local").into();
-    let options = Options { photo_reader: Some(program), ..Options::default() };
+    let options = Options {
+        photo_reader: Some(program),
+        ..Options::default()
+    };
     let stack = Stack::start(options).await.expect("it starts");
     let env = stack.env().clone().into_iter().collect();
-    let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
+    let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system())
+        .await
+        .expect("demos");
     (stack, demos)
 }
 
 /// What is pasted, and its results: the message keys in order, without repeats.
 const EXPECTED: [(&str, &[&str]); 11] = [
     ("the first screen", &["entered", "entered"]),
-    ("README.md and infra/local/README.md", &["entered", "receipt_received", "entered"]),
+    (
+        "README.md and infra/local/README.md",
+        &["entered", "receipt_received", "entered"],
+    ),
     (
         "chai-bora-2026",
-        &["entered", "already_used", "invalid", "entered", "entered", "daily_limit", "code_held"],
+        &[
+            "entered",
+            "already_used",
+            "invalid",
+            "entered",
+            "entered",
+            "daily_limit",
+            "code_held",
+        ],
     ),
-    ("duka-kuu-2026", &["receipt_received", "entered", "receipt_received", "entered"]),
-    ("duka-kuu-2026", &["receipt_received", "entered", "receipt_received", "entered"]),
-    ("risiti-na-namba-2026", &["receipt_received", "receipt_wrong_store", "receipt_received", "entered"]),
-    ("risiti-na-namba-2026", &["receipt_received", "receipt_wrong_store", "receipt_received", "entered"]),
+    (
+        "duka-kuu-2026",
+        &["receipt_received", "entered", "receipt_received", "entered"],
+    ),
+    (
+        "duka-kuu-2026",
+        &["receipt_received", "entered", "receipt_received", "entered"],
+    ),
+    (
+        "risiti-na-namba-2026",
+        &[
+            "receipt_received",
+            "receipt_wrong_store",
+            "receipt_received",
+            "entered",
+        ],
+    ),
+    (
+        "risiti-na-namba-2026",
+        &[
+            "receipt_received",
+            "receipt_wrong_store",
+            "receipt_received",
+            "entered",
+        ],
+    ),
     ("bahati-2026", &["entered", "checking"]),
-    ("bahati-2026", &["entered", "instant_win", "already_used", "checking"]),
+    (
+        "bahati-2026",
+        &["entered", "instant_win", "already_used", "checking"],
+    ),
     ("soda-rush-2026", &["instant_win"]),
     ("mango-2025", &["campaign_ended"]),
 ];
@@ -94,7 +159,10 @@ fn first_screens_entry(stack: &Stack, demos: &[Demo]) -> String {
         has_colour: false,
     };
     let screen = screen.to_string();
-    let command = screen.lines().find(|line| line.starts_with("curl ")).expect("a command");
+    let command = screen
+        .lines()
+        .find(|line| line.starts_with("curl "))
+        .expect("a command");
     format!("{command}\n{command}")
 }
 
@@ -103,7 +171,10 @@ fn readmes_entries(stack: &Stack) -> String {
     let pages = ["README.md", "infra/local/README.md"]
         .map(|page| std::fs::read_to_string(repository().join(page)).expect("a page"))
         .concat();
-    let blocks = pages.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks = pages
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
     let blocks = blocks.inspect(|block| assert_without_comments(block));
     let calls: String = blocks.filter(|block| block.contains("curl")).collect();
     calls.replace("http://127.0.0.1:8080", stack.base_url())
@@ -111,7 +182,10 @@ fn readmes_entries(stack: &Stack) -> String {
 
 /// Interactive zsh runs comments as commands.
 fn assert_without_comments(text: &str) {
-    assert!(!text.split_whitespace().any(|word| word.starts_with('#')), "{text}");
+    assert!(
+        !text.split_whitespace().any(|word| word.starts_with('#')),
+        "{text}"
+    );
 }
 
 /// Pastes everything on one stack, where a code or limit that one entry uses up is missing for the next.
@@ -119,7 +193,12 @@ async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
     let (stack, demos) = start().await;
     let described = demo::describe(&demos, stack.base_url(), "production");
     let mut texts = vec![first_screens_entry(&stack, &demos), readmes_entries(&stack)];
-    texts.extend(described.split("\n\n").filter(|block| block.starts_with("  echo '== ")).map(str::to_owned));
+    texts.extend(
+        described
+            .split("\n\n")
+            .filter(|block| block.starts_with("  echo '== "))
+            .map(str::to_owned),
+    );
     assert_eq!(texts.len(), EXPECTED.len(), "{described}");
     let pasting = tokio::task::spawn_blocking(move || {
         // Inside the repository, so that the printed `cargo run` works.
@@ -127,15 +206,26 @@ async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
         let pasted = texts.iter().zip(EXPECTED).map(|(text, (name, expected))| {
             assert_without_comments(text);
             let printed = paste(shell, folder.path(), text);
-            assert_eq!(values(&printed, "message_key"), expected, "{name} in {shell:?}: {printed}");
+            assert_eq!(
+                values(&printed, "message_key"),
+                expected,
+                "{name} in {shell:?}: {printed}"
+            );
             printed
         });
         pasted.collect::<Vec<_>>()
     });
     let printed = pasting.await.expect("everything works");
     let [first_screen, readmes] = printed.first_chunk().expect("both");
-    assert!(first_screen.contains("idempotent-replayed: true"), "{first_screen}");
-    assert_eq!(values(readmes, "state").last(), Some(&"accepted"), "{readmes}");
+    assert!(
+        first_screen.contains("idempotent-replayed: true"),
+        "{first_screen}"
+    );
+    assert_eq!(
+        values(readmes, "state").last(),
+        Some(&"accepted"),
+        "{readmes}"
+    );
     stack.stop().await;
 }
 

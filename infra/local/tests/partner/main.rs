@@ -43,7 +43,9 @@ fn request(reference: &str, code: &str) -> PartnerRequest {
 
 async fn ask_within(url: &str, limit: Duration) -> Result<PartnerVerdict, PartnerError> {
     let client = Partner::new(Addresses::Any);
-    client.ask(&rules(url), None, &request("sub-1", "OKAY0001"), limit).await
+    client
+        .ask(&rules(url), None, &request("sub-1", "OKAY0001"), limit)
+        .await
 }
 
 /// The error for a partner at this URL.

@@ -24,7 +24,10 @@ use super::{LONG, ask_within, error, request, rules};
 /// Answers one connection with this reply, and returns the request.
 async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/redeem?a=b", listener.local_addr().expect("an address"));
+    let url = format!(
+        "http://{}/redeem?a=b",
+        listener.local_addr().expect("an address")
+    );
     let reply = reply.into();
     let request = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a connection");
@@ -43,7 +46,9 @@ async fn sent(stream: &mut TcpStream) -> String {
         bytes.push(stream.read_u8().await.expect("a request"));
     }
     let head = String::from_utf8_lossy(&bytes).to_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
     for _ in 0..length.map_or(0, |length| length.parse().expect("a number")) {
         bytes.push(stream.read_u8().await.expect("a body"));
     }
@@ -51,7 +56,10 @@ async fn sent(stream: &mut TcpStream) -> String {
 }
 
 fn reply(status: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 #[tokio::test]
@@ -60,10 +68,19 @@ async fn the_request_is_as_agreed() {
     let mut rules = rules(&url);
     rules.method = Method::Put;
     rules.headers = [("x-client".to_owned(), "demo".to_owned())].into();
-    rules.secret =
-        Some(PartnerSecret { header: "Authorization".to_owned(), name: "partners/demo".to_owned() });
+    rules.secret = Some(PartnerSecret {
+        header: "Authorization".to_owned(),
+        name: "partners/demo".to_owned(),
+    });
     let client = Partner::new(Addresses::Any);
-    let answer = client.ask(&rules, Some("Bearer hush\n"), &request("sub-1", "K7M2"), LONG).await;
+    let answer = client
+        .ask(
+            &rules,
+            Some("Bearer hush\n"),
+            &request("sub-1", "K7M2"),
+            LONG,
+        )
+        .await;
     assert_eq!(answer.expect("a verdict").outcome, MessageKey::Entered);
     let sent = sent.await.expect("a request");
     let (head, body) = sent.split_once("\r\n\r\n").expect("head and body");
@@ -84,7 +101,10 @@ async fn the_request_is_as_agreed() {
             "X-Client: demo",
         ]
     );
-    assert_eq!(body, r#"{"code":"K7M2","phone":"+255712345678","reference":"sub-1"}"#);
+    assert_eq!(
+        body,
+        r#"{"code":"K7M2","phone":"+255712345678","reference":"sub-1"}"#
+    );
 }
 
 #[tokio::test]
@@ -105,20 +125,34 @@ async fn a_code_is_accepted_under_a_status_of_success_alone() {
         assert_eq!(error(&url).await, expected, "{status}");
     }
     let (url, _) = server("HTTP/1.1 204 No Content\r\n\r\n").await;
-    assert_eq!(error(&url).await, PartnerError::Unreadable(InvalidReply::NotJson));
+    assert_eq!(
+        error(&url).await,
+        PartnerError::Unreadable(InvalidReply::NotJson)
+    );
 }
 
 #[tokio::test]
 async fn a_code_is_refused_under_any_status_that_is_about_the_code() {
     let refusal = "{\"status\":21,\"text\":\"Used\"}";
-    for status in ["200 OK", "302 Found", "400 Bad", "404 Gone", "409 Conflict", "422 No"] {
+    for status in [
+        "200 OK",
+        "302 Found",
+        "400 Bad",
+        "404 Gone",
+        "409 Conflict",
+        "422 No",
+    ] {
         let (url, _) = server(reply(status, refusal)).await;
         let verdict = ask_within(&url, LONG).await.expect(status);
         assert_eq!(verdict.outcome, MessageKey::AlreadyUsed, "{status}");
     }
-    for (status, code) in
-        [("401 Who", 401), ("403 No", 403), ("408 Late", 408), ("429 Busy", 429), ("503 Down", 503)]
-    {
+    for (status, code) in [
+        ("401 Who", 401),
+        ("403 No", 403),
+        ("408 Late", 408),
+        ("429 Busy", 429),
+        ("503 Down", 503),
+    ] {
         let (url, _) = server(reply(status, refusal)).await;
         assert_eq!(error(&url).await, PartnerError::Status(code), "{status}");
     }
@@ -127,9 +161,19 @@ async fn a_code_is_refused_under_any_status_that_is_about_the_code() {
 #[tokio::test]
 async fn what_is_not_understood_under_such_a_status_blames_the_code_and_not_the_partner() {
     let long = format!("{{\"status\":21,\"text\":\"{}\"}}", " ".repeat(64 * 1024));
-    for body in ["", "<h1>Not found</h1>", "{\"error\":1}", "{\"status\":77}", &long] {
+    for body in [
+        "",
+        "<h1>Not found</h1>",
+        "{\"error\":1}",
+        "{\"status\":77}",
+        &long,
+    ] {
         let (url, _) = server(reply("404 Gone", body)).await;
-        assert_eq!(error(&url).await.fault_owner(), FaultOwner::Campaign, "{body:.20}");
+        assert_eq!(
+            error(&url).await.fault_owner(),
+            FaultOwner::Campaign,
+            "{body:.20}"
+        );
     }
 }
 
@@ -154,7 +198,11 @@ async fn a_reply_has_at_most_64_kilobytes() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_an_error() {
-    for reply in ["", "what?\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\":0}"] {
+    for reply in [
+        "",
+        "what?\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\":0}",
+    ] {
         let (url, _) = server(reply).await;
         assert_eq!(error(&url).await.as_str(), "broken", "{reply}");
     }
@@ -179,7 +227,8 @@ async fn silence_is_given_up_at_the_limit() {
 #[tokio::test]
 async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
     let certificate = CertificateDer::from(include_bytes!("self-signed.cert.der").as_slice());
-    let key = PrivateKeyDer::try_from(include_bytes!("self-signed.key.der").as_slice()).expect("a key");
+    let key =
+        PrivateKeyDer::try_from(include_bytes!("self-signed.key.der").as_slice()).expect("a key");
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("TLS")
@@ -190,9 +239,17 @@ async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
     let port = listener.local_addr().expect("an address").port();
     let handshakes = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a connection");
-        TlsAcceptor::from(Arc::new(config)).accept(stream).await.is_ok()
+        TlsAcceptor::from(Arc::new(config))
+            .accept(stream)
+            .await
+            .is_ok()
     });
-    assert_eq!(error(&format!("https://127.0.0.1:{port}/redeem")).await.as_str(), "tls");
+    assert_eq!(
+        error(&format!("https://127.0.0.1:{port}/redeem"))
+            .await
+            .as_str(),
+        "tls"
+    );
     assert!(!handshakes.await.expect("a handshake"));
 }
 
@@ -208,6 +265,10 @@ async fn a_server_without_tls_is_not_asked_over_https() {
                 pending::<()>().await;
             }
         });
-        assert_eq!(error(&format!("https://{host}/")).await.as_str(), "tls", "{says}");
+        assert_eq!(
+            error(&format!("https://{host}/")).await.as_str(),
+            "tls",
+            "{says}"
+        );
     }
 }

@@ -13,7 +13,9 @@ use tokio::task::JoinHandle;
 async fn ask(base: &str, limits: Limits) -> Answer {
     let client = TaxAuthority::new(base, limits).expect("a client");
     let time = ReceiptTime::new(9, 8, 7).expect("a time");
-    client.look_up(&"ab12cd3456".parse().expect("a code"), time).await
+    client
+        .look_up(&"ab12cd3456".parse().expect("a code"), time)
+        .await
 }
 
 /// The name of the error at this base URL.
@@ -57,7 +59,10 @@ async fn the_request_is_the_portals_own() {
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned(),
     ])
     .await;
-    assert_eq!(ask(&format!("http://{host}"), Limits::default()).await, Answer::NotFoundYet);
+    assert_eq!(
+        ask(&format!("http://{host}"), Limits::default()).await,
+        Answer::NotFoundYet
+    );
     let browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
                    Chrome/138.0.0.0 Safari/537.36";
     let expected = |target: &str| {
@@ -66,8 +71,19 @@ async fn the_request_is_the_portals_own() {
              Referer: http://{host}/AB12CD3456_090807\nUser-Agent: {browser}"
         )
     };
-    let sent: Vec<String> = requests.await.expect("requests").iter().map(|head| sorted(head)).collect();
-    assert_eq!(sent, [expected("/Verify/Verified?Secret=09%3A08%3A07"), expected("/Home/Missing")]);
+    let sent: Vec<String> = requests
+        .await
+        .expect("requests")
+        .iter()
+        .map(|head| sorted(head))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            expected("/Verify/Verified?Secret=09%3A08%3A07"),
+            expected("/Home/Missing")
+        ]
+    );
 }
 
 fn sorted(head: &str) -> String {
@@ -78,17 +94,32 @@ fn sorted(head: &str) -> String {
 
 #[tokio::test]
 async fn a_redirect_without_a_place_leads_nowhere() {
-    for location in ["", "Location: Home/Missing\r\n", "Location: \r\n", "Location: http://[\r\n"] {
-        let (host, _) =
-            server(vec![format!("HTTP/1.1 302 Found\r\n{location}Content-Length: 0\r\n\r\n")]).await;
+    for location in [
+        "",
+        "Location: Home/Missing\r\n",
+        "Location: \r\n",
+        "Location: http://[\r\n",
+    ] {
+        let (host, _) = server(vec![format!(
+            "HTTP/1.1 302 Found\r\n{location}Content-Length: 0\r\n\r\n"
+        )])
+        .await;
         let answer = ask(&format!("http://{host}"), Limits::default()).await;
-        assert_eq!(answer, Answer::Unavailable(PortalError::BadRedirect), "{location}");
+        assert_eq!(
+            answer,
+            Answer::Unavailable(PortalError::BadRedirect),
+            "{location}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_trouble() {
-    for reply in ["", "what?\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"] {
+    for reply in [
+        "",
+        "what?\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
+    ] {
         let (host, _) = server(vec![reply.to_owned()]).await;
         let trouble = trouble(&format!("http://{host}"), Limits::default()).await;
         assert_eq!(trouble, "broken", "{reply}");
@@ -138,13 +169,37 @@ async fn silent_after(text: &'static [u8]) -> String {
 async fn silence_is_given_up_wherever_it_begins() {
     let short = Duration::from_millis(50);
     let long = Duration::from_secs(60);
-    let limits = Limits { connect: long, read: short, whole: long };
+    let limits = Limits {
+        connect: long,
+        read: short,
+        whole: long,
+    };
     let silent = silent_after(b"").await;
-    assert_eq!(trouble(&format!("http://{silent}"), limits).await, "read_timeout");
+    assert_eq!(
+        trouble(&format!("http://{silent}"), limits).await,
+        "read_timeout"
+    );
     let half = silent_after(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").await;
-    assert_eq!(trouble(&format!("http://{half}"), limits).await, "read_timeout");
-    let limits = Limits { connect: short, read: long, whole: long };
-    assert_eq!(trouble(&format!("https://{silent}"), limits).await, "connect_timeout");
-    let limits = Limits { connect: long, read: long, whole: short };
-    assert_eq!(trouble(&format!("http://{silent}"), limits).await, "deadline");
+    assert_eq!(
+        trouble(&format!("http://{half}"), limits).await,
+        "read_timeout"
+    );
+    let limits = Limits {
+        connect: short,
+        read: long,
+        whole: long,
+    };
+    assert_eq!(
+        trouble(&format!("https://{silent}"), limits).await,
+        "connect_timeout"
+    );
+    let limits = Limits {
+        connect: long,
+        read: long,
+        whole: short,
+    };
+    assert_eq!(
+        trouble(&format!("http://{silent}"), limits).await,
+        "deadline"
+    );
 }

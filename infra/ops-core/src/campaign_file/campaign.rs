@@ -23,17 +23,33 @@ const MAX_RECORD_BYTES: usize = 390 * 1024;
 /// Reads a campaign; `None` if required parts are missing or wrong.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let file = Fields::from_file(root, &spec::FILE, problems)?;
-    let slug = file.required("slug").and_then(|field| field.parsed(slug_of));
+    let slug = file
+        .required("slug")
+        .and_then(|field| field.parsed(slug_of));
     let name = file.required_text("name");
     let brand = file.required_text("brand");
-    let timezone = file.required("timezone").and_then(|field| field.parsed(zone));
+    let timezone = file
+        .required("timezone")
+        .and_then(|field| field.parsed(zone));
     let paused = file.get("paused").and_then(|field| field.switch());
-    let window = file.get("window").and_then(|field| window(&field)).unwrap_or_default();
+    let window = file
+        .get("window")
+        .and_then(|field| window(&field))
+        .unwrap_or_default();
     let code = file.required("code").and_then(|field| code(&field));
-    let limits = file.get("limits").and_then(|field| limits(&field)).unwrap_or_default();
+    let limits = file
+        .get("limits")
+        .and_then(|field| limits(&field))
+        .unwrap_or_default();
     let entries = file.count("entries_per_submission");
-    let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
-    let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
+    let wrong_codes = file
+        .get("wrong_codes")
+        .and_then(|field| wrong_codes(&field))
+        .unwrap_or_default();
+    let messages = file
+        .get("messages")
+        .and_then(|field| messages(&field))
+        .unwrap_or_default();
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
     let consent = file.get("consent").and_then(|field| consent(&field));
     let retention = file.get("retention").and_then(|field| retention(&field));
@@ -70,7 +86,10 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         archived: false,
     };
     check_size(&campaign, root.line, problems);
-    Some(CampaignFile { campaign, says_paused: paused.is_some() })
+    Some(CampaignFile {
+        campaign,
+        says_paused: paused.is_some(),
+    })
 }
 
 /// Notes a problem if every receipt would earn more entries than go without a person.
@@ -113,17 +132,23 @@ fn zone(name: &str) -> Result<Tz, String> {
 fn window(field: &Field<'_>) -> Option<Window> {
     let fields = field.block()?;
     let timestamp = |name| fields.get(name).and_then(|field| field.parsed(timestamp));
-    let window = Window { start: timestamp("start"), end: timestamp("end") };
+    let window = Window {
+        start: timestamp("start"),
+        end: timestamp("end"),
+    };
     if let (Some(start), Some(end)) = (window.start, window.end)
         && start >= end
     {
-        fields.get("end").inspect(|field| field.problem("must be later than window.start"));
+        fields
+            .get("end")
+            .inspect(|field| field.problem("must be later than window.start"));
     }
     Some(window)
 }
 
 fn timestamp(text: &str) -> Result<Timestamp, String> {
-    let wanted = "must be a date and time with its offset, such as `2026-01-01T00:00:00+03:00`, or null";
+    let wanted =
+        "must be a date and time with its offset, such as `2026-01-01T00:00:00+03:00`, or null";
     text.parse().map_err(|_| wanted.to_owned())
 }
 
@@ -133,7 +158,10 @@ fn code(field: &Field<'_>) -> Option<CodePolicy> {
 
 fn limits(field: &Field<'_>) -> Option<PhoneLimits> {
     let fields = field.block()?;
-    Some(PhoneLimits { phone_daily: fields.count("phone_daily"), phone_total: fields.count("phone_total") })
+    Some(PhoneLimits {
+        phone_daily: fields.count("phone_daily"),
+        phone_total: fields.count("phone_total"),
+    })
 }
 
 fn wrong_codes(field: &Field<'_>) -> Option<WrongCodeLimit> {
@@ -149,21 +177,37 @@ fn messages(field: &Field<'_>) -> Option<MessageOverrides> {
     let languages = field.block()?;
     let copy = |language| {
         let fields = languages.get(language)?.block()?;
-        Some(TextKey::all().filter_map(|key| Some((key, fields.text(key.as_str())?))).collect())
+        Some(
+            TextKey::all()
+                .filter_map(|key| Some((key, fields.text(key.as_str())?)))
+                .collect(),
+        )
     };
-    Some(MessageOverrides { en: copy("en").unwrap_or_default(), sw: copy("sw").unwrap_or_default() })
+    Some(MessageOverrides {
+        en: copy("en").unwrap_or_default(),
+        sw: copy("sw").unwrap_or_default(),
+    })
 }
 
 fn consent(field: &Field<'_>) -> Option<ConsentText> {
     let fields = field.block()?;
-    let (version, en, sw) =
-        (fields.required_text("version"), fields.required_text("en"), fields.required_text("sw"));
-    Some(ConsentText { version: version?, en: en?, sw: sw? })
+    let (version, en, sw) = (
+        fields.required_text("version"),
+        fields.required_text("en"),
+        fields.required_text("sw"),
+    );
+    Some(ConsentText {
+        version: version?,
+        en: en?,
+        sw: sw?,
+    })
 }
 
 fn retention(field: &Field<'_>) -> Option<Retention> {
     let fields = field.block()?;
-    let retention =
-        Retention { phones_days: fields.count("phones_days"), photos_days: fields.count("photos_days") };
+    let retention = Retention {
+        phones_days: fields.count("phones_days"),
+        photos_days: fields.count("photos_days"),
+    };
     Some(retention).filter(|retention| *retention != Retention::default())
 }

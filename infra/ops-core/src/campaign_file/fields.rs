@@ -30,11 +30,20 @@ pub(super) struct Field<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of the whole file.
-    pub(super) fn from_file(root: &'a Node, kind: &'static Kind, problems: &'a Problems) -> Option<Self> {
+    pub(super) fn from_file(
+        root: &'a Node,
+        kind: &'static Kind,
+        problems: &'a Problems,
+    ) -> Option<Self> {
         match &root.content {
             Content::Block(entries) => {
-                let fields =
-                    Self { path: String::new(), line: root.line, entries, known: kind.fields(), problems };
+                let fields = Self {
+                    path: String::new(),
+                    line: root.line,
+                    entries,
+                    known: kind.fields(),
+                    problems,
+                };
                 fields.check_names();
                 Some(fields)
             }
@@ -52,7 +61,11 @@ impl<'a> Fields<'a> {
         for (index, entry) in self.entries.iter().enumerate() {
             if !self.known.iter().any(|known| known.name == entry.name) {
                 let known: Vec<_> = self.known.iter().map(|known| known.name).collect();
-                self.problems.add(entry.line, &self.path_of(&entry.name), unknown(&entry.name, &known));
+                self.problems.add(
+                    entry.line,
+                    &self.path_of(&entry.name),
+                    unknown(&entry.name, &known),
+                );
             } else {
                 self.check_twice(index, entry);
             }
@@ -60,8 +73,17 @@ impl<'a> Fields<'a> {
     }
 
     fn check_twice(&self, index: usize, entry: &Entry) {
-        if self.entries.iter().take(index).any(|earlier| earlier.name == entry.name) {
-            self.problems.add(entry.line, &self.path_of(&entry.name), "is there twice; keep one of them");
+        if self
+            .entries
+            .iter()
+            .take(index)
+            .any(|earlier| earlier.name == entry.name)
+        {
+            self.problems.add(
+                entry.line,
+                &self.path_of(&entry.name),
+                "is there twice; keep one of them",
+            );
         }
     }
 
@@ -83,9 +105,14 @@ impl<'a> Fields<'a> {
     pub(super) fn required(&self, name: &str) -> Option<Field<'a>> {
         let field = self.get(name);
         if let (None, Some(Spec { example, .. })) = (&field, self.spec(name)) {
-            let line = self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.line);
+            let line = self
+                .entries
+                .iter()
+                .find(|entry| entry.name == name)
+                .map(|entry| entry.line);
             let message = format!("is missing; add it, such as `{name}: {example}`");
-            self.problems.add(line.unwrap_or(self.line), &self.path_of(name), message);
+            self.problems
+                .add(line.unwrap_or(self.line), &self.path_of(name), message);
         }
         field
     }
@@ -113,11 +140,17 @@ impl<'a> Fields<'a> {
 
     /// A list's items; none when it is left out.
     pub(super) fn items(&self, name: &str) -> Vec<Field<'a>> {
-        self.get(name).and_then(|field| field.items()).unwrap_or_default()
+        self.get(name)
+            .and_then(|field| field.items())
+            .unwrap_or_default()
     }
 
     fn path_of(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
     }
 }
 
@@ -146,7 +179,11 @@ impl<'a> Field<'a> {
         let chars = self.kind.chars();
         let text = text.trim();
         if !chars.contains(&text.chars().count()) {
-            self.problem(format!("must be {} to {} characters", chars.start(), chars.end()));
+            self.problem(format!(
+                "must be {} to {} characters",
+                chars.start(),
+                chars.end()
+            ));
             return None;
         }
         if text.chars().any(|c| c.is_control() && c != '\n') {
@@ -169,10 +206,13 @@ impl<'a> Field<'a> {
 
     /// The value as one of its kind's words.
     pub(super) fn choice<T: DeserializeOwned>(&self) -> Option<T> {
-        let Kind::Choice(words) = self.kind else { return None };
+        let Kind::Choice(words) = self.kind else {
+            return None;
+        };
         self.parsed(|text| {
             let chosen = words.iter().find(|(word, _)| *word == text);
-            let value = chosen.and_then(|_| serde_json::from_value(Value::String(text.to_owned())).ok());
+            let value =
+                chosen.and_then(|_| serde_json::from_value(Value::String(text.to_owned())).ok());
             value.ok_or_else(|| format!("must be {}", either(words)))
         })
     }
@@ -209,12 +249,20 @@ impl<'a> Field<'a> {
         };
         let most = self.kind.most();
         if nodes.len() > most {
-            self.problem(format!("must be a list of at most {most}, not of {}", nodes.len()));
+            self.problem(format!(
+                "must be a list of at most {most}, not of {}",
+                nodes.len()
+            ));
             return None;
         }
         let item = |(index, node)| {
             let path = format!("{}[{index}]", self.path);
-            Field { path, node, kind: self.kind.item(), ..*self }
+            Field {
+                path,
+                node,
+                kind: self.kind.item(),
+                ..*self
+            }
         };
         Some(nodes.iter().enumerate().map(item).collect())
     }
@@ -227,7 +275,10 @@ impl<'a> Field<'a> {
         };
         let most = self.kind.most();
         if entries.len() > most {
-            self.problem(format!("must hold at most {most} fields, not {}", entries.len()));
+            self.problem(format!(
+                "must hold at most {most} fields, not {}",
+                entries.len()
+            ));
             return None;
         }
         let fields = Fields {
@@ -237,10 +288,21 @@ impl<'a> Field<'a> {
             known: &[],
             problems: self.problems,
         };
-        entries.iter().enumerate().for_each(|(index, entry)| fields.check_twice(index, entry));
+        entries
+            .iter()
+            .enumerate()
+            .for_each(|(index, entry)| fields.check_twice(index, entry));
         let entry = |entry: &'a Entry| {
             let path = fields.path_of(&entry.name);
-            (entry.name.as_str(), Field { path, node: &entry.value, kind: self.kind.item(), ..*self })
+            (
+                entry.name.as_str(),
+                Field {
+                    path,
+                    node: &entry.value,
+                    kind: self.kind.item(),
+                    ..*self
+                },
+            )
         };
         Some(entries.iter().map(entry).collect())
     }
@@ -254,8 +316,10 @@ impl<'a> Field<'a> {
             }
             Content::Block(_) => {
                 let entries = self.entries()?;
-                let values: Vec<_> =
-                    entries.iter().map(|(name, field)| Some(((*name).to_owned(), field.json()?))).collect();
+                let values: Vec<_> = entries
+                    .iter()
+                    .map(|(name, field)| Some(((*name).to_owned(), field.json()?)))
+                    .collect();
                 values.into_iter().collect::<Option<_>>().map(Value::Object)
             }
             Content::Scalar { .. } => self.json_scalar(),
@@ -272,7 +336,10 @@ impl<'a> Field<'a> {
         if self.node.as_text().is_some() {
             return self.text().map(|text| Value::String(text.to_owned()));
         }
-        let whole = self.node.as_whole_number().map(|number| i64::try_from(number).map(Number::from));
+        let whole = self
+            .node
+            .as_whole_number()
+            .map(|number| i64::try_from(number).map(Number::from));
         let number = match whole {
             Some(number) => number.ok(),
             None => self.node.as_decimal().and_then(Number::from_f64),
@@ -290,12 +357,22 @@ impl<'a> Field<'a> {
         match &self.node.content {
             Content::Block(entries) => {
                 let path = self.path.clone();
-                let fields = Fields { path, line: self.node.line, entries, known, problems: self.problems };
+                let fields = Fields {
+                    path,
+                    line: self.node.line,
+                    entries,
+                    known,
+                    problems: self.problems,
+                };
                 fields.check_names();
                 Some(fields)
             }
             Content::List(items) => {
-                self.problem(format!("must hold the fields {}, not a list of {}", names(), items.len()));
+                self.problem(format!(
+                    "must hold the fields {}, not a list of {}",
+                    names(),
+                    items.len()
+                ));
                 None
             }
             Content::Scalar { .. } => {
@@ -309,24 +386,38 @@ impl<'a> Field<'a> {
 /// The words with their meanings, for a message.
 fn either(words: &[(&str, &str)]) -> String {
     let word = |(word, meaning): &(&str, &str)| {
-        if meaning.is_empty() { format!("`{word}`") } else { format!("`{word}` ({meaning})") }
+        if meaning.is_empty() {
+            format!("`{word}`")
+        } else {
+            format!("`{word}` ({meaning})")
+        }
     };
     let mut words: Vec<_> = words.iter().map(word).collect();
     let last = words.pop().unwrap_or_default();
-    if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
+    if words.is_empty() {
+        last
+    } else {
+        format!("{} or {last}", words.join(", "))
+    }
 }
 
 fn unknown(name: &str, known: &[&str]) -> String {
     match closest(name, known) {
         Some(closest) => format!("is not a field of a campaign file; did you mean `{closest}`?"),
-        None => format!("is not a field of a campaign file; here go {}", listed(known)),
+        None => format!(
+            "is not a field of a campaign file; here go {}",
+            listed(known)
+        ),
     }
 }
 
 /// The most similar name, if it is similar enough to have been meant.
 pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
-    let closest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let closest = known
+        .iter()
+        .copied()
+        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(closest) >= MIN_LIKENESS).then_some(closest)
 }
 

@@ -29,7 +29,12 @@ pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
                 &mut leaves,
                 &spec.kind,
                 value,
-                Leaf { path: spec.name.to_owned(), value: Value::Null, place, left_out },
+                Leaf {
+                    path: spec.name.to_owned(),
+                    value: Value::Null,
+                    place,
+                    left_out,
+                },
             );
         }
     }
@@ -45,14 +50,27 @@ pub(crate) struct WholeBlock {
     pub(crate) is_added: bool,
 }
 /// The blocks that only one of two campaigns has.
-pub(crate) fn whole_blocks(before: &Campaign, after: &Campaign) -> Result<Vec<WholeBlock>, Failure> {
+pub(crate) fn whole_blocks(
+    before: &Campaign,
+    after: &Campaign,
+) -> Result<Vec<WholeBlock>, Failure> {
     let (old, new) = (to_json(before)?, to_json(after)?);
-    let has =
-        |fields: &Map<String, Value>, name: &str| fields.get(name).is_some_and(|value| !value.is_null());
-    let whole = |Spec { name, kind, default, .. }: &Spec| {
+    let has = |fields: &Map<String, Value>, name: &str| {
+        fields.get(name).is_some_and(|value| !value.is_null())
+    };
+    let whole = |Spec {
+                     name,
+                     kind,
+                     default,
+                     ..
+                 }: &Spec| {
         let (had, has) = (has(&old, name), has(&new, name));
         let is_whole = matches!(kind, Kind::Block(_)) && had != has;
-        is_whole.then_some(WholeBlock { name, left_out: (*default)?, is_added: has })
+        is_whole.then_some(WholeBlock {
+            name,
+            left_out: (*default)?,
+            is_added: has,
+        })
     };
     Ok(FILE.fields().iter().filter_map(whole).collect())
 }
@@ -62,11 +80,22 @@ const NONE: &str = "none";
 
 /// Adds the leaves of one value; `at` says where it is.
 fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
-    let inside = |path: String, left_out| Leaf { path, value: Value::Null, place: at.place, left_out };
+    let inside = |path: String, left_out| Leaf {
+        path,
+        value: Value::Null,
+        place: at.place,
+        left_out,
+    };
     match (kind, value) {
         (_, Value::Null) => {}
         (Kind::Block(_) | Kind::Messages, Value::Object(fields)) => {
-            for Spec { name, kind, default, .. } in kind.fields() {
+            for Spec {
+                name,
+                kind,
+                default,
+                ..
+            } in kind.fields()
+            {
                 if let Some(value) = fields.get(*name) {
                     let path = format!("{}.{name}", at.path);
                     push(leaves, kind, value, inside(path, default.unwrap_or(NONE)));
@@ -75,7 +104,12 @@ fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
         }
         (Kind::Map(..), Value::Object(fields)) => {
             for (name, value) in fields {
-                push(leaves, kind.item(), value, inside(format!("{}.{name}", at.path), NONE));
+                push(
+                    leaves,
+                    kind.item(),
+                    value,
+                    inside(format!("{}.{name}", at.path), NONE),
+                );
             }
         }
         (Kind::List(_, item), Value::Array(values)) if !item.fields().is_empty() => {
@@ -85,7 +119,10 @@ fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
             }
         }
         (_, Value::Array(values)) if values.is_empty() => {}
-        _ => leaves.push(Leaf { value: value.clone(), ..at }),
+        _ => leaves.push(Leaf {
+            value: value.clone(),
+            ..at
+        }),
     }
 }
 

@@ -49,14 +49,19 @@ pub struct CampaignFile {
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     let problems = Problems::from_file(name);
     let file = if text.len() > MAX_BYTES {
-        problems.add_line(1, format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?"));
+        problems.add_line(
+            1,
+            format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?"),
+        );
         None
     } else {
         match tree::parse(text) {
             Ok(Some(root)) => campaign::read(&root, &problems),
             Ok(None) => {
-                problems
-                    .add_line(1, "the file is empty; write at least slug, name, brand, timezone and code");
+                problems.add_line(
+                    1,
+                    "the file is empty; write at least slug, name, brand, timezone and code",
+                );
                 None
             }
             Err(tree::NotATree { line, message }) => {
@@ -82,7 +87,10 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<CampaignFile, Vec<Problem>
             let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
             let problems = Problems::from_file(name);
-            problems.add_line(line, "the line holds bytes that are not UTF-8; save the file as UTF-8");
+            problems.add_line(
+                line,
+                "the line holds bytes that are not UTF-8; save the file as UTF-8",
+            );
             Err(problems.into_sorted())
         }
     }

@@ -20,16 +20,34 @@ pub fn page() -> String {
 }
 
 fn push_section(page: &mut String, path: &str, kind: &'static Kind) {
-    let title = if path.is_empty() { "The file".to_owned() } else { format!("`{path}`") };
+    let title = if path.is_empty() {
+        "The file".to_owned()
+    } else {
+        format!("`{path}`")
+    };
     page.push_str(&format!(
         "\n## {title}\n\n| field | holds | left out | meaning |\n| --- | --- | --- | --- |\n"
     ));
-    for Spec { name, kind, default, example, text } in kind.fields() {
+    for Spec {
+        name,
+        kind,
+        default,
+        example,
+        text,
+    } in kind.fields()
+    {
         let default = default.unwrap_or("it is required");
-        page.push_str(&format!("| `{name}` | {} | {default} | {text} |\n", in_words(kind, example)));
+        page.push_str(&format!(
+            "| `{name}` | {} | {default} | {text} |\n",
+            in_words(kind, example)
+        ));
     }
     for Spec { name, kind, .. } in kind.fields() {
-        let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
+        let path = if path.is_empty() {
+            (*name).to_owned()
+        } else {
+            format!("{path}.{name}")
+        };
         match kind {
             Kind::Block(_) => push_section(page, &path, kind),
             Kind::List(_, item @ Kind::Block(_)) => push_section(page, &format!("{path}[]"), item),
@@ -48,8 +66,9 @@ fn push_section(page: &mut String, path: &str, kind: &'static Kind) {
 }
 
 fn in_words(kind: &Kind, example: &str) -> String {
-    let chars =
-        |range: &std::ops::RangeInclusive<usize>| format!("{} to {} characters", range.start(), range.end());
+    let chars = |range: &std::ops::RangeInclusive<usize>| {
+        format!("{} to {} characters", range.start(), range.end())
+    };
     match kind {
         Kind::Text(range) => chars(range),
         Kind::Form(..) if example.is_empty() => "text".to_owned(),
@@ -63,7 +82,9 @@ fn in_words(kind: &Kind, example: &str) -> String {
         Kind::Block(_) => "fields, below".to_owned(),
         Kind::List(most, Kind::Block(_)) => format!("a list of at most {most}, below"),
         Kind::List(most, item) => format!("a list of at most {most}: {}", in_words(item, "")),
-        Kind::Map(most, item) => format!("at most {most} fields of any name: {}", in_words(item, "")),
+        Kind::Map(most, item) => {
+            format!("at most {most} fields of any name: {}", in_words(item, ""))
+        }
         Kind::Messages => {
             format!(
                 "message keys, {} of them, each with {}",
@@ -72,8 +93,12 @@ fn in_words(kind: &Kind, example: &str) -> String {
             )
         }
         Kind::Outcome => {
-            let keys = MessageKey::ALL.iter().filter(|key| PartnerRules::can_mean(**key));
-            keys.map(|key| format!("`{}`", key.as_str())).collect::<Vec<_>>().join(", ")
+            let keys = MessageKey::ALL
+                .iter()
+                .filter(|key| PartnerRules::can_mean(**key));
+            keys.map(|key| format!("`{}`", key.as_str()))
+                .collect::<Vec<_>>()
+                .join(", ")
         }
         Kind::Json => "JSON".to_owned(),
     }
@@ -85,7 +110,14 @@ pub fn template() -> String {
         "# A campaign. Fill in what is empty, and remove the `# ` before what else you need.\n\
          # Then look at it with `ops campaign apply THIS-FILE --dry-run`.\n",
     );
-    for Spec { name, kind, default, example, text } in FILE.fields() {
+    for Spec {
+        name,
+        kind,
+        default,
+        example,
+        text,
+    } in FILE.fields()
+    {
         template.push('\n');
         push_comment(&mut template, text);
         match default {
@@ -113,7 +145,11 @@ fn push_field(template: &mut String, margin: &str, name: &str, kind: &'static Ki
             push_block(template, &format!("{margin}  "), fields, true);
         }
         Kind::Messages => {
-            let language = if name == "sw" { Language::Sw } else { Language::En };
+            let language = if name == "sw" {
+                Language::Sw
+            } else {
+                Language::En
+            };
             template.push_str(&format!("{margin}{name}:\n"));
             for key in TextKey::all() {
                 let text = Value::from(key.text(language));
@@ -125,8 +161,17 @@ fn push_field(template: &mut String, margin: &str, name: &str, kind: &'static Ki
 }
 
 fn push_block(template: &mut String, margin: &str, specs: &'static [Spec], filled: bool) {
-    for Spec { name, kind, default, example, text } in specs {
-        let left_out = default.map(|default| format!(" Left out: {default}.")).unwrap_or_default();
+    for Spec {
+        name,
+        kind,
+        default,
+        example,
+        text,
+    } in specs
+    {
+        let left_out = default
+            .map(|default| format!(" Left out: {default}."))
+            .unwrap_or_default();
         template.push_str(&format!("{margin}# {text}{left_out}\n"));
         match filled {
             true => push_field(template, margin, name, kind, example),

@@ -15,15 +15,30 @@ use super::fields::{Field, Fields, closest, listed};
 pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
     let fields = field.block()?;
     let url = fields.required("url").and_then(|field| url(&field));
-    let method = fields.get("method").and_then(|field| field.choice()).unwrap_or_default();
-    let headers = fields.get("headers").map(|field| headers(&field)).unwrap_or_default();
-    let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
-    let timeout_seconds = fields.count("timeout_seconds").unwrap_or(PartnerRules::MAX_TIMEOUT_SECONDS);
+    let method = fields
+        .get("method")
+        .and_then(|field| field.choice())
+        .unwrap_or_default();
+    let headers = fields
+        .get("headers")
+        .map(|field| headers(&field))
+        .unwrap_or_default();
+    let secret = fields
+        .get("secret")
+        .and_then(|field| secret(&field, &headers));
+    let timeout_seconds = fields
+        .count("timeout_seconds")
+        .unwrap_or(PartnerRules::MAX_TIMEOUT_SECONDS);
     let max_in_flight = fields.count("max_in_flight");
-    let code = fields.get("code").and_then(|field| field.choice()).unwrap_or_default();
+    let code = fields
+        .get("code")
+        .and_then(|field| field.choice())
+        .unwrap_or_default();
     let body = fields.required("body").and_then(|field| body(&field));
     let reply = fields.required("reply").and_then(|field| reply(&field));
-    let outcomes = fields.required("outcomes").and_then(|field| outcomes_of(&field));
+    let outcomes = fields
+        .required("outcomes")
+        .and_then(|field| outcomes_of(&field));
     Some(PartnerRules {
         url: url?,
         method,
@@ -46,7 +61,8 @@ fn url(field: &Field<'_>) -> Option<String> {
         match PartnerUrl::parse(url) {
             Ok(endpoint) if endpoint.is_loopback() => return Some(url.to_owned()),
             Ok(endpoint) if !endpoint.is_https() => {
-                "must begin with `https://`; only a partner on this machine can be asked over http".to_owned()
+                "must begin with `https://`; only a partner on this machine can be asked over http"
+                    .to_owned()
             }
             Ok(endpoint) if endpoint.is_forbidden() => {
                 "has an address that is not public; the service would refuse to go there".to_owned()
@@ -69,7 +85,9 @@ fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
         }
         let spelling = *spellings.entry(name.to_ascii_lowercase()).or_insert(name);
         if spelling != name {
-            field.problem(format!("is `{spelling}` again; capital letters make no other header"));
+            field.problem(format!(
+                "is `{spelling}` again; capital letters make no other header"
+            ));
         }
         let Some(value) = field.text() else { continue };
         if let Err(error) = header_value(value) {
@@ -88,20 +106,30 @@ fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<Partn
             Ok(_) => Ok(name.to_owned()),
             Err(error) => Err(error.to_string()),
         })?;
-        if headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
+        if headers
+            .keys()
+            .any(|header| header.eq_ignore_ascii_case(&name))
+        {
             field.problem("is in `headers` too; keep one of them");
         }
         Some(name)
     });
-    let name = fields.required("name").and_then(|field| secret_name(&field));
-    Some(PartnerSecret { header: header?, name: name? })
+    let name = fields
+        .required("name")
+        .and_then(|field| secret_name(&field));
+    Some(PartnerSecret {
+        header: header?,
+        name: name?,
+    })
 }
 
 fn secret_name(field: &Field<'_>) -> Option<String> {
     let name = field.text()?;
     // Secrets Manager allows these characters, and the functions' roles allow this prefix.
     if name.starts_with("partners/")
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c))
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c))
     {
         return Some(name.to_owned());
     }
@@ -124,9 +152,15 @@ fn body(field: &Field<'_>) -> Option<Template> {
         if !template.holds(needed) {
             let why = match needed {
                 Placeholder::Reference => "; without it, asking twice could redeem twice",
-                Placeholder::Code | Placeholder::Phone | Placeholder::Campaign | Placeholder::Livemode => "",
+                Placeholder::Code
+                | Placeholder::Phone
+                | Placeholder::Campaign
+                | Placeholder::Livemode => "",
             };
-            field.problem(format!("must hold the placeholder `{}`{why}", needed.as_str()));
+            field.problem(format!(
+                "must hold the placeholder `{}`{why}",
+                needed.as_str()
+            ));
         }
     }
     Some(template)
@@ -140,7 +174,12 @@ fn reply(field: &Field<'_>) -> Option<ReplyPointers> {
     let code = fields.required("code").and_then(|field| pointer(&field));
     let part = |name| fields.get(name).and_then(|field| pointer(&field));
     let (message, entries, prize) = (part("message"), part("entries"), part("prize"));
-    Some(ReplyPointers { code: code?, message, entries, prize })
+    Some(ReplyPointers {
+        code: code?,
+        message,
+        entries,
+        prize,
+    })
 }
 
 fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
@@ -149,7 +188,9 @@ fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
     let mut outcomes = BTreeMap::new();
     for (code, field) in entries {
         if code.is_empty() || code.chars().count() > MAX_CODE_CHARS {
-            field.problem(format!("must be for a partner's code of 1 to {MAX_CODE_CHARS} characters"));
+            field.problem(format!(
+                "must be for a partner's code of 1 to {MAX_CODE_CHARS} characters"
+            ));
         }
         match field.parsed(outcome) {
             Some(outcome) => {
@@ -159,17 +200,25 @@ fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
         }
     }
     if !has_problem && !outcomes.values().any(|key| PartnerRules::accepts(*key)) {
-        field.problem("must hold a code that means `entered` or `instant_win`; without it nobody can enter");
+        field.problem(
+            "must hold a code that means `entered` or `instant_win`; without it nobody can enter",
+        );
     }
     Some(outcomes)
 }
 
 fn outcome(text: &str) -> Result<MessageKey, String> {
     let all = MessageKey::ALL.iter().copied();
-    let names: Vec<&str> = all.filter(|key| PartnerRules::can_mean(*key)).map(|key| key.as_str()).collect();
+    let names: Vec<&str> = all
+        .filter(|key| PartnerRules::can_mean(*key))
+        .map(|key| key.as_str())
+        .collect();
     match text.parse::<MessageKey>() {
         Ok(key) if PartnerRules::can_mean(key) => Ok(key),
-        Ok(_) => Err(format!("cannot be what a partner decides; it can be {}", listed(&names))),
+        Ok(_) => Err(format!(
+            "cannot be what a partner decides; it can be {}",
+            listed(&names)
+        )),
         Err(_) => Err(match closest(text, &names) {
             Some(closest) => format!("is not a message key; did you mean `{closest}`?"),
             None => format!("is not a message key; it can be {}", listed(&names)),
@@ -182,7 +231,9 @@ pub(super) fn read_for(checks_codes: bool, file: &Fields<'_>) -> Option<PartnerR
     let field = match checks_codes {
         true => file.required("partner"),
         false => file.get("partner").inspect(|field| {
-            field.problem("is here, but code.checked_by is not `partner`; make it so, or remove this");
+            field.problem(
+                "is here, but code.checked_by is not `partner`; make it so, or remove this",
+            );
         }),
     };
     field.and_then(|field| read(&field))

@@ -51,7 +51,10 @@ fn with(name: &str, value: &str) -> String {
         Some(field) => field.1 = value,
         None => fields.push((name, value)),
     }
-    let lines: Vec<_> = fields.iter().map(|(name, value)| format!("  {name}: {value}\n")).collect();
+    let lines: Vec<_> = fields
+        .iter()
+        .map(|(name, value)| format!("  {name}: {value}\n"))
+        .collect();
     format!("{HEAD}partner:\n{}", lines.concat())
 }
 
@@ -72,9 +75,15 @@ fn problem_with(name: &str, value: &str) -> String {
 fn a_whole_block_is_read() {
     let rules = rules(&format!("{HEAD}{WHOLE}"));
     assert_eq!(rules.url, "https://partner.example/redeem");
-    assert_eq!((rules.method, rules.timeout_seconds, rules.code), (Method::Put, 5, CodeForm::Exact));
+    assert_eq!(
+        (rules.method, rules.timeout_seconds, rules.code),
+        (Method::Put, 5, CodeForm::Exact)
+    );
     assert_eq!(rules.max_in_flight, 20);
-    assert_eq!(rules.headers, [("X-Client".to_owned(), "chai-bora".to_owned())].into());
+    assert_eq!(
+        rules.headers,
+        [("X-Client".to_owned(), "chai-bora".to_owned())].into()
+    );
     let (header, name) = ("Authorization".to_owned(), "partners/chai-bora".to_owned());
     assert_eq!(rules.secret, Some(PartnerSecret { header, name }));
     assert_eq!(
@@ -95,13 +104,19 @@ fn a_whole_block_is_read() {
         ("21", MessageKey::AlreadyUsed),
         ("NOPE", MessageKey::Invalid),
     ];
-    assert_eq!(rules.outcomes, outcomes.map(|(code, key)| (code.to_owned(), key)).into());
+    assert_eq!(
+        rules.outcomes,
+        outcomes.map(|(code, key)| (code.to_owned(), key)).into()
+    );
 }
 
 #[test]
 fn what_is_left_out_is_the_usual() {
     let rules = rules(&with("method", "null"));
-    assert_eq!((rules.method, rules.timeout_seconds, rules.secret), (Method::Post, 8, None));
+    assert_eq!(
+        (rules.method, rules.timeout_seconds, rules.secret),
+        (Method::Post, 8, None)
+    );
     assert!(rules.headers.is_empty());
     assert_eq!((rules.code, rules.max_in_flight), (CodeForm::Folded, 50));
     assert_eq!(
@@ -119,10 +134,13 @@ fn a_partner_judges_codes_or_is_not_there() {
         ]
     );
     for other in ["service", "none"] {
-        let text = format!("{HEAD}{WHOLE}").replace("checked_by: partner", &format!("checked_by: {other}"));
+        let text = format!("{HEAD}{WHOLE}")
+            .replace("checked_by: partner", &format!("checked_by: {other}"));
         assert_eq!(
             problems(&text),
-            ["f.yaml:7: partner is here, but code.checked_by is not `partner`; make it so, or remove this"]
+            [
+                "f.yaml:7: partner is here, but code.checked_by is not `partner`; make it so, or remove this"
+            ]
         );
     }
 }
@@ -162,7 +180,11 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "partner.example/x",
             "7: partner.url must be a URL, such as `https://partner.example/redeem`",
         ),
-        ("url", "ftp://partner.example/", "7: partner.url must begin with `https://`"),
+        (
+            "url",
+            "ftp://partner.example/",
+            "7: partner.url must begin with `https://`",
+        ),
         (
             "url",
             "https://me:hush@partner.example/",
@@ -173,7 +195,11 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "\"https://partner.example/{{code}}\"",
             "7: partner.url must not hold placeholders; put them into `body`",
         ),
-        ("method", "DELETE", "11: partner.method must be `POST`, `PUT` or `GET`"),
+        (
+            "method",
+            "DELETE",
+            "11: partner.method must be `POST`, `PUT` or `GET`",
+        ),
         (
             "headers",
             "{ \"X Client\": a }",
@@ -194,9 +220,21 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "{ X-A: a, x-a: b }",
             "11: partner.headers.x-a is `X-A` again; capital letters make no other header",
         ),
-        ("headers", "{ X-A: a, X-A: b }", "11: partner.headers.X-A is there twice; keep one of them"),
-        ("headers", "{ X-A: é }", "11: partner.headers.X-A must be printable ASCII on one line"),
-        ("headers", "[X-A]", "11: partner.headers must hold fields, such as `{ X-Client: chai-bora }`"),
+        (
+            "headers",
+            "{ X-A: a, X-A: b }",
+            "11: partner.headers.X-A is there twice; keep one of them",
+        ),
+        (
+            "headers",
+            "{ X-A: é }",
+            "11: partner.headers.X-A must be printable ASCII on one line",
+        ),
+        (
+            "headers",
+            "[X-A]",
+            "11: partner.headers must hold fields, such as `{ X-Client: chai-bora }`",
+        ),
         (
             "secret",
             "{ header: Content-Length, name: partners/a }",
@@ -212,10 +250,26 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "{ header: Authorization, name: Bearer abc }",
             "11: partner.secret.name must be the name of a secret that begins with `partners/`, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the secret itself",
         ),
-        ("timeout_seconds", "9", "11: partner.timeout_seconds must be a whole number of at most 8"),
-        ("max_in_flight", "1001", "11: partner.max_in_flight must be a whole number of at most 1000"),
-        ("max_in_flight", "0", "11: partner.max_in_flight must be a whole number of at least 1"),
-        ("timeout_seconds", "0", "11: partner.timeout_seconds must be a whole number of at least 1"),
+        (
+            "timeout_seconds",
+            "9",
+            "11: partner.timeout_seconds must be a whole number of at most 8",
+        ),
+        (
+            "max_in_flight",
+            "1001",
+            "11: partner.max_in_flight must be a whole number of at most 1000",
+        ),
+        (
+            "max_in_flight",
+            "0",
+            "11: partner.max_in_flight must be a whole number of at least 1",
+        ),
+        (
+            "timeout_seconds",
+            "0",
+            "11: partner.timeout_seconds must be a whole number of at least 1",
+        ),
         (
             "body",
             "{ id: \"{{reference}}\", code: \"{{cod}} {{code}}\" }",
@@ -236,7 +290,11 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "[\"{{code}}\"]",
             "8: partner.body must hold the placeholder `{{reference}}`; without it, asking twice could redeem twice",
         ),
-        ("body", "\"{{reference}}\"", "8: partner.body must hold the placeholder `{{code}}`"),
+        (
+            "body",
+            "\"{{reference}}\"",
+            "8: partner.body must hold the placeholder `{{code}}`",
+        ),
         (
             "body",
             "[\"{{code}}\", \"{{reference}}\", 99999999999999999999]",
@@ -247,7 +305,11 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "[\"{{code}}\", \"{{reference}}\", { n: 0x1F }]",
             "8: partner.body[2].n is not a number that can be sent; put it in quotes to send it as text",
         ),
-        ("reply", "{ message: /text }", "9: partner.reply.code is missing; add it, such as `code: /status`"),
+        (
+            "reply",
+            "{ message: /text }",
+            "9: partner.reply.code is missing; add it, such as `code: /status`",
+        ),
         (
             "reply",
             "{ code: status }",
@@ -258,7 +320,11 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "{ code: /status, status: /x }",
             "9: partner.reply.status is not a field of a campaign file; here go `code`, `message`, `entries`, `prize`",
         ),
-        ("outcomes", "{ 0: entred }", "10: partner.outcomes.0 is not a message key; did you mean `entered`?"),
+        (
+            "outcomes",
+            "{ 0: entred }",
+            "10: partner.outcomes.0 is not a message key; did you mean `entered`?",
+        ),
         (
             "outcomes",
             "{ 20: invalid }",
@@ -282,12 +348,20 @@ fn a_mistake_is_named_by_its_line_and_field() {
 #[test]
 fn a_placeholder_without_quotes_is_explained() {
     let found = problem_with("body", "{ code: {{code}} }");
-    assert!(found.starts_with("f.yaml:8: ") && found.contains("in quotes"), "{found}");
+    assert!(
+        found.starts_with("f.yaml:8: ") && found.contains("in quotes"),
+        "{found}"
+    );
 }
 
 #[test]
 fn an_outcome_is_final_and_not_about_a_receipt() {
-    for key in ["checking", "receipt_received", "receipt_not_found", "file_too_large"] {
+    for key in [
+        "checking",
+        "receipt_received",
+        "receipt_not_found",
+        "file_too_large",
+    ] {
         let found = problem_with("outcomes", &format!("{{ 0: entered, 5: {key} }}"));
         assert!(
             found.starts_with("f.yaml:10: partner.outcomes.5 cannot be what a partner decides;"),
@@ -298,16 +372,24 @@ fn an_outcome_is_final_and_not_about_a_receipt() {
 
 #[test]
 fn a_secret_and_a_header_do_not_fight() {
-    let text = with("secret", "{ header: x-key, name: partners/a }\n  headers: { X-Key: b }");
-    assert_eq!(problems(&text), ["f.yaml:11: partner.secret.header is in `headers` too; keep one of them"]);
+    let text = with(
+        "secret",
+        "{ header: x-key, name: partners/a }\n  headers: { X-Key: b }",
+    );
+    assert_eq!(
+        problems(&text),
+        ["f.yaml:11: partner.secret.header is in `headers` too; keep one of them"]
+    );
 }
 
 #[test]
 fn every_problem_is_named_at_once() {
     let text = format!("{HEAD}partner:\n  urls: x\n  method: get\n  outcomes: {{ a: b }}\n");
     let found = problems(&text);
-    let lines: Vec<_> =
-        found.iter().map(|problem| problem.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let lines: Vec<_> = found
+        .iter()
+        .map(|problem| problem.split(' ').take(2).collect::<Vec<_>>().join(" "))
+        .collect();
     assert_eq!(
         lines,
         [

@@ -15,11 +15,16 @@ pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
     let switch = |name| fields.get(name).and_then(|field| field.switch());
     let ranges = ranges(&fields);
     let names: Vec<&str> = ranges.iter().map(|range| range.name.as_str()).collect();
-    let max_entries = fields.count("max_entries").unwrap_or(ReceiptRules::DEFAULT_MAX_ENTRIES);
+    let max_entries = fields
+        .count("max_entries")
+        .unwrap_or(ReceiptRules::DEFAULT_MAX_ENTRIES);
     Some(ReceiptRules {
         required: switch("required").unwrap_or(true),
         typed: switch("typed").unwrap_or(false),
-        on_no_match: fields.get("on_no_match").and_then(|field| field.choice()).unwrap_or_default(),
+        on_no_match: fields
+            .get("on_no_match")
+            .and_then(|field| field.choice())
+            .unwrap_or_default(),
         max_entries,
         products: products(&fields, &names, max_entries),
         branches: branches(&fields),
@@ -38,7 +43,11 @@ fn ranges(fields: &Fields<'_>) -> Vec<ProductRange> {
         note_twice(&field, &name, &mut names);
         Some(ProductRange { name, tag })
     };
-    fields.items("ranges").into_iter().filter_map(range).collect()
+    fields
+        .items("ranges")
+        .into_iter()
+        .filter_map(range)
+        .collect()
 }
 
 fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Product> {
@@ -46,14 +55,32 @@ fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Produ
     let product = |item: Field<'_>| {
         let fields = item.block()?;
         let key = key(&fields, &mut keys);
-        let range = fields.required("range").and_then(|field| range_of(&field, ranges));
+        let range = fields
+            .required("range")
+            .and_then(|field| range_of(&field, ranges));
         let (label, name) = (fields.required_text("label"), fields.required_text("name"));
         let (color, image) = (fields.text("color"), fields.text("image"));
         let matches = matches(&fields);
-        let entries = fields.get("entries").and_then(|field| entries(&field, max_entries)).unwrap_or(1);
-        Some(Product { key: key?, range: range?, label: label?, name: name?, color, image, matches, entries })
+        let entries = fields
+            .get("entries")
+            .and_then(|field| entries(&field, max_entries))
+            .unwrap_or(1);
+        Some(Product {
+            key: key?,
+            range: range?,
+            label: label?,
+            name: name?,
+            color,
+            image,
+            matches,
+            entries,
+        })
     };
-    fields.items("products").into_iter().filter_map(product).collect()
+    fields
+        .items("products")
+        .into_iter()
+        .filter_map(product)
+        .collect()
 }
 
 fn entries(field: &Field<'_>, max_entries: u32) -> Option<u32> {
@@ -83,10 +110,15 @@ fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {
 }
 
 fn matches(fields: &Fields<'_>) -> Vec<String> {
-    let Some(field) = fields.required("match") else { return Vec::new() };
-    let Some(items) = field.items() else { return Vec::new() };
+    let Some(field) = fields.required("match") else {
+        return Vec::new();
+    };
+    let Some(items) = field.items() else {
+        return Vec::new();
+    };
     if items.is_empty() {
-        field.problem("must hold at least one text that tills print, such as `[\"CHAI BORA 250\"]`");
+        field
+            .problem("must hold at least one text that tills print, such as `[\"CHAI BORA 250\"]`");
     }
     let text = |item: Field<'_>| {
         let text = item.text()?;
@@ -105,11 +137,16 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
         let fields = item.block()?;
         let key = key(&fields, &mut keys);
         let name = fields.required_text("name");
-        let (city, merchant) = (fields.required_text("city"), fields.required_text("merchant"));
+        let (city, merchant) = (
+            fields.required_text("city"),
+            fields.required_text("merchant"),
+        );
         let tin_field = fields.required("tin");
         let tin = tin_field.as_ref().and_then(|field| field.parsed(tin_of));
         let listed = fields.get("serials").map(|field| field.items());
-        let every_one = listed.as_ref().is_none_or(|items| items.as_ref().is_some_and(Vec::is_empty));
+        let every_one = listed
+            .as_ref()
+            .is_none_or(|items| items.as_ref().is_some_and(Vec::is_empty));
         if let (Some(field), Some(tin), true) = (&tin_field, &tin, every_one) {
             devices.take_every_one(field, tin);
         }
@@ -120,10 +157,26 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
             }
             Some(serial)
         };
-        let serials = listed.flatten().unwrap_or_default().into_iter().filter_map(serial).collect();
-        Some(Branch { key: key?, name: name?, city: city?, merchant: merchant?, tin: tin?, serials })
+        let serials = listed
+            .flatten()
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(serial)
+            .collect();
+        Some(Branch {
+            key: key?,
+            name: name?,
+            city: city?,
+            merchant: merchant?,
+            tin: tin?,
+            serials,
+        })
     };
-    fields.items("branches").into_iter().filter_map(branch).collect()
+    fields
+        .items("branches")
+        .into_iter()
+        .filter_map(branch)
+        .collect()
 }
 
 fn tin_of(text: &str) -> Result<String, String> {
@@ -158,7 +211,9 @@ impl Devices {
         // Receipts are compared case-insensitively.
         let device = (tin.to_owned(), serial.to_ascii_uppercase());
         if let Some(first) = self.single.get(&device) {
-            field.problem(format!("is {first} already, with the same tin; keep one of them"));
+            field.problem(format!(
+                "is {first} already, with the same tin; keep one of them"
+            ));
         } else {
             self.single.insert(device, field.path().to_owned());
         }
@@ -183,7 +238,9 @@ fn key(fields: &Fields<'_>, taken: &mut HashSet<String>) -> Option<String> {
         if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
             Ok(text.to_owned())
         } else {
-            Err(format!("must be 1 to 64 of letters, digits, `-` and `_`, such as `{such_as}`"))
+            Err(format!(
+                "must be 1 to 64 of letters, digits, `-` and `_`, such as `{such_as}`"
+            ))
         }
     })?;
     note_twice(&field, &key, taken);

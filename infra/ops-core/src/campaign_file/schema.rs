@@ -10,15 +10,17 @@ use super::spec::{FILE, Kind, Spec};
 pub fn schema() -> Value {
     let mut schema = of_kind(&FILE);
     if let Value::Object(fields) = &mut schema {
-        fields.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
+        fields.insert(
+            "$schema".to_owned(),
+            json!("http://json-schema.org/draft-07/schema#"),
+        );
         fields.insert("title".to_owned(), json!("Campaign file"));
     }
     schema
 }
 
 fn of_kind(kind: &'static Kind) -> Value {
-    let chars =
-        |least: &usize, most: &usize| json!({ "type": "string", "minLength": least, "maxLength": most });
+    let chars = |least: &usize, most: &usize| json!({ "type": "string", "minLength": least, "maxLength": most });
     match kind {
         Kind::Text(range) => chars(range.start(), range.end()),
         Kind::Form(range, pattern) => {
@@ -32,12 +34,16 @@ fn of_kind(kind: &'static Kind) -> Value {
             json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() })
         }
         Kind::Block(_) | Kind::Messages => of_fields(kind.fields()),
-        Kind::List(most, item) => json!({ "type": "array", "maxItems": most, "items": of_kind(item) }),
+        Kind::List(most, item) => {
+            json!({ "type": "array", "maxItems": most, "items": of_kind(item) })
+        }
         Kind::Map(most, item) => {
             json!({ "type": "object", "maxProperties": most, "additionalProperties": of_kind(item) })
         }
         Kind::Outcome => {
-            let keys = MessageKey::ALL.iter().filter(|key| PartnerRules::can_mean(**key));
+            let keys = MessageKey::ALL
+                .iter()
+                .filter(|key| PartnerRules::can_mean(**key));
             json!({ "enum": keys.map(|key| key.as_str()).collect::<Vec<_>>() })
         }
         Kind::Json => json!({}),
@@ -46,7 +52,14 @@ fn of_kind(kind: &'static Kind) -> Value {
 
 fn of_fields(specs: &'static [Spec]) -> Value {
     let mut properties = Map::new();
-    for Spec { name, kind, default, text, .. } in specs {
+    for Spec {
+        name,
+        kind,
+        default,
+        text,
+        ..
+    } in specs
+    {
         let mut schema = of_kind(kind);
         match default {
             // `null` means the same as leaving it out.
@@ -62,7 +75,11 @@ fn of_fields(specs: &'static [Spec]) -> Value {
         }
         properties.insert((*name).to_owned(), schema);
     }
-    let required: Vec<_> = specs.iter().filter(|spec| spec.default.is_none()).map(|spec| spec.name).collect();
+    let required: Vec<_> = specs
+        .iter()
+        .filter(|spec| spec.default.is_none())
+        .map(|spec| spec.name)
+        .collect();
     json!({ "type": "object", "additionalProperties": false, "required": required, "properties": properties })
 }
 

@@ -52,13 +52,15 @@ impl Kind {
     pub(super) fn fields(&self) -> &'static [Spec] {
         /// One for each message key.
         static COPY: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-            let copy = |key: TextKey| optional(key.as_str(), COPY_KIND, "the service's words", "", "");
+            let copy =
+                |key: TextKey| optional(key.as_str(), COPY_KIND, "the service's words", "", "");
             TextKey::all().map(copy).collect()
         });
         match self {
             Block(fields) => fields,
             Messages => &COPY,
-            Text(_) | Form(..) | Switch | Count(_) | Choice(_) | List(..) | Map(..) | Outcome | Json => &[],
+            Text(_) | Form(..) | Switch | Count(_) | Choice(_) | List(..) | Map(..) | Outcome
+            | Json => &[],
         }
     }
 
@@ -67,7 +69,9 @@ impl Kind {
         match self {
             Text(chars) | Form(chars, _) => chars.clone(),
             Json => 0..=1_000,
-            Switch | Count(_) | Choice(_) | Block(_) | List(..) | Map(..) | Messages | Outcome => PARSED,
+            Switch | Count(_) | Choice(_) | Block(_) | List(..) | Map(..) | Messages | Outcome => {
+                PARSED
+            }
         }
     }
 
@@ -83,20 +87,34 @@ impl Kind {
 
     /// The length of a message's text, in characters.
     pub(super) fn item_chars(&self) -> RangeInclusive<usize> {
-        self.fields().first().map_or(PARSED, |field| field.kind.chars())
+        self.fields()
+            .first()
+            .map_or(PARSED, |field| field.kind.chars())
     }
 
     /// The kind of what a list or map holds.
     pub(super) fn item(&'static self) -> &'static Kind {
         match self {
             List(_, item) | Map(_, item) => item,
-            Text(_) | Form(..) | Switch | Count(_) | Choice(_) | Block(_) | Messages | Outcome | Json => self,
+            Text(_) | Form(..) | Switch | Count(_) | Choice(_) | Block(_) | Messages | Outcome
+            | Json => self,
         }
     }
 }
 
-const fn required(name: &'static str, kind: Kind, example: &'static str, text: &'static str) -> Spec {
-    Spec { name, kind, default: None, example, text }
+const fn required(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    text: &'static str,
+) -> Spec {
+    Spec {
+        name,
+        kind,
+        default: None,
+        example,
+        text,
+    }
 }
 
 const fn optional(
@@ -106,7 +124,13 @@ const fn optional(
     example: &'static str,
     text: &'static str,
 ) -> Spec {
-    Spec { name, kind, default: Some(default), example, text }
+    Spec {
+        name,
+        kind,
+        default: Some(default),
+        example,
+        text,
+    }
 }
 
 /// Longer than anything that is parsed further.
@@ -119,7 +143,10 @@ const COPY_KIND: Kind = Text(1..=320);
 const LABEL: Kind = Text(1..=40);
 /// What callers send as a product's or a branch's key.
 const KEY: Kind = Form(PARSED, "^[A-Za-z0-9_-]{1,64}$");
-const TIME: Kind = Form(PARSED, r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$");
+const TIME: Kind = Form(
+    PARSED,
+    r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$",
+);
 /// More submissions of a phone than any campaign intends, and few enough that no sum overflows.
 const SUBMISSIONS: Kind = Count(1_000_000);
 /// Ten years.
@@ -161,7 +188,12 @@ const FIELDS: &[Spec] = &[
         "{ start: 2026-01-01T00:00:00+03:00, end: null }",
         "When it takes entries.",
     ),
-    required("code", Block(CODE), "{ checked_by: service }", "The codes that consumers send."),
+    required(
+        "code",
+        Block(CODE),
+        "{ checked_by: service }",
+        "The codes that consumers send.",
+    ),
     optional(
         "limits",
         Block(LIMITS),
@@ -246,19 +278,49 @@ const CODE: &[Spec] = &[required(
 )];
 
 const LIMITS: &[Spec] = &[
-    optional("phone_daily", SUBMISSIONS, "no limit", "3", "In a day of the campaign's time zone."),
-    optional("phone_total", SUBMISSIONS, "no limit", "20", "Over the whole campaign."),
+    optional(
+        "phone_daily",
+        SUBMISSIONS,
+        "no limit",
+        "3",
+        "In a day of the campaign's time zone.",
+    ),
+    optional(
+        "phone_total",
+        SUBMISSIONS,
+        "no limit",
+        "20",
+        "Over the whole campaign.",
+    ),
 ];
 
 const WRONG_CODES: &[Spec] = &[
     // Each wrong code that counts is kept with its phone, so there must not be many.
     optional("count", Count(100), "10", "10", "Wrong codes of one phone."),
-    optional("minutes", Count(24 * 60), "60", "60", "Within so many minutes."),
+    optional(
+        "minutes",
+        Count(24 * 60),
+        "60",
+        "60",
+        "Within so many minutes.",
+    ),
 ];
 
 const MESSAGES: &[Spec] = &[
-    optional("en", Messages, "the service's words", "{ entered: \"You are in!\" }", "English."),
-    optional("sw", Messages, "the service's words", "{ entered: \"Umeingia!\" }", "Swahili."),
+    optional(
+        "en",
+        Messages,
+        "the service's words",
+        "{ entered: \"You are in!\" }",
+        "English.",
+    ),
+    optional(
+        "sw",
+        Messages,
+        "the service's words",
+        "{ entered: \"Umeingia!\" }",
+        "Swahili.",
+    ),
 ];
 
 const CONSENT_FIELDS: &[Spec] = &[
@@ -273,14 +335,38 @@ const CONSENT_FIELDS: &[Spec] = &[
 ];
 
 const RETENTION: &[Spec] = &[
-    optional("phones_days", DAYS, "kept", "365", "Days for phone numbers."),
-    optional("photos_days", DAYS, "the deployment's `PhotoRetentionDays`", "90", "Days for photos."),
+    optional(
+        "phones_days",
+        DAYS,
+        "kept",
+        "365",
+        "Days for phone numbers.",
+    ),
+    optional(
+        "photos_days",
+        DAYS,
+        "the deployment's `PhotoRetentionDays`",
+        "90",
+        "Days for photos.",
+    ),
 ];
 
 // Judging a receipt goes through all of these lists, so none may be long.
 const RECEIPT: &[Spec] = &[
-    optional("required", Switch, "true", "true", "Whether every submission must carry a receipt."),
-    optional("typed", Switch, "false", "true", "Whether a receipt's code and time may be typed in."),
+    optional(
+        "required",
+        Switch,
+        "true",
+        "true",
+        "Whether every submission must carry a receipt.",
+    ),
+    optional(
+        "typed",
+        Switch,
+        "false",
+        "true",
+        "Whether a receipt's code and time may be typed in.",
+    ),
     optional(
         "on_no_match",
         Choice(&[("review", ""), ("decline", "")]),
@@ -318,21 +404,55 @@ const RECEIPT: &[Spec] = &[
         "[{ key: kko, name: Kariakoo, city: Dar es Salaam, merchant: Duka Kuu, tin: \"100147181\", serials: [\"03TZ343001520\"] }]",
         "Participating branches.",
     ),
-    optional("draw_period", NAME, "none", "weekly", "How often the draw takes place, in words."),
+    optional(
+        "draw_period",
+        NAME,
+        "none",
+        "weekly",
+        "How often the draw takes place, in words.",
+    ),
 ];
 
 const RANGE: &[Spec] = &[
-    required("name", NAME, "Classic", "Its name, which products refer to."),
-    optional("tag", NAME, "none", "\"For every day\"", "A short tag line."),
+    required(
+        "name",
+        NAME,
+        "Classic",
+        "Its name, which products refer to.",
+    ),
+    optional(
+        "tag",
+        NAME,
+        "none",
+        "\"For every day\"",
+        "A short tag line.",
+    ),
 ];
 
 const PRODUCT: &[Spec] = &[
-    required("key", KEY, "chai-250", "What callers send as `claimed.items[].key`."),
+    required(
+        "key",
+        KEY,
+        "chai-250",
+        "What callers send as `claimed.items[].key`.",
+    ),
     required("range", NAME, "Classic", "The name of its range."),
     required("label", LABEL, "250 g", "A short label for its tile."),
     required("name", NAME, "Chai Bora 250 g", "Its full name."),
-    optional("color", LABEL, "none", "\"#c0392b\"", "The colour of its tile."),
-    optional("image", Text(1..=500), "none", "/images/chai-250.png", "The path of its image."),
+    optional(
+        "color",
+        LABEL,
+        "none",
+        "\"#c0392b\"",
+        "The colour of its tile.",
+    ),
+    optional(
+        "image",
+        Text(1..=500),
+        "none",
+        "/images/chai-250.png",
+        "The path of its image.",
+    ),
     required(
         "match",
         List(20, &Text(1..=100)),
@@ -341,7 +461,13 @@ const PRODUCT: &[Spec] = &[
          whole words and numbers: `CHAI 25` is in `CHAI 25G`, but not in `CHAI 250`. If texts of several products fit, \
          the longest decides.",
     ),
-    optional("entries", Count(1_000), "1", "1", "Entries for each one bought."),
+    optional(
+        "entries",
+        Count(1_000),
+        "1",
+        "1",
+        "Entries for each one bought.",
+    ),
 ];
 
 const BRANCH: &[Spec] = &[
@@ -408,7 +534,10 @@ const PARTNER: &[Spec] = &[
     ),
     optional(
         "code",
-        Choice(&[("folded", "upper case, without spaces and dashes"), ("exact", "as typed")]),
+        Choice(&[
+            ("folded", "upper case, without spaces and dashes"),
+            ("exact", "as typed"),
+        ]),
         "folded",
         "folded",
         "The form in which codes are compared and sent.",
@@ -420,7 +549,12 @@ const PARTNER: &[Spec] = &[
         "The JSON that is sent. Placeholders: `{{reference}}` (the submission's id) and `{{code}}`, both \
          required; `{{phone}}`, `{{campaign}}`, `{{livemode}}`.",
     ),
-    required("reply", Block(REPLY), "{ code: /status }", "JSON Pointers to the parts of the reply."),
+    required(
+        "reply",
+        Block(REPLY),
+        "{ code: /status }",
+        "JSON Pointers to the parts of the reply.",
+    ),
     required(
         "outcomes",
         Map(200, &Outcome),
@@ -441,7 +575,19 @@ const SECRET: &[Spec] = &[
 
 const REPLY: &[Spec] = &[
     required("code", POINTER, "/status", "The partner's code."),
-    optional("message", POINTER, "none", "/text", "The partner's own words."),
-    optional("entries", POINTER, "`entries_per_submission`", "/entries", "Entries that the code earns."),
+    optional(
+        "message",
+        POINTER,
+        "none",
+        "/text",
+        "The partner's own words.",
+    ),
+    optional(
+        "entries",
+        POINTER,
+        "`entries_per_submission`",
+        "/entries",
+        "Entries that the code earns.",
+    ),
     optional("prize", POINTER, "none", "/prize", "An instant prize."),
 ];

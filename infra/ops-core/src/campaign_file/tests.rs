@@ -47,29 +47,63 @@ fn a_good_file_is_read_whole() {
     assert!(file.says_paused);
     let campaign = file.campaign;
     assert_eq!(campaign.slug.as_str(), "chai-bora-2026");
-    assert_eq!((campaign.name.as_str(), campaign.brand.as_str()), ("Chai Bora Shinda", "Chai Bora"));
+    assert_eq!(
+        (campaign.name.as_str(), campaign.brand.as_str()),
+        ("Chai Bora Shinda", "Chai Bora")
+    );
     assert_eq!(campaign.timezone.name(), "Africa/Dar_es_Salaam");
-    assert_eq!(campaign.window.start.map(|at| at.to_string()).as_deref(), Some("2025-12-31T21:00:00.000Z"));
+    assert_eq!(
+        campaign.window.start.map(|at| at.to_string()).as_deref(),
+        Some("2025-12-31T21:00:00.000Z")
+    );
     assert_eq!(campaign.window.end, None);
     assert_eq!(campaign.code, CodePolicy::Service);
-    assert_eq!(campaign.limits, PhoneLimits { phone_daily: Some(3), phone_total: Some(20) });
-    assert_eq!(campaign.messages.text(MessageKey::Entered, Language::En), "You are in!");
+    assert_eq!(
+        campaign.limits,
+        PhoneLimits {
+            phone_daily: Some(3),
+            phone_total: Some(20)
+        }
+    );
+    assert_eq!(
+        campaign.messages.text(MessageKey::Entered, Language::En),
+        "You are in!"
+    );
 }
 
 #[test]
 fn consent_and_retention_are_read() {
-    let lines =
-        "consent: { version: \"2026-01\", en: I agree, sw: Nakubali }\nretention: { photos_days: 90 }\n";
-    let campaign = read("f.yaml", &format!("{MINIMAL}{lines}")).expect("it is good").campaign;
+    let lines = "consent: { version: \"2026-01\", en: I agree, sw: Nakubali }\nretention: { photos_days: 90 }\n";
+    let campaign = read("f.yaml", &format!("{MINIMAL}{lines}"))
+        .expect("it is good")
+        .campaign;
     let consent = campaign.consent.expect("a text");
     assert_eq!(
-        (consent.version.as_str(), consent.en.as_str(), consent.sw.as_str()),
+        (
+            consent.version.as_str(),
+            consent.en.as_str(),
+            consent.sw.as_str()
+        ),
         ("2026-01", "I agree", "Nakubali")
     );
-    assert_eq!(campaign.retention, Some(Retention { phones_days: None, photos_days: Some(90) }));
-    let long = format!("consent: {{ version: \"1\", en: {}, sw: b }}", "x".repeat(2_001));
-    assert_eq!(problem_of(&long), "f.yaml:6: consent.en must be 1 to 2000 characters");
-    let empty = read("f.yaml", &format!("{MINIMAL}retention: {{}}\n")).expect("it is good").campaign;
+    assert_eq!(
+        campaign.retention,
+        Some(Retention {
+            phones_days: None,
+            photos_days: Some(90)
+        })
+    );
+    let long = format!(
+        "consent: {{ version: \"1\", en: {}, sw: b }}",
+        "x".repeat(2_001)
+    );
+    assert_eq!(
+        problem_of(&long),
+        "f.yaml:6: consent.en must be 1 to 2000 characters"
+    );
+    let empty = read("f.yaml", &format!("{MINIMAL}retention: {{}}\n"))
+        .expect("it is good")
+        .campaign;
     assert_eq!(empty.retention, None, "nothing is said");
 }
 
@@ -78,24 +112,44 @@ fn what_is_left_out_is_the_usual() {
     let file = read("f.yaml", MINIMAL).expect("it is good");
     assert!(!file.says_paused);
     let campaign = file.campaign;
-    assert_eq!((campaign.paused, campaign.entries_per_submission), (false, 1));
+    assert_eq!(
+        (campaign.paused, campaign.entries_per_submission),
+        (false, 1)
+    );
     assert_eq!(campaign.limits, PhoneLimits::default());
-    assert_eq!(campaign.wrong_codes, WrongCodeLimit { count: 10, minutes: 60 });
-    let nulls =
-        "window: null\nlimits: ~\nmessages:\nreceipt: null\nwrong_codes: { count: 5, minutes: null }\n";
+    assert_eq!(
+        campaign.wrong_codes,
+        WrongCodeLimit {
+            count: 10,
+            minutes: 60
+        }
+    );
+    let nulls = "window: null\nlimits: ~\nmessages:\nreceipt: null\nwrong_codes: { count: 5, minutes: null }\n";
     let file = read("f.yaml", &format!("{MINIMAL}{nulls}")).expect("null is as good as left out");
-    assert_eq!(file.campaign.wrong_codes, WrongCodeLimit { count: 5, minutes: 60 });
+    assert_eq!(
+        file.campaign.wrong_codes,
+        WrongCodeLimit {
+            count: 5,
+            minutes: 60
+        }
+    );
 }
 
 #[test]
 fn a_mistake_is_named_by_its_line_and_field() {
     for (lines, expected) in [
-        ("limits: { phone_daily: 0 }", "f.yaml:6: limits.phone_daily must be a whole number of at least 1"),
+        (
+            "limits: { phone_daily: 0 }",
+            "f.yaml:6: limits.phone_daily must be a whole number of at least 1",
+        ),
         (
             "\n\nlimits:\n  phone_daily: 2.5",
             "f.yaml:9: limits.phone_daily must be a whole number of at least 1",
         ),
-        ("limits: { phone_total: 1e9 }", "f.yaml:6: limits.phone_total must be a whole number of at least 1"),
+        (
+            "limits: { phone_total: 1e9 }",
+            "f.yaml:6: limits.phone_total must be a whole number of at least 1",
+        ),
         (
             "limits: { phone_total: \"3\" }",
             "f.yaml:6: limits.phone_total must be a whole number of at least 1",
@@ -104,7 +158,10 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "limits: { phone_total: 99999999999999999999999999 }",
             "f.yaml:6: limits.phone_total must be a whole number of at most 1000000",
         ),
-        ("limits: 3", "f.yaml:6: limits must hold the fields `phone_daily`, `phone_total`"),
+        (
+            "limits: 3",
+            "f.yaml:6: limits must hold the fields `phone_daily`, `phone_total`",
+        ),
         (
             "limits: [1, 2]",
             "f.yaml:6: limits must hold the fields `phone_daily`, `phone_total`, not a list of 2",
@@ -127,7 +184,10 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "window:\n  start: 2026-01-01T00:00:00Z\n  end: 2026-01-01T03:00:00+03:00",
             "f.yaml:8: window.end must be later than window.start",
         ),
-        ("messages: { en: { entered: '' } }", "f.yaml:6: messages.en.entered must be 1 to 320 characters"),
+        (
+            "messages: { en: { entered: '' } }",
+            "f.yaml:6: messages.en.entered must be 1 to 320 characters",
+        ),
         (
             "messages: { sw: { entered: true } }",
             "f.yaml:6: messages.sw.entered must be text; put it in quotes when it looks like something else",
@@ -140,8 +200,14 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "messages: { en: { entered: \"a\\u0007\" } }",
             "f.yaml:6: messages.en.entered must not hold control characters; remove them",
         ),
-        ("slug: other", "f.yaml:6: slug is there twice; keep one of them"),
-        ("consent: { version: '', en: a, sw: b }", "f.yaml:6: consent.version must be 1 to 40 characters"),
+        (
+            "slug: other",
+            "f.yaml:6: slug is there twice; keep one of them",
+        ),
+        (
+            "consent: { version: '', en: a, sw: b }",
+            "f.yaml:6: consent.version must be 1 to 40 characters",
+        ),
         (
             "consent: { version: \"1\", en: a }",
             "f.yaml:6: consent.sw is missing; add it, such as `sw: \"Nakubali ...\"`",
@@ -169,9 +235,21 @@ fn a_mistake_is_named_by_its_line_and_field() {
 
 #[test]
 fn a_window_is_written_as_in_rfc_3339() {
-    for start in ["2026-01-01T00:00:00+03:00", "2025-12-31T21:00:00Z", "2025-12-31 21:00:00.000z"] {
-        let file = read("f.yaml", &format!("{MINIMAL}window: {{ start: '{start}' }}")).expect(start);
-        assert_eq!(file.campaign.window.start, Some(Timestamp::from_millis(1_767_214_800_000)), "{start}");
+    for start in [
+        "2026-01-01T00:00:00+03:00",
+        "2025-12-31T21:00:00Z",
+        "2025-12-31 21:00:00.000z",
+    ] {
+        let file = read(
+            "f.yaml",
+            &format!("{MINIMAL}window: {{ start: '{start}' }}"),
+        )
+        .expect(start);
+        assert_eq!(
+            file.campaign.window.start,
+            Some(Timestamp::from_millis(1_767_214_800_000)),
+            "{start}"
+        );
     }
     for start in [
         "2026-01-01T00:00:00",
@@ -183,14 +261,25 @@ fn a_window_is_written_as_in_rfc_3339() {
     ] {
         let expected = "f.yaml:6: window.start must be a date and time with its offset, such as \
                         `2026-01-01T00:00:00+03:00`, or null";
-        assert_eq!(problem_of(&format!("window: {{ start: '{start}' }}")), expected, "{start}");
+        assert_eq!(
+            problem_of(&format!("window: {{ start: '{start}' }}")),
+            expected,
+            "{start}"
+        );
     }
 }
 
 #[test]
 fn a_zone_is_named_as_in_the_iana_database() {
-    for name in ["Mars/Olympus", "+03:00", "EAT", "UTC+3", "africa/dar_es_salaam"] {
-        let expected = "f.yaml:4: timezone must be an IANA time zone, such as `Africa/Dar_es_Salaam`";
+    for name in [
+        "Mars/Olympus",
+        "+03:00",
+        "EAT",
+        "UTC+3",
+        "africa/dar_es_salaam",
+    ] {
+        let expected =
+            "f.yaml:4: timezone must be an IANA time zone, such as `Africa/Dar_es_Salaam`";
         let text = MINIMAL.replace("UTC", &format!("'{name}'"));
         assert_eq!(problems(&text), [expected], "{name}");
     }
@@ -224,12 +313,30 @@ fn what_has_to_be_there_is_missed_and_what_is_there_is_checked() {
 #[test]
 fn what_is_no_campaign_file_at_all_is_said_so() {
     for (text, expected) in [
-        ("", "f.yaml:1: the file is empty; write at least slug, name, brand, timezone and code"),
-        ("# nothing\n", "f.yaml:1: the file is empty; write at least slug, name, brand, timezone and code"),
-        ("- a\n", "f.yaml:1: the file must hold fields such as `slug: chai-bora-2026`, one a line"),
-        ("a: 1\n---\nb: 2\n", "f.yaml:2: this begins a second document; write one campaign in each file"),
-        ("a: &x 1\nb: *x\n", "f.yaml:2: this uses an alias (`*name`); write the value out"),
-        ("a: !!str 1\n", "f.yaml:1: this uses a tag (`!name`); leave it out"),
+        (
+            "",
+            "f.yaml:1: the file is empty; write at least slug, name, brand, timezone and code",
+        ),
+        (
+            "# nothing\n",
+            "f.yaml:1: the file is empty; write at least slug, name, brand, timezone and code",
+        ),
+        (
+            "- a\n",
+            "f.yaml:1: the file must hold fields such as `slug: chai-bora-2026`, one a line",
+        ),
+        (
+            "a: 1\n---\nb: 2\n",
+            "f.yaml:2: this begins a second document; write one campaign in each file",
+        ),
+        (
+            "a: &x 1\nb: *x\n",
+            "f.yaml:2: this uses an alias (`*name`); write the value out",
+        ),
+        (
+            "a: !!str 1\n",
+            "f.yaml:1: this uses a tag (`!name`); leave it out",
+        ),
         (
             "[a]: 1\n",
             "f.yaml:1: this has a list or block as a field's name; put a placeholder in quotes, such as \
@@ -239,12 +346,18 @@ fn what_is_no_campaign_file_at_all_is_said_so() {
         assert_eq!(problems(text), [expected], "{text:?}");
     }
     let found = problems("slug: a\nname: \"b\nbrand: c\n").concat();
-    assert!(found.starts_with("f.yaml:") && found.contains("this is not YAML that can be read"), "{found}");
+    assert!(
+        found.starts_with("f.yaml:") && found.contains("this is not YAML that can be read"),
+        "{found}"
+    );
     assert_eq!(problems(&"#".repeat(MAX_BYTES + 1)).len(), 1);
     let deep = format!("a: {}", "[".repeat(1000));
     assert_eq!(problems(&deep).len(), 1);
     let bomb = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n";
-    assert_eq!(problems(bomb), ["f.yaml:2: this uses an alias (`*name`); write the value out"]);
+    assert_eq!(
+        problems(bomb),
+        ["f.yaml:2: this uses an alias (`*name`); write the value out"]
+    );
 }
 
 #[test]
@@ -252,13 +365,19 @@ fn bytes_that_are_not_text_are_named_by_their_line() {
     let found = read_bytes("f.yaml", b"slug: a\nname: \xff\n").expect_err("it is not UTF-8");
     assert_eq!(found.first().map(|problem| problem.line), Some(2));
     let marked = [b"\xef\xbb\xbf", MINIMAL.as_bytes()].concat();
-    assert!(read_bytes("f.yaml", &marked).is_ok(), "a byte order mark is no mistake");
+    assert!(
+        read_bytes("f.yaml", &marked).is_ok(),
+        "a byte order mark is no mistake"
+    );
 }
 
 #[test]
 fn a_problem_is_one_line_whatever_the_file_holds() {
     let found = problem_of("\"a\\n\\e[31m\": 1\n");
-    assert!(found.starts_with("f.yaml:6: a\\n\\u{1b}[31m is not a field"), "{found}");
+    assert!(
+        found.starts_with("f.yaml:6: a\\n\\u{1b}[31m is not a field"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -44,8 +44,15 @@ pub(crate) struct NotATree {
 
 /// A list or block whose end has not been read yet.
 enum Open {
-    List { line: usize, items: Vec<Node> },
-    Block { line: usize, entries: Vec<Entry>, name: Option<(String, usize)> },
+    List {
+        line: usize,
+        items: Vec<Node>,
+    },
+    Block {
+        line: usize,
+        entries: Vec<Entry>,
+        name: Option<(String, usize)>,
+    },
 }
 
 /// Parses a text; `None` if it contains only comments.
@@ -71,23 +78,45 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
         refuse_extras(&event, line)?;
         let node = match event {
             Event::DocumentStart(..) if root.is_some() => {
-                return Err(refused(line, "this begins a second document; write one campaign in each file"));
+                return Err(refused(
+                    line,
+                    "this begins a second document; write one campaign in each file",
+                ));
             }
             Event::Scalar(text, style, ..) => {
                 let plain = style == ScalarStyle::Plain;
-                Node { line, content: Content::Scalar { text: text.into_owned(), plain } }
+                Node {
+                    line,
+                    content: Content::Scalar {
+                        text: text.into_owned(),
+                        plain,
+                    },
+                }
             }
             Event::SequenceStart(..) => {
-                open.push(Open::List { line, items: Vec::new() });
+                open.push(Open::List {
+                    line,
+                    items: Vec::new(),
+                });
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open::Block { line, entries: Vec::new(), name: None });
+                open.push(Open::Block {
+                    line,
+                    entries: Vec::new(),
+                    name: None,
+                });
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::List { line, items }) => Node { line, content: Content::List(items) },
-                Some(Open::Block { line, entries, .. }) => Node { line, content: Content::Block(entries) },
+                Some(Open::List { line, items }) => Node {
+                    line,
+                    content: Content::List(items),
+                },
+                Some(Open::Block { line, entries, .. }) => Node {
+                    line,
+                    content: Content::Block(entries),
+                },
                 None => continue,
             },
             _ => continue,
@@ -102,7 +131,10 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
 
 fn refuse_extras(event: &Event<'_>, line: usize) -> Result<(), NotATree> {
     if event.is_alias() {
-        Err(refused(line, "this uses an alias (`*name`); write the value out"))
+        Err(refused(
+            line,
+            "this uses an alias (`*name`); write the value out",
+        ))
     } else if event.tag().is_some() {
         Err(refused(line, "this uses a tag (`!name`); leave it out"))
     } else {
@@ -111,7 +143,10 @@ fn refuse_extras(event: &Event<'_>, line: usize) -> Result<(), NotATree> {
 }
 
 fn refused(line: usize, message: &str) -> NotATree {
-    NotATree { line, message: message.to_owned() }
+    NotATree {
+        line,
+        message: message.to_owned(),
+    }
 }
 
 impl Open {
@@ -119,7 +154,11 @@ impl Open {
         match self {
             Self::List { items, .. } => items.push(node),
             Self::Block { entries, name, .. } => match name.take() {
-                Some((name, line)) => entries.push(Entry { name, line, value: node }),
+                Some((name, line)) => entries.push(Entry {
+                    name,
+                    line,
+                    value: node,
+                }),
                 None => match node.content {
                     Content::Scalar { text, .. } => *name = Some((text, node.line)),
                     Content::List(_) | Content::Block(_) => {
@@ -166,7 +205,8 @@ impl Node {
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, plain } => {
-                let other = *plain && (self.is_null() || self.as_switch().is_some() || is_number(text));
+                let other =
+                    *plain && (self.is_null() || self.as_switch().is_some() || is_number(text));
                 (!other).then_some(text)
             }
             Content::List(_) | Content::Block(_) => None,

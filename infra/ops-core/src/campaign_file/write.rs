@@ -13,7 +13,10 @@ use crate::failure::Failure;
 pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure> {
     let json = serde_json::to_value(campaign);
     let Ok(Value::Object(mut fields)) = json else {
-        return Err(Failure::new("not_shown", "the campaign cannot be shown; report this"));
+        return Err(Failure::new(
+            "not_shown",
+            "the campaign cannot be shown; report this",
+        ));
     };
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
@@ -37,15 +40,27 @@ pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
 
 /// In the campaign's time zone, as its brand thinks of it.
 fn local_time(at: Timestamp, campaign: &Campaign) -> String {
-    let local =
-        DateTime::from(at).with_timezone(&campaign.timezone).to_rfc3339_opts(SecondsFormat::AutoSi, false);
+    let local = DateTime::from(at)
+        .with_timezone(&campaign.timezone)
+        .to_rfc3339_opts(SecondsFormat::AutoSi, false);
     // Offsets of the nineteenth century had seconds, which RFC 3339 cannot write.
-    if local.parse() == Ok(at) { local } else { at.to_string() }
+    if local.parse() == Ok(at) {
+        local
+    } else {
+        at.to_string()
+    }
 }
 
-fn push_fields(yaml: &mut String, indent: usize, specs: &'static [Spec], fields: &Map<String, Value>) {
+fn push_fields(
+    yaml: &mut String,
+    indent: usize,
+    specs: &'static [Spec],
+    fields: &Map<String, Value>,
+) {
     for Spec { name, kind, .. } in specs {
-        let Some(value) = fields.get(*name).filter(|value| !is_nothing(value)) else { continue };
+        let Some(value) = fields.get(*name).filter(|value| !is_nothing(value)) else {
+            continue;
+        };
         yaml.push_str(&format!("{:indent$}{name}:", ""));
         match value {
             Value::Object(inner) if !kind.fields().is_empty() => {
@@ -101,9 +116,15 @@ fn flow(value: &Value, kind: &'static Kind) -> String {
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/'))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/'))
         && matches!(tree::parse(text), Ok(Some(node)) if node.as_text() == Some(text));
-    if is_plain { text.to_owned() } else { json!(text).to_string() }
+    if is_plain {
+        text.to_owned()
+    } else {
+        json!(text).to_string()
+    }
 }
 
 #[cfg(test)]

@@ -42,15 +42,26 @@ pub(crate) fn differences(
     let old = before.map(leaves).transpose()?.unwrap_or_default();
     let new = leaves(after)?;
     let by_path = |leaves: &[Leaf]| -> HashMap<String, Value> {
-        leaves.iter().map(|leaf| (leaf.path.clone(), leaf.value.clone())).collect()
+        leaves
+            .iter()
+            .map(|leaf| (leaf.path.clone(), leaf.value.clone()))
+            .collect()
     };
     let (old_values, new_values) = (by_path(&old), by_path(&new));
-    let blocks = before.map(|before| whole_blocks(before, after)).transpose()?.unwrap_or_default();
+    let blocks = before
+        .map(|before| whole_blocks(before, after))
+        .transpose()?
+        .unwrap_or_default();
     let block_of = |path: &str| {
         let name = path.split(['.', '[']).next();
-        blocks.iter().find(|block| Some(block.name) == name).copied()
+        blocks
+            .iter()
+            .find(|block| Some(block.name) == name)
+            .copied()
     };
-    let removed = old.iter().filter(|leaf| !new_values.contains_key(&leaf.path));
+    let removed = old
+        .iter()
+        .filter(|leaf| !new_values.contains_key(&leaf.path));
     let mut fields: Vec<&Leaf> = new.iter().chain(removed).collect();
     fields.sort_by_key(|leaf| leaf.place);
     let mut found = Vec::new();
@@ -70,7 +81,12 @@ pub(crate) fn differences(
         }
     }
     // Whether it is archived is no field of a file.
-    let is_other = |before: &Campaign| Campaign { archived: after.archived, ..before.clone() } != *after;
+    let is_other = |before: &Campaign| {
+        Campaign {
+            archived: after.archived,
+            ..before.clone()
+        } != *after
+    };
     if found.is_empty() && before.is_some_and(is_other) {
         found.push(FieldChange {
             field: "receipt".to_owned(),
@@ -89,12 +105,28 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     let mut text = String::new();
     let mut said = None;
     let mut last_block = None;
-    for FieldChange { field, before, after, meaning, left_out, block } in differences {
+    for FieldChange {
+        field,
+        before,
+        after,
+        meaning,
+        left_out,
+        block,
+    } in differences
+    {
         let value = |value| in_words(field, value, left_out, campaign);
-        if let Some(WholeBlock { name, left_out, is_added }) = block {
+        if let Some(WholeBlock {
+            name,
+            left_out,
+            is_added,
+        }) = block
+        {
             if last_block != *block {
-                let (from, to) =
-                    if *is_added { (*left_out, "these rules") } else { ("its rules", *left_out) };
+                let (from, to) = if *is_added {
+                    (*left_out, "these rules")
+                } else {
+                    ("its rules", *left_out)
+                };
                 text.push_str(&format!("  {name}: {from} -> {to}\n"));
             }
             if *is_added {
@@ -103,7 +135,11 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
             last_block = *block;
             continue;
         }
-        text.push_str(&format!("  {field}: {} -> {}\n", value(before), value(after)));
+        text.push_str(&format!(
+            "  {field}: {} -> {}\n",
+            value(before),
+            value(after)
+        ));
         if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
             text.push_str(&format!("      {meaning}\n"));
         }

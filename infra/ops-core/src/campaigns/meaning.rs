@@ -36,31 +36,50 @@ pub(super) fn range_above(limit: u64) -> Option<(usize, u64)> {
 }
 
 /// What a change of the field at this path means; `None` if the values speak for themselves.
-pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
+pub(super) fn meaning(
+    path: &str,
+    before: &Campaign,
+    after: &Campaign,
+    facts: &Facts,
+) -> Option<String> {
     let said = match path {
         "window.start" => return of_window(path, before, after, facts),
         "window.end" => {
             let due = of_due(before, after, &PersonalData::SETTABLE, facts.now);
-            let said: Vec<_> = of_window(path, before, after, facts).into_iter().chain(due).collect();
+            let said: Vec<_> = of_window(path, before, after, facts)
+                .into_iter()
+                .chain(due)
+                .collect();
             return (!said.is_empty()).then(|| said.join("; "));
         }
-        "retention.phones_days" => return of_due(before, after, &[PersonalData::Phones], facts.now),
-        "retention.photos_days" => return of_due(before, after, &[PersonalData::Photos], facts.now),
+        "retention.phones_days" => {
+            return of_due(before, after, &[PersonalData::Phones], facts.now);
+        }
+        "retention.photos_days" => {
+            return of_due(before, after, &[PersonalData::Photos], facts.now);
+        }
         "paused" if after.paused => "nobody can enter while it is paused",
-        "paused" if after.status(facts.now) == CampaignStatus::Live => "the campaign takes entries again",
+        "paused" if after.status(facts.now) == CampaignStatus::Live => {
+            "the campaign takes entries again"
+        }
         "timezone" => "days begin at another hour from now on; earlier submissions keep their day",
         "code.checked_by" => return Some(of_codes(before, after, facts.live_codes)),
-        "limits.phone_daily" if is_lower(before.limits.phone_daily, after.limits.phone_daily) => LOWERED,
+        "limits.phone_daily" if is_lower(before.limits.phone_daily, after.limits.phone_daily) => {
+            LOWERED
+        }
         "limits.phone_total" if is_lower(before.limits.phone_total, after.limits.phone_total) => {
             return Some(of_lower_total(facts.over_limit));
         }
         "entries_per_submission" if facts.entries > 0 => {
             let so_far = grouped_entries(facts.entries);
-            return Some(format!("for submissions from now on; accepted ones keep their {so_far}"));
+            return Some(format!(
+                "for submissions from now on; accepted ones keep their {so_far}"
+            ));
         }
         "entries_per_submission" => "for submissions from now on; accepted ones keep their entries",
         "consent.en" | "consent.sw" => {
-            let version = |campaign: &Campaign| campaign.consent.as_ref().map(|text| text.version.clone());
+            let version =
+                |campaign: &Campaign| campaign.consent.as_ref().map(|text| text.version.clone());
             if version(before) != version(after) {
                 return None;
             }
@@ -130,12 +149,22 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
 }
 
 /// What it means for personal data that is due for deletion then.
-fn of_due(before: &Campaign, after: &Campaign, of: &[PersonalData], now: Timestamp) -> Option<String> {
+fn of_due(
+    before: &Campaign,
+    after: &Campaign,
+    of: &[PersonalData],
+    now: Timestamp,
+) -> Option<String> {
     let due = before.newly_due(after, now);
-    let due: Vec<_> = due.iter().filter(|data| of.contains(data)).map(|data| data.as_str()).collect();
+    let due: Vec<_> = due
+        .iter()
+        .filter(|data| of.contains(data))
+        .map(|data| data.as_str())
+        .collect();
     let names = due.join(" and ");
-    (!due.is_empty())
-        .then(|| format!("{names} are past their retention then, and their deletion begins within the hour"))
+    (!due.is_empty()).then(|| {
+        format!("{names} are past their retention then, and their deletion begins within the hour")
+    })
 }
 
 /// What it means for codes that are printed.
@@ -145,13 +174,17 @@ fn of_codes(before: &Campaign, after: &Campaign, live_codes: u64) -> String {
         (_, CodePolicy::Service) if live_codes == 0 => {
             "there are no live codes: nobody can enter until you mint or import some".to_owned()
         }
-        (_, CodePolicy::Service) => format!("only the {codes} live codes of this campaign are valid"),
+        (_, CodePolicy::Service) => {
+            format!("only the {codes} live codes of this campaign are valid")
+        }
         (CodePolicy::Service, CodePolicy::Partner) => {
             format!(
                 "the {codes} live codes of this campaign are no longer valid, unless the partner knows them"
             )
         }
-        (_, CodePolicy::Partner) => "every submission needs a code that the partner accepts".to_owned(),
+        (_, CodePolicy::Partner) => {
+            "every submission needs a code that the partner accepts".to_owned()
+        }
         (CodePolicy::Service, CodePolicy::None) => {
             format!("the {codes} live codes of this campaign are no longer looked at")
         }

@@ -24,11 +24,20 @@ pub async fn clear(
     mut done: impl FnMut(&'static str, u64),
 ) -> Result<(), Failure> {
     // Never another environment, whatever the caller says.
-    let scope = Scope { campaign: slug.clone(), environment: Environment::Test };
+    let scope = Scope {
+        campaign: slug.clone(),
+        environment: Environment::Test,
+    };
     tables.campaign(slug).await?;
     let store = &tables.store;
-    done("openings of draws", openings::erase_everyone(tables, env, &scope, now).await?);
-    done("idempotency keys", store.idempotency_keys().clear(&scope).await?);
+    done(
+        "openings of draws",
+        openings::erase_everyone(tables, env, &scope, now).await?,
+    );
+    done(
+        "idempotency keys",
+        store.idempotency_keys().clear(&scope).await?,
+    );
     done("used codes", store.codes().clear(&scope).await?);
     done("entrants", store.entrants().clear(&scope).await?);
     done("receipts", store.receipts().clear(&scope, photos).await?);

@@ -29,13 +29,24 @@ pub(crate) async fn history(
 ) -> Result<Vec<PastChange>, Failure> {
     let stored = stored(tables, slug).await?;
     // One more, to compare the oldest that is shown with.
-    let versions = tables.campaign_versions.newest(slug, stored.revision, most + 1).await?;
-    let facts = Facts { now, live_codes: 0, entries: 0, over_limit: None };
+    let versions = tables
+        .campaign_versions
+        .newest(slug, stored.revision, most + 1)
+        .await?;
+    let facts = Facts {
+        now,
+        live_codes: 0,
+        entries: 0,
+        over_limit: None,
+    };
     let mut changes = Vec::new();
     for (index, version) in versions.iter().enumerate().take(most) {
         let before = versions.get(index + 1).map(|before| &before.campaign);
         let compared = before.map(|before| differences(Some(before), &version.campaign, &facts));
-        changes.push(PastChange { version: version.clone(), differences: compared.transpose()? });
+        changes.push(PastChange {
+            version: version.clone(),
+            differences: compared.transpose()?,
+        });
     }
     Ok(changes)
 }
@@ -78,15 +89,36 @@ pub(crate) async fn set_archived(
         | CampaignStatus::Paused
         | CampaignStatus::Ended => {}
     }
-    let campaign = Campaign { archived, ..before.campaign.clone() };
-    let name = if archived { "campaign.archive" } else { "campaign.unarchive" };
-    tables.audit.append(Action::new(name).in_campaign(slug), change.at).await?;
-    match tables.campaign_versions.write(&tables.campaigns, Some(&before), &campaign, change).await? {
+    let campaign = Campaign {
+        archived,
+        ..before.campaign.clone()
+    };
+    let name = if archived {
+        "campaign.archive"
+    } else {
+        "campaign.unarchive"
+    };
+    tables
+        .audit
+        .append(Action::new(name).in_campaign(slug), change.at)
+        .await?;
+    match tables
+        .campaign_versions
+        .write(&tables.campaigns, Some(&before), &campaign, change)
+        .await?
+    {
         true => Ok(true),
         false => Err(changed_by_another(slug)),
     }
 }
 
-pub(super) async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign, Failure> {
-    tables.campaigns.get_stored(slug).await?.ok_or_else(|| unknown_campaign(slug))
+pub(super) async fn stored(
+    tables: &Tables,
+    slug: &CampaignSlug,
+) -> Result<StoredCampaign, Failure> {
+    tables
+        .campaigns
+        .get_stored(slug)
+        .await?
+        .ok_or_else(|| unknown_campaign(slug))
 }

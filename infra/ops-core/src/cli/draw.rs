@@ -124,10 +124,19 @@ pub(crate) struct SkipArgs {
 fn skip_reason(text: &str) -> Result<SkipReason, String> {
     // Records have underscores, options have dashes.
     let option = |reason: SkipReason| reason.as_str().replace('_', "-");
-    let given = || SkipReason::ALL.into_iter().filter(|reason| reason.is_given());
+    let given = || {
+        SkipReason::ALL
+            .into_iter()
+            .filter(|reason| reason.is_given())
+    };
     given()
         .find(|reason| option(*reason) == text)
-        .ok_or_else(|| format!("it must be one of {}", given().map(option).collect::<Vec<_>>().join(", ")))
+        .ok_or_else(|| {
+            format!(
+                "it must be one of {}",
+                given().map(option).collect::<Vec<_>>().join(", ")
+            )
+        })
 }
 
 #[derive(Args)]
@@ -161,7 +170,10 @@ pub(crate) struct DrawScopeArgs {
 
 impl From<DrawScopeArgs> for Scope {
     fn from(args: DrawScopeArgs) -> Self {
-        Self { campaign: args.campaign, environment: args.environment }
+        Self {
+            campaign: args.campaign,
+            environment: args.environment,
+        }
     }
 }
 
@@ -202,11 +214,17 @@ pub(crate) struct FreezeArgs {
 }
 
 fn prize(text: &str) -> Result<Prize, String> {
-    let parts =
-        text.rsplit_once('=').map(|(name, number)| (name.trim(), number.trim().parse::<NonZeroU64>()));
+    let parts = text
+        .rsplit_once('=')
+        .map(|(name, number)| (name.trim(), number.trim().parse::<NonZeroU64>()));
     match parts {
-        Some((name, Ok(number))) if !name.is_empty() => Ok(Prize { name: name.to_owned(), number }),
-        Some(_) | None => Err("write the prize and how many there are, such as \"Kettle=10\"".to_owned()),
+        Some((name, Ok(number))) if !name.is_empty() => Ok(Prize {
+            name: name.to_owned(),
+            number,
+        }),
+        Some(_) | None => {
+            Err("write the prize and how many there are, such as \"Kettle=10\"".to_owned())
+        }
     }
 }
 
@@ -214,7 +232,10 @@ fn prize(text: &str) -> Result<Prize, String> {
 fn copied(text: &str) -> Result<Digest, String> {
     let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     digits.to_ascii_lowercase().parse().map_err(|_| {
-        format!("a commitment has 64 hexadecimal digits, and this has {} characters", digits.chars().count())
+        format!(
+            "a commitment has 64 hexadecimal digits, and this has {} characters",
+            digits.chars().count()
+        )
     })
 }
 
@@ -225,8 +246,19 @@ mod tests {
     #[test]
     fn a_prize_has_a_name_and_a_number() {
         let parsed = prize("A = B kettle = 10").expect("a prize");
-        assert_eq!((parsed.name.as_str(), parsed.number.get()), ("A = B kettle", 10));
-        for other in ["", "Kettle", "Kettle=", "Kettle=0", "Kettle=-1", "=3", "Kettle=ten"] {
+        assert_eq!(
+            (parsed.name.as_str(), parsed.number.get()),
+            ("A = B kettle", 10)
+        );
+        for other in [
+            "",
+            "Kettle",
+            "Kettle=",
+            "Kettle=0",
+            "Kettle=-1",
+            "=3",
+            "Kettle=ten",
+        ] {
             assert!(prize(other).is_err(), "{other}");
         }
     }

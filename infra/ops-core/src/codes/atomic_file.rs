@@ -52,7 +52,10 @@ impl AtomicFile {
         })?;
         let temporary = TempPath::try_from_path(&partial)
             .map_err(|error| Failure::from_io(&partial, "creating", &error))?;
-        Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
+        Ok(Self {
+            partial: NamedTempFile::from_parts(file, temporary),
+            path: path.to_owned(),
+        })
     }
 
     /// Syncs the file to disk.
@@ -68,11 +71,16 @@ impl AtomicFile {
     /// # Errors
     /// When there is a file of that name by now, or renaming fails.
     pub fn finish(self) -> Result<(), NotRenamed> {
-        let Err(failed) = self.partial.persist_noclobber(&self.path) else { return Ok(()) };
+        let Err(failed) = self.partial.persist_noclobber(&self.path) else {
+            return Ok(());
+        };
         let partial = failed.file.path().to_owned();
         // Where `keep` can fail, the file stays too, but marked as temporary.
         let _ = failed.file.keep();
-        Err(NotRenamed { partial, error: failed.error })
+        Err(NotRenamed {
+            partial,
+            error: failed.error,
+        })
     }
 }
 
@@ -127,7 +135,10 @@ mod tests {
         assert_eq!(second.code, "file_exists");
         file.finish().expect("a free place");
         assert_eq!(fs::read(&path).expect("it is there"), b"code\n");
-        assert_eq!(AtomicFile::begin(&path).expect_err("it is there").code, "file_exists");
+        assert_eq!(
+            AtomicFile::begin(&path).expect_err("it is there").code,
+            "file_exists"
+        );
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 

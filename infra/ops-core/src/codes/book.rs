@@ -27,7 +27,9 @@ pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure>
 
 /// The odds of guessing a minted code, in words.
 pub fn odds_line(book: &CodeBook) -> String {
-    let Some(length) = book.minted_length else { return "No codes are minted.".to_owned() };
+    let Some(length) = book.minted_length else {
+        return "No codes are minted.".to_owned();
+    };
     format!(
         "{} would be right: {} good minted codes of {length} characters.",
         one_guess_in(book.odds_of_a_guess()),
@@ -50,13 +52,16 @@ pub(super) async fn change<T>(
             Err(SaveError::Store(error)) => return Err(error.into()),
         }
     }
-    let message = "others keep minting or importing codes of this campaign; run this again in a moment";
+    let message =
+        "others keep minting or importing codes of this campaign; run this again in a moment";
     Err(Failure::new("code_book_busy", message))
 }
 
 fn no_book(scope: &Scope) -> Failure {
-    let message =
-        format!("`{}` has no code book; run `ops campaign apply` with its file first", scope.campaign);
+    let message = format!(
+        "`{}` has no code book; run `ops campaign apply` with its file first",
+        scope.campaign
+    );
     Failure::new("campaign_unknown", message)
 }
 
@@ -69,8 +74,9 @@ pub(super) fn add_batch(
     status: BatchStatus,
 ) -> Result<Batch, Failure> {
     if book.batches.len() >= MAX_BATCHES {
-        let message =
-            format!("this campaign has {MAX_BATCHES} batches already; mint or import more codes at a time");
+        let message = format!(
+            "this campaign has {MAX_BATCHES} batches already; mint or import more codes at a time"
+        );
         return Err(Failure::new("too_many_batches", message));
     }
     let name = match name {
@@ -83,7 +89,12 @@ pub(super) fn add_batch(
         Some(name) => batch_name(name)?,
         None => free_name(book),
     };
-    let batch = Batch { name, origin, prize: prize.map(prize_words).transpose()?, status };
+    let batch = Batch {
+        name,
+        origin,
+        prize: prize.map(prize_words).transpose()?,
+        status,
+    };
     book.batches.push(batch.clone());
     Ok(batch)
 }
@@ -104,8 +115,7 @@ fn batch_name(name: &str) -> Result<String, Failure> {
     if NAME_CHARS.contains(&name.len()) && name.chars().all(allowed) {
         Ok(name.to_owned())
     } else {
-        let message =
-            "a batch's name is 1 to 64 letters, digits, dots, dashes and underscores; choose such a --batch";
+        let message = "a batch's name is 1 to 64 letters, digits, dots, dashes and underscores; choose such a --batch";
         Err(Failure::new("batch_name_invalid", message))
     }
 }
@@ -115,12 +125,18 @@ fn prize_words(prize: &str) -> Result<String, Failure> {
     if PRIZE_CHARS.contains(&prize.chars().count()) && !prize.chars().any(char::is_control) {
         Ok(prize.to_owned())
     } else {
-        Err(Failure::new("prize_invalid", "a prize is 1 to 120 characters on one line; shorten --prize"))
+        Err(Failure::new(
+            "prize_invalid",
+            "a prize is 1 to 120 characters on one line; shorten --prize",
+        ))
     }
 }
 
 pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
-    book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(unknown_batch)
+    book.batches
+        .iter_mut()
+        .find(|batch| batch.name == name)
+        .ok_or_else(unknown_batch)
 }
 
 /// The batch of this name.
@@ -132,5 +148,8 @@ pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, F
 }
 
 fn unknown_batch() -> Failure {
-    Failure::new("batch_unknown", "there is no batch of this name; `ops code batches` shows those there are")
+    Failure::new(
+        "batch_unknown",
+        "there is no batch of this name; `ops code batches` shows those there are",
+    )
 }

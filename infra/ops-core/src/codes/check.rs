@@ -102,7 +102,10 @@ pub async fn check(
     let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
         for (line, code) in part {
             if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-                problem(line, "this code has other characters than the letters A to Z and digits; remove it");
+                problem(
+                    line,
+                    "this code has other characters than the letters A to Z and digits; remove it",
+                );
             }
             seen.add(line, code);
         }
@@ -113,7 +116,11 @@ pub async fn check(
         seen.refuse_heading(request, count)?;
     }
     let digest = hex::encode(seen.digest.finalize());
-    let lengths: Vec<_> = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
+    let lengths: Vec<_> = seen
+        .lengths
+        .into_iter()
+        .map(|(length, lines)| lines.describe(length))
+        .collect();
     refuse_minted_lengths(&book, &lengths)?;
     batch_to_fill(&mut book.clone(), request, &digest)?;
     let mut checked = Checked {
@@ -126,7 +133,15 @@ pub async fn check(
         lengths,
         imported_codes: 0,
     };
-    find_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
+    find_duplicates(
+        tables.codes(),
+        scope,
+        &book,
+        request,
+        &mut checked,
+        progress,
+    )
+    .await?;
     checked.imported_codes = book.imported_codes().saturating_add(checked.new_codes());
     if checked.new_codes() > 0 && !request.allow_weak {
         refuse_weak(&checked)?;
@@ -187,7 +202,14 @@ impl FileScan {
                 lines.last = Some((line, code));
             }
             None => {
-                self.lengths.insert(code.len(), LinesOfLength { count: 1, first: (line, code), last: None });
+                self.lengths.insert(
+                    code.len(),
+                    LinesOfLength {
+                        count: 1,
+                        first: (line, code),
+                        last: None,
+                    },
+                );
             }
         }
     }
@@ -195,14 +217,19 @@ impl FileScan {
     /// Refuses a first line that is probably the heading of its column: the only one without digits.
     fn refuse_heading(&self, request: ImportRequest<'_>, count: u64) -> Result<(), Failure> {
         let first = self.first.as_ref().filter(|(_, code)| has_no_digits(code));
-        let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else { return Ok(()) };
+        let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else {
+            return Ok(());
+        };
         let problems = Problems::from_file(&request.codes.path.display().to_string());
         problems.add_line(
             *line,
             "this is probably the heading of the column, since all other lines have digits; say so with --column, or \
              put a line with the word code above it if it is a code",
         );
-        Err(Failure::from_problems(request.codes.values.invalid, problems.into_sorted()))
+        Err(Failure::from_problems(
+            request.codes.values.invalid,
+            problems.into_sorted(),
+        ))
     }
 }
 
@@ -212,10 +239,18 @@ fn has_no_digits(code: &str) -> bool {
 
 impl LinesOfLength {
     fn describe(self, length: usize) -> CodesOfLength {
-        let sample = |(line, code): &(usize, String)| Sample { line: *line, masked: masked(code) };
+        let sample = |(line, code): &(usize, String)| Sample {
+            line: *line,
+            masked: masked(code),
+        };
         let first = sample(&self.first);
         let last = self.last.as_ref().map_or_else(|| first.clone(), sample);
-        CodesOfLength { length, count: self.count, first, last }
+        CodesOfLength {
+            length,
+            count: self.count,
+            first,
+            last,
+        }
     }
 }
 
@@ -225,7 +260,13 @@ fn masked(code: &str) -> String {
     const MAX_SHOWN: usize = 2;
     let length = code.chars().count();
     let shown = (length / 4).min(MAX_SHOWN);
-    let mask = |(index, c): (usize, char)| if index < shown || index >= length - shown { c } else { '•' };
+    let mask = |(index, c): (usize, char)| {
+        if index < shown || index >= length - shown {
+            c
+        } else {
+            '•'
+        }
+    };
     code.chars().enumerate().map(mask).collect()
 }
 
@@ -279,8 +320,14 @@ async fn count_known(
         return Ok(());
     }
     let lookups = distinct.into_iter().map(|code| async move {
-        let key = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
-        let record = codes.get(scope, &key).await?.filter(|record| record.batch.is_some());
+        let key = CodeKey::Imported {
+            digest: book.digest(&code),
+            batch: String::new(),
+        };
+        let record = codes
+            .get(scope, &key)
+            .await?
+            .filter(|record| record.batch.is_some());
         Ok::<_, StoreError>(record.map(|record| is_void(book, &record)))
     });
     let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);

@@ -25,13 +25,24 @@ async fn find<'a>(
 ) -> Result<Option<FoundCode<'a>>, Failure> {
     match book.verify(normal) {
         BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => {
-            let record = codes.get(scope, &CodeKey::Minted(serial)).await?.unwrap_or_default();
-            Ok(Some(FoundCode { record, batch: book.batch_of(serial) }))
+            let record = codes
+                .get(scope, &CodeKey::Minted(serial))
+                .await?
+                .unwrap_or_default();
+            Ok(Some(FoundCode {
+                record,
+                batch: book.batch_of(serial),
+            }))
         }
         BookMatch::PerhapsImported => {
             // Any batch: it is not part of the record's key.
-            let key = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
-            let Some(record) = codes.get(scope, &key).await? else { return Ok(None) };
+            let key = CodeKey::Imported {
+                digest: book.digest(normal),
+                batch: String::new(),
+            };
+            let Some(record) = codes.get(scope, &key).await? else {
+                return Ok(None);
+            };
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));
             Ok(Some(FoundCode { record, batch }))
         }
@@ -83,9 +94,14 @@ pub struct CodeOfScope {
 }
 
 /// Looks a normalized code up; `None` if it is not a code of the scope.
-pub async fn look_up(tables: &Tables, scope: &Scope, normal: &str) -> Result<Option<CodeOfScope>, Failure> {
+pub async fn look_up(
+    tables: &Tables,
+    scope: &Scope,
+    normal: &str,
+) -> Result<Option<CodeOfScope>, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
-    let Some(FoundCode { record, batch }) = find(tables.codes(), scope, &book, normal).await? else {
+    let Some(FoundCode { record, batch }) = find(tables.codes(), scope, &book, normal).await?
+    else {
         return Ok(None);
     };
     let is_void = batch.is_none_or(|batch| batch.status == BatchStatus::Void);
@@ -98,8 +114,20 @@ pub async fn look_up(tables: &Tables, scope: &Scope, normal: &str) -> Result<Opt
         None => State::Reserved,
     };
     let submission = match &record.claim {
-        Some(claim) => tables.store.submissions().get(scope, claim.submission_id).await?,
+        Some(claim) => {
+            tables
+                .store
+                .submissions()
+                .get(scope, claim.submission_id)
+                .await?
+        }
         None => None,
     };
-    Ok(Some(CodeOfScope { batch: batch.cloned(), state, is_void, claim: record.claim, submission }))
+    Ok(Some(CodeOfScope {
+        batch: batch.cloned(),
+        state,
+        is_void,
+        claim: record.claim,
+        submission,
+    }))
 }

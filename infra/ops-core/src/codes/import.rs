@@ -57,11 +57,18 @@ pub async fn import(
         refuse_minted_lengths(book, &checked.lengths)?;
         let batch = batch_to_fill(book, request, file)?;
         let (lengths, new) = (checked.list.lengths(), checked.new_codes());
-        book::batch_mut(book, &batch)?.origin.begin_import(file, lengths, new);
+        book::batch_mut(book, &batch)?
+            .origin
+            .begin_import(file, lengths, new);
         Ok((batch, book.clone()))
     })
     .await?;
-    let mut done = Imported { batch, imported: 0, duplicates: 0, void: 0 };
+    let mut done = Imported {
+        batch,
+        imported: 0,
+        duplicates: 0,
+        void: 0,
+    };
     let mut lines = request.codes.open()?;
     loop {
         let part = lines.next_values(PART)?;
@@ -86,10 +93,15 @@ pub async fn import(
 }
 
 /// Refuses codes of the length that minted codes have: such a code could be two codes at once.
-pub(super) fn refuse_minted_lengths(book: &CodeBook, lengths: &[CodesOfLength]) -> Result<(), Failure> {
+pub(super) fn refuse_minted_lengths(
+    book: &CodeBook,
+    lengths: &[CodesOfLength],
+) -> Result<(), Failure> {
     let is_minted =
         |of_length: &&CodesOfLength| book.source_of(of_length.length) == Some(LengthSource::Minted);
-    let Some(CodesOfLength { length, count, .. }) = lengths.iter().find(is_minted) else { return Ok(()) };
+    let Some(CodesOfLength { length, count, .. }) = lengths.iter().find(is_minted) else {
+        return Ok(());
+    };
     let message = format!(
         "{} of these codes have {length} characters, the length of the codes minted in this environment, and a length is \
          either minted or imported; import them into another campaign",
@@ -106,22 +118,40 @@ pub(super) fn batch_to_fill(
     file: &str,
 ) -> Result<String, Failure> {
     let begun = book.begun_import(file).map(|batch| batch.name.clone());
-    if let Some(begun) = begun.as_deref().filter(|begun| request.batch.is_some_and(|name| name != *begun)) {
+    if let Some(begun) = begun
+        .as_deref()
+        .filter(|begun| request.batch.is_some_and(|name| name != *begun))
+    {
         let message = format!(
             "an import of this file into batch {begun} was cut short, or is running; finish it first with --batch {begun}"
         );
         return Err(Failure::new("import_unfinished", message));
     }
-    let request = ImportRequest { batch: request.batch.or(begun.as_deref()), ..request };
+    let request = ImportRequest {
+        batch: request.batch.or(begun.as_deref()),
+        ..request
+    };
     let Some(batch) = request.batch.and_then(|name| book.batch(name)) else {
         let origin = Origin::NOTHING_IMPORTED;
-        let added = book::add_batch(book, request.batch, origin, request.prize, BatchStatus::Active)?;
+        let added = book::add_batch(
+            book,
+            request.batch,
+            origin,
+            request.prize,
+            BatchStatus::Active,
+        )?;
         return Ok(added.name);
     };
     let refusal = if !batch.origin.is_imported() {
-        Some(("batch_exists", "there is a minted batch of this name; choose another --batch"))
+        Some((
+            "batch_exists",
+            "there is a minted batch of this name; choose another --batch",
+        ))
     } else if batch.status != BatchStatus::Active {
-        Some(("batch_void", "the batch of this name is void; choose another --batch"))
+        Some((
+            "batch_void",
+            "the batch of this name is void; choose another --batch",
+        ))
     } else if request.prize.is_some() && request.prize != batch.prize.as_deref() {
         Some((
             "prize_differs",
@@ -171,7 +201,12 @@ async fn import_part(
                 part.known += 1;
                 part.void += u64::from(is_void);
             }
-            Err(error) => return StoredPart { failed: Some(error), ..part },
+            Err(error) => {
+                return StoredPart {
+                    failed: Some(error),
+                    ..part
+                };
+            }
         }
     }
     part
@@ -184,12 +219,17 @@ async fn import_one(
     batch: &str,
     code: String,
 ) -> Result<Stored, StoreError> {
-    let key = CodeKey::Imported { digest: book.digest(&code), batch: batch.to_owned() };
+    let key = CodeKey::Imported {
+        digest: book.digest(&code),
+        batch: batch.to_owned(),
+    };
     if codes.import(scope, &key, batch).await? {
         return Ok(Stored::Fresh);
     }
     let record = codes.get(scope, &key).await?.unwrap_or_default();
-    Ok(Stored::Known { is_void: is_void(book, &record) })
+    Ok(Stored::Known {
+        is_void: is_void(book, &record),
+    })
 }
 
 /// True if the batch of an imported code was voided.
@@ -226,6 +266,8 @@ async fn count_more(
 
 fn interrupted(batch: &str, error: StoreError) -> Failure {
     let mut failure = Failure::from(error);
-    failure.message.push_str(&format!(" with --batch {batch}: what is stored stays, the rest is added"));
+    failure.message.push_str(&format!(
+        " with --batch {batch}: what is stored stays, the rest is added"
+    ));
     failure
 }

@@ -82,7 +82,13 @@ pub async fn reserve(
     scope: &Scope,
     request: &MintRequest,
 ) -> Result<Reservation, Failure> {
-    let MintRequest { count, prize, batch: name, symbols, allow_weak } = request;
+    let MintRequest {
+        count,
+        prize,
+        batch: name,
+        symbols,
+        allow_weak,
+    } = request;
     if !(1..=MAX_CODES).contains(count) {
         let message = format!("--count must be 1 to {}", grouped(MAX_CODES));
         return Err(Failure::new("count_invalid", message));
@@ -91,17 +97,36 @@ pub async fn reserve(
         book.minted_length = Some(length_to_mint(book, *symbols)?);
         let first = book.minted;
         let last = first.checked_add(count - 1);
-        if last.zip(book.cipher()).and_then(|(last, cipher)| cipher.encipher(last)).is_none() {
+        if last
+            .zip(book.cipher())
+            .and_then(|(last, cipher)| cipher.encipher(last))
+            .is_none()
+        {
             let message = "there are not that many codes of this length; mint fewer";
             return Err(Failure::new("codes_exhausted", message));
         }
         book.minted = first.saturating_add(*count);
-        let origin = Origin::Minted { first, count: *count };
-        let batch = book::add_batch(book, name.as_deref(), origin, prize.as_deref(), BatchStatus::Reserved)?;
+        let origin = Origin::Minted {
+            first,
+            count: *count,
+        };
+        let batch = book::add_batch(
+            book,
+            name.as_deref(),
+            origin,
+            prize.as_deref(),
+            BatchStatus::Reserved,
+        )?;
         if !allow_weak && book.odds_of_a_guess() > ACCEPTABLE_ODDS {
             return Err(too_weak(book));
         }
-        Ok(Reservation { scope: scope.clone(), batch, book: book.clone(), first, count: *count })
+        Ok(Reservation {
+            scope: scope.clone(),
+            batch,
+            book: book.clone(),
+            first,
+            count: *count,
+        })
     })
     .await
 }
@@ -114,10 +139,16 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
              minted; mint in another campaign, or shorter codes with --length",
             CODE_SYMBOLS.end()
         );
-        return book.length_to_mint().ok_or_else(|| Failure::new("length_imported", message));
+        return book
+            .length_to_mint()
+            .ok_or_else(|| Failure::new("length_imported", message));
     };
     if !CODE_SYMBOLS.contains(&wanted) {
-        let message = format!("--length must be {} to {}", CODE_SYMBOLS.start(), CODE_SYMBOLS.end());
+        let message = format!(
+            "--length must be {} to {}",
+            CODE_SYMBOLS.start(),
+            CODE_SYMBOLS.end()
+        );
         return Err(Failure::new("length_invalid", message));
     }
     if let Some(minted) = book.minted_length.filter(|minted| *minted != wanted) {
@@ -148,7 +179,8 @@ fn too_weak(book: &CodeBook) -> Failure {
 }
 
 fn not_written(error: &io::Error) -> Failure {
-    let message = format!("writing the codes failed: {error}; the batch is void, so mint again elsewhere");
+    let message =
+        format!("writing the codes failed: {error}; the batch is void, so mint again elsewhere");
     Failure::new("file_failed", message)
 }
 
@@ -193,7 +225,9 @@ impl Reservation {
     /// The length of the codes, if it is not the usual one because such codes are imported.
     pub fn length_beside_imported(&self) -> Option<u8> {
         let usual = usize::from(DEFAULT_CODE_SYMBOLS);
-        self.book.minted_length.filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
+        self.book
+            .minted_length
+            .filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
     }
 
     /// Writes the codes as printed, one per line, in constant memory and on several threads.
@@ -205,9 +239,14 @@ impl Reservation {
         out: &mut impl Write,
         progress: &mut dyn FnMut(u64) -> io::Result<()>,
     ) -> io::Result<()> {
-        let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
+        let cipher = self
+            .book
+            .cipher()
+            .ok_or_else(|| io::Error::other("the code book has no cipher"))?;
         let end = self.first.saturating_add(self.count);
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        let threads = thread::available_parallelism()
+            .map_or(1, NonZero::get)
+            .min(MAX_THREADS);
         let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
         thread::scope(|scope| {
             // The threads take chunks in turn, and chunks are written in the same turn, which keeps the order.
@@ -254,8 +293,9 @@ fn encipher(
 fn chunk(cipher: &CodeCipher, start: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     for serial in start..end {
-        let code =
-            cipher.encipher(serial).ok_or_else(|| io::Error::other("a serial number is out of range"))?;
+        let code = cipher
+            .encipher(serial)
+            .ok_or_else(|| io::Error::other("a serial number is out of range"))?;
         text.extend_from_slice(printed(&code).as_bytes());
         text.push(b'\n');
     }
@@ -278,9 +318,23 @@ mod tests {
             batches: Vec::new(),
         };
         let origin = Origin::Minted { first, count };
-        let batch = Batch { name: "a".to_owned(), origin, prize: None, status: BatchStatus::Reserved };
-        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
-        Reservation { scope, batch, book, first, count }
+        let batch = Batch {
+            name: "a".to_owned(),
+            origin,
+            prize: None,
+            status: BatchStatus::Reserved,
+        };
+        let scope = Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Test,
+        };
+        Reservation {
+            scope,
+            batch,
+            book,
+            first,
+            count,
+        }
     }
 
     #[test]
@@ -295,9 +349,14 @@ mod tests {
                 told.push(done);
                 Ok(())
             };
-            reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
-            let written: String =
-                expected.iter().take(usize::try_from(count).expect("few")).cloned().collect();
+            reservation(40, count)
+                .write(&mut out, &mut progress)
+                .expect("memory takes it");
+            let written: String = expected
+                .iter()
+                .take(usize::try_from(count).expect("few"))
+                .cloned()
+                .collect();
             assert_eq!(String::from_utf8(out).expect("ASCII"), written);
             assert_eq!(told.last(), Some(&count));
         }
@@ -314,7 +373,9 @@ mod tests {
                 Ok(())
             }
         }
-        let error = reservation(0, 20 * CHUNK).write(&mut Full, &mut |_| Ok(())).expect_err("it is full");
+        let error = reservation(0, 20 * CHUNK)
+            .write(&mut Full, &mut |_| Ok(()))
+            .expect_err("it is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -32,7 +32,10 @@ impl Usage {
     }
 
     fn plus(self, other: Self) -> Self {
-        Self { redeemed: self.redeemed + other.redeemed, held: self.held + other.held }
+        Self {
+            redeemed: self.redeemed + other.redeemed,
+            held: self.held + other.held,
+        }
     }
 }
 

@@ -19,7 +19,10 @@ pub async fn void_batch(
     name: &str,
     now: Timestamp,
 ) -> Result<Batch, Failure> {
-    tables.audit.append(Action::new("code.void").in_scope(scope).on(name), now).await?;
+    tables
+        .audit
+        .append(Action::new("code.void").in_scope(scope).on(name), now)
+        .await?;
     book::change(&tables.code_books, scope, |book| {
         let batch = book::batch_mut(book, name)?;
         batch.status = BatchStatus::Void;

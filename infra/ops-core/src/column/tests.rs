@@ -8,8 +8,15 @@ const WORDS: ColumnType<String> = ColumnType {
 };
 
 fn read_named(bytes: &[u8], heading: Option<&str>) -> Vec<Line<String>> {
-    let column = Column { path: Path::new("words.csv"), heading, values: WORDS };
-    column.lines_of(bytes).next_lines(100).expect("it can be read")
+    let column = Column {
+        path: Path::new("words.csv"),
+        heading,
+        values: WORDS,
+    };
+    column
+        .lines_of(bytes)
+        .next_lines(100)
+        .expect("it can be read")
 }
 
 fn read(bytes: &[u8]) -> Vec<Line<String>> {
@@ -17,26 +24,47 @@ fn read(bytes: &[u8]) -> Vec<Line<String>> {
 }
 
 fn good(lines: &[(usize, &str)]) -> Vec<Line<String>> {
-    lines.iter().map(|(line, word)| (*line, Ok((*word).to_owned()))).collect()
+    lines
+        .iter()
+        .map(|(line, word)| (*line, Ok((*word).to_owned())))
+        .collect()
 }
 
 fn bad_lines<T>(read: &[Line<T>]) -> Vec<usize> {
-    read.iter().filter(|(_, word)| word.is_err()).map(|(line, _)| *line).collect()
+    read.iter()
+        .filter(|(_, word)| word.is_err())
+        .map(|(line, _)| *line)
+        .collect()
 }
 
 #[test]
 fn a_byte_order_mark_quotes_empty_lines_and_line_ends_are_passed_over() {
     let expected = good(&[(2, "a"), (4, "b c"), (5, "d\"e"), (6, "f")]);
-    assert_eq!(read(b"\xef\xbb\xbfWord\r\n\"a\"\r\n\r\n  b c \t\r\n \"d\"\"e\" \nf"), expected);
-    assert_eq!(read(b"a\nword\n"), good(&[(1, "a"), (2, "word")]), "a heading is on top");
-    assert_eq!(read(b"a,,\n,,\n\"\",\nb,\n"), good(&[(1, "a"), (4, "b")]), "empty columns are none");
+    assert_eq!(
+        read(b"\xef\xbb\xbfWord\r\n\"a\"\r\n\r\n  b c \t\r\n \"d\"\"e\" \nf"),
+        expected
+    );
+    assert_eq!(
+        read(b"a\nword\n"),
+        good(&[(1, "a"), (2, "word")]),
+        "a heading is on top"
+    );
+    assert_eq!(
+        read(b"a,,\n,,\n\"\",\nb,\n"),
+        good(&[(1, "a"), (4, "b")]),
+        "empty columns are none"
+    );
 }
 
 #[test]
 fn the_column_is_the_one_with_the_heading_whatever_separates_them() {
     for separator in [",", ";", "\t"] {
         let text = "n|Word|\"when, or; not\"\n1|a|x\n2|\"b\"\n|c|\n".replace('|', separator);
-        assert_eq!(read(text.as_bytes()), good(&[(2, "a"), (3, "b"), (4, "c")]), "{text}");
+        assert_eq!(
+            read(text.as_bytes()),
+            good(&[(2, "a"), (3, "b"), (4, "c")]),
+            "{text}"
+        );
         let named = read_named(text.as_bytes(), Some(" When, Or; Not "));
         assert_eq!(named.first(), Some(&(2, Ok("x".to_owned()))));
         assert_eq!(bad_lines(&named), [3, 4], "what is not filled in");
@@ -50,13 +78,20 @@ fn several_columns_without_a_heading_that_is_known_are_refused_once() {
         assert_eq!((read.len(), bad_lines(&read)), (1, vec![1]), "{text}");
     }
     for text in ["n,what\n1,a\n", "a\nb\n", "other,other\n1,a\n"] {
-        assert_eq!(read_named(text.as_bytes(), Some("other")).len(), 1, "{text}");
+        assert_eq!(
+            read_named(text.as_bytes(), Some("other")).len(),
+            1,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_line_that_is_set_out_differently_is_named() {
-    let text = format!("a\nb,c\n\"d\n\"e\"f\ng\"h\n{}\n\u{e9}\ni\n", "x".repeat(10_000));
+    let text = format!(
+        "a\nb,c\n\"d\n\"e\"f\ng\"h\n{}\n\u{e9}\ni\n",
+        "x".repeat(10_000)
+    );
     let lines = read(text.as_bytes());
     assert_eq!(bad_lines(&lines), [2, 3, 4, 5, 6]);
     assert_eq!(lines.last(), Some(&(8, Ok("i".to_owned()))));
@@ -72,10 +107,18 @@ fn a_line_that_is_set_out_differently_is_named() {
 #[test]
 fn one_bad_line_among_a_million_is_named() {
     let number = |cell: &str| cell.parse().map_err(|_| "this is no number".to_owned());
-    let values =
-        ColumnType { invalid: "bad", names: ["number", "numbers"], is_heading: |_| false, parse: number };
+    let values = ColumnType {
+        invalid: "bad",
+        names: ["number", "numbers"],
+        is_heading: |_| false,
+        parse: number,
+    };
     let text = format!("{}x\n{}", "1\n".repeat(499_999), "1\n".repeat(500_000));
-    let column: Column<'_, u8> = Column { path: Path::new("million.csv"), heading: None, values };
+    let column: Column<'_, u8> = Column {
+        path: Path::new("million.csv"),
+        heading: None,
+        values,
+    };
     let mut lines = column.lines_of(text.as_bytes());
     let (mut count, mut bad) = (0, Vec::new());
     loop {
@@ -91,7 +134,12 @@ fn one_bad_line_among_a_million_is_named() {
 
 #[test]
 fn what_is_no_text_is_refused_once() {
-    for start in [&b"\xff\xfea\0"[..], b"\xfe\xff\0a", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"] {
+    for start in [
+        &b"\xff\xfea\0"[..],
+        b"\xfe\xff\0a",
+        b"PK\x03\x04",
+        b"\xd0\xcf\x11\xe0",
+    ] {
         let read = read(&[start, b"\nb\nc\n"].concat());
         assert_eq!((read.len(), bad_lines(&read)), (1, vec![1]));
     }

@@ -2,7 +2,9 @@
 
 use chrono::{Days, NaiveDate};
 use chrono_tz::Tz;
-use common::domain::audit::{AuditCheck, AuditEntry, AuditFinding, AuditRow, StoredAuditRow, VerifiedAudit};
+use common::domain::audit::{
+    AuditCheck, AuditEntry, AuditFinding, AuditRow, StoredAuditRow, VerifiedAudit,
+};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,14 +18,37 @@ use crate::terminal::Report;
 /// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
 
-pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+pub(crate) async fn run(
+    command: AuditCommand,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report, Failure> {
     match command {
-        AuditCommand::List { campaign, action, who, about, from, to } => {
+        AuditCommand::List {
+            campaign,
+            action,
+            who,
+            about,
+            from,
+            to,
+        } => {
             let zone = zone(tables, campaign.as_ref()).await?;
             let to = to.map_or_else(|| today(now, zone), Ok)?;
-            let from = from.or_else(|| to.checked_sub_days(Days::new(USUAL_DAYS - 1))).unwrap_or(to);
-            let filter = RowFilter { campaign, action, who, about };
-            Ok(report_list(&rows(tables, from, to, zone, &filter).await?, from, to, zone))
+            let from = from
+                .or_else(|| to.checked_sub_days(Days::new(USUAL_DAYS - 1)))
+                .unwrap_or(to);
+            let filter = RowFilter {
+                campaign,
+                action,
+                who,
+                about,
+            };
+            Ok(report_list(
+                &rows(tables, from, to, zone, &filter).await?,
+                from,
+                to,
+                zone,
+            ))
         }
         AuditCommand::Verify => verify(tables).await,
     }
@@ -42,14 +67,27 @@ fn today(now: Timestamp, zone: Tz) -> Result<NaiveDate, Failure> {
 fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz) -> Report {
     let cells = |stored: &StoredAuditRow| {
         let Some(AuditRow { at, entry, .. }) = &stored.row else {
-            return vec![stored.sequence.to_string(), "cannot be read; run ops audit verify".to_owned()];
+            return vec![
+                stored.sequence.to_string(),
+                "cannot be read; run ops audit verify".to_owned(),
+            ];
         };
-        let AuditEntry { who, by, action, campaign, environment, subject, why, .. } = entry;
+        let AuditEntry {
+            who,
+            by,
+            action,
+            campaign,
+            environment,
+            subject,
+            why,
+            ..
+        } = entry;
         let about = [campaign, environment, subject].into_iter().flatten();
         vec![
             stored.sequence.to_string(),
             local_time(*at, zone),
-            by.as_ref().map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
+            by.as_ref()
+                .map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
             action.clone(),
             or_dash(
                 Some(about.map(String::as_str).collect::<Vec<_>>().join(" "))
@@ -62,7 +100,17 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz
         format!("The audit log has no such rows from {from} to {to}.")
     } else {
         let rows: Vec<_> = rows.iter().map(cells).collect();
-        table(&["ROW", &format!("TIME ({})", zone.name()), "WHO", "ACTION", "ABOUT", "WHY"], &rows)
+        table(
+            &[
+                "ROW",
+                &format!("TIME ({})", zone.name()),
+                "WHO",
+                "ACTION",
+                "ABOUT",
+                "WHY",
+            ],
+            &rows,
+        )
     };
     let json: Vec<Value> = rows.iter().map(as_json).collect();
     let json = json!({
@@ -75,10 +123,26 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz
 }
 
 fn as_json(stored: &StoredAuditRow) -> Value {
-    let Some(AuditRow { at, entry, previous, hash, .. }) = &stored.row else {
+    let Some(AuditRow {
+        at,
+        entry,
+        previous,
+        hash,
+        ..
+    }) = &stored.row
+    else {
         return json!({ "sequence": stored.sequence, "day": stored.day, "readable": false });
     };
-    let AuditEntry { who, by, action, campaign, environment, subject, why, details } = entry;
+    let AuditEntry {
+        who,
+        by,
+        action,
+        campaign,
+        environment,
+        subject,
+        why,
+        details,
+    } = entry;
     json!({
         "sequence": stored.sequence,
         "time": at.to_string(),
@@ -111,7 +175,10 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
                  and see whether a later log still has them.",
                 grouped(count)
             );
-            Ok(Report::new(json!({ "verified": true, "count": count, "last_hash": last_hash }), text))
+            Ok(Report::new(
+                json!({ "verified": true, "count": count, "last_hash": last_hash }),
+                text,
+            ))
         }
         Err(findings) => Err(broken(&findings)),
     }
@@ -120,8 +187,15 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
 fn broken(findings: &[AuditFinding]) -> Failure {
     /// Findings that are named.
     const MAX_NAMED: usize = 50;
-    let line = |AuditFinding { sequence, day, found }: &AuditFinding| {
-        let day = day.as_ref().map(|day| format!(" of {}", printable(day))).unwrap_or_default();
+    let line = |AuditFinding {
+                    sequence,
+                    day,
+                    found,
+                }: &AuditFinding| {
+        let day = day
+            .as_ref()
+            .map(|day| format!(" of {}", printable(day)))
+            .unwrap_or_default();
         format!("row {sequence}{day}: {found}\n")
     };
     let named: String = findings.iter().take(MAX_NAMED).map(line).collect();

@@ -29,9 +29,18 @@ pub(crate) async fn run(
 ) -> Result<Report, Failure> {
     let tables = &connection::tables(env).await?;
     match command {
-        KeyCommand::Issue { scope, label, per_minute, valid_for } => {
-            let (scope, label) = (Scope::from(scope), label.as_deref().map(checked_label).transpose()?);
-            let issued = keys::issue(tables, &scope, label, per_minute, valid_for.map(hours), now).await?;
+        KeyCommand::Issue {
+            scope,
+            label,
+            per_minute,
+            valid_for,
+        } => {
+            let (scope, label) = (
+                Scope::from(scope),
+                label.as_deref().map(checked_label).transpose()?,
+            );
+            let issued =
+                keys::issue(tables, &scope, label, per_minute, valid_for.map(hours), now).await?;
             Ok(with_staging_note(report_issued(&issued), &issued, env))
         }
         KeyCommand::List { campaign } => {
@@ -49,11 +58,16 @@ pub(crate) async fn run(
             );
             Ok(Report::new(as_json(&changed), text))
         }
-        KeyCommand::Roll { key_id, old_valid_for } => {
+        KeyCommand::Roll {
+            key_id,
+            old_valid_for,
+        } => {
             let rolled = keys::roll(tables, &key_id, hours(old_valid_for), now).await?;
             Ok(report_rolled(&rolled))
         }
-        KeyCommand::Revoke { key_id, confirm } => revoke(tables, &key_id, confirm, now, terminal).await,
+        KeyCommand::Revoke { key_id, confirm } => {
+            revoke(tables, &key_id, confirm, now, terminal).await
+        }
     }
 }
 
@@ -66,23 +80,38 @@ async fn revoke(
 ) -> Result<Report, Failure> {
     let key = keys::find(tables, key_id).await?;
     if key.revoked_at.is_some() {
-        return Ok(Report::new(as_json(&key), format!("{key_id} was revoked before; nothing changes")));
+        return Ok(Report::new(
+            as_json(&key),
+            format!("{key_id} was revoked before; nothing changes"),
+        ));
     }
-    let ApiKeyRecord { key_id, scope, label, .. } = key;
-    let label = label.map(|label| format!(" ({})", printable(&label))).unwrap_or_default();
+    let ApiKeyRecord {
+        key_id,
+        scope,
+        label,
+        ..
+    } = key;
+    let label = label
+        .map(|label| format!(" ({})", printable(&label)))
+        .unwrap_or_default();
     let question = format!(
         "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",
         scope.environment, scope.campaign
     );
     terminal.confirm(&question, Answer::Word(&key_id), confirm)?;
     let revoked = keys::revoke(tables, &key_id, now).await?;
-    let text = format!("{} revoked; callers see it within 5 seconds", revoked.key_id);
+    let text = format!(
+        "{} revoked; callers see it within 5 seconds",
+        revoked.key_id
+    );
     Ok(Report::new(as_json(&revoked), text))
 }
 
 /// Says that a live key is useless on a stack for staging.
 fn with_staging_note(mut report: Report, issued: &IssuedKey, env: &Env) -> Report {
-    if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging)) {
+    if issued.record.scope.environment.is_live()
+        && matches!(Stage::from_env(env), Ok(Stage::Staging))
+    {
         report.note.get_or_insert_default().push_str(
             "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
         );
@@ -99,7 +128,10 @@ fn checked_label(label: &str) -> Result<&str, Failure> {
     if LABEL_CHARS.contains(&label.chars().count()) && !label.chars().any(char::is_control) {
         Ok(label)
     } else {
-        Err(Failure::new("label_invalid", "a label is 1 to 100 characters on one line; shorten --label"))
+        Err(Failure::new(
+            "label_invalid",
+            "a label is 1 to 100 characters on one line; shorten --label",
+        ))
     }
 }
 
@@ -111,7 +143,10 @@ fn report_issued(issued: &IssuedKey) -> Report {
         fields.insert("key".to_owned(), json!(key));
     }
     let until = record.valid_until.map(|until| {
-        format!("\nIt works until {}, and is refused as revoked from then on.", zoned_time(until, *zone))
+        format!(
+            "\nIt works until {}, and is refused as revoked from then on.",
+            zoned_time(until, *zone)
+        )
     });
     let note = format!(
         "This is the only time that the key is shown; only its digest is kept. Store it on the caller's server.\n\
@@ -123,7 +158,10 @@ fn report_issued(issued: &IssuedKey) -> Report {
         record.per_minute,
         until.unwrap_or_default()
     );
-    Report { note: Some(note), ..Report::new(json, key.clone()) }
+    Report {
+        note: Some(note),
+        ..Report::new(json, key.clone())
+    }
 }
 
 /// Prints only the new key on standard output.
@@ -133,7 +171,10 @@ fn report_rolled(rolled: &RolledKey) -> Report {
     let until = old.valid_until;
     if let Some(fields) = report.json.as_object_mut() {
         fields.insert("old_key_id".to_owned(), json!(old.key_id));
-        fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
+        fields.insert(
+            "old_valid_until".to_owned(),
+            json!(until.map(|until| until.to_string())),
+        );
     }
     let until = or_dash(until.map(|until| zoned_time(until, new.zone)));
     let old = &old.key_id;
@@ -161,7 +202,18 @@ fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
     } else {
         let rows: Vec<_> = keys.iter().map(row).collect();
         let times = format!("CREATED ({})", zone.name());
-        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", &times, "VALID UNTIL", "REVOKED", "LABEL"], &rows)
+        table(
+            &[
+                "KEY-ID",
+                "ENVIRONMENT",
+                "PER MINUTE",
+                &times,
+                "VALID UNTIL",
+                "REVOKED",
+                "LABEL",
+            ],
+            &rows,
+        )
     };
     let json: Vec<Value> = keys.iter().map(as_json).collect();
     Report::new(json!({ "keys": json }), text)

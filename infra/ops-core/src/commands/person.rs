@@ -37,14 +37,24 @@ pub(crate) async fn run(
             let file = AtomicFile::begin(&output)?;
             let exporting = people::hand_over(&tables, env, &phone, &held, clock.now(), file);
             let file = unless_stopped(exporting).await?;
-            file.sync().map_err(|error| Failure::from_io(&output, "writing", &error))?;
-            file.finish().map_err(|failed| Failure::from_io(&output, "writing", &failed.error))?;
-            let text = format!("{}\nEverything is in {}.", summary(&phone, &held), output.display());
-            Ok(Report::new(json!({ "file": output, "held": counts(&held) }), text))
+            file.sync()
+                .map_err(|error| Failure::from_io(&output, "writing", &error))?;
+            file.finish()
+                .map_err(|failed| Failure::from_io(&output, "writing", &failed.error))?;
+            let text = format!(
+                "{}\nEverything is in {}.",
+                summary(&phone, &held),
+                output.display()
+            );
+            Ok(Report::new(
+                json!({ "file": output, "held": counts(&held) }),
+                text,
+            ))
         }
         PersonCommand::Erase { why, confirm, .. } => {
             let why = words(&why, "--why")?;
-            let (kept, held): (Vec<_>, Vec<_>) = held.into_iter().partition(PersonRecords::is_erased);
+            let (kept, held): (Vec<_>, Vec<_>) =
+                held.into_iter().partition(PersonRecords::is_erased);
             if held.is_empty() {
                 return Ok(found(&phone, &kept));
             }
@@ -69,14 +79,19 @@ pub(crate) async fn run(
             });
             Ok(Report {
                 note,
-                ..Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text)
+                ..Report::new(
+                    json!({ "phone": phone.masked(), "erased": counts(&held) }),
+                    text,
+                )
             })
         }
     }
 }
 
 /// Lets Ctrl-C stop an export, so that its file is removed.
-async fn unless_stopped<T>(exporting: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+async fn unless_stopped<T>(
+    exporting: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     tokio::select! {
         // First, so that Ctrl-C is noticed while photos are written.
         biased;
@@ -88,7 +103,10 @@ async fn unless_stopped<T>(exporting: impl Future<Output = Result<T, Failure>>) 
 }
 
 fn found(phone: &Phone, held: &[PersonRecords]) -> Report {
-    Report::new(json!({ "phone": phone.masked(), "held": counts(held) }), summary(phone, held))
+    Report::new(
+        json!({ "phone": phone.masked(), "held": counts(held) }),
+        summary(phone, held),
+    )
 }
 
 /// What is held, in numbers.
@@ -140,7 +158,10 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
         "COUNTED",
     ];
     let text = format!("{}:\n{}", phone.masked(), table(&header, &rows));
-    let erased = held.iter().filter(|held| held.is_erased()).map(|held| held.scope.to_string());
+    let erased = held
+        .iter()
+        .filter(|held| held.is_erased())
+        .map(|held| held.scope.to_string());
     let erased: Vec<_> = erased.collect();
     if erased.is_empty() {
         return text;

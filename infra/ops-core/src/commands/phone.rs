@@ -36,7 +36,11 @@ pub(crate) async fn run(
             let scope = Scope::from(scope);
             let tables = connection::tables(env).await?;
             let zone = tables.campaign(&scope.campaign).await?.timezone;
-            Ok(report_list(&scope, &tables.entrants.blocklist(&scope).await?, zone))
+            Ok(report_list(
+                &scope,
+                &tables.entrants.blocklist(&scope).await?,
+                zone,
+            ))
         }
         PhoneCommand::Find { phone, campaign } => {
             let phone = phone_or_typed(&phone.join(" "), terminal)?;
@@ -54,11 +58,24 @@ async fn change(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let PhoneChangeArgs { campaign, phones, file, column, why, confirm } = args;
+    let PhoneChangeArgs {
+        campaign,
+        phones,
+        file,
+        column,
+        why,
+        confirm,
+    } = args;
     let why = Some(words(&why, "--why")?);
     let decide = async |tables: &Tables| -> Result<OperatorDecision, Failure> {
         let by = tables.audit.operator_in_full().await?;
-        Ok(OperatorDecision { by, at: clock.now(), why, confirmed: None, identity: None })
+        Ok(OperatorDecision {
+            by,
+            at: clock.now(),
+            why,
+            confirmed: None,
+            identity: None,
+        })
     };
     let Some(file) = file else {
         let phones = match &phones[..] {
@@ -67,33 +84,53 @@ async fn change(
         };
         let tables = connection::tables(env).await?;
         tables.campaign(&campaign).await?;
-        return change_each(&tables, &campaign, &phones, blocked, &decide(&tables).await?).await;
+        return change_each(
+            &tables,
+            &campaign,
+            &phones,
+            blocked,
+            &decide(&tables).await?,
+        )
+        .await;
     };
-    let column = Column { path: &file, heading: column.as_deref(), values: PHONES };
+    let column = Column {
+        path: &file,
+        heading: column.as_deref(),
+        values: PHONES,
+    };
     let count = column.check_all(1_000, async |_, _| Ok(())).await?.count;
     let tables = connection::tables(env).await?;
     tables.campaign(&campaign).await?;
     let verb = if blocked { "Block" } else { "Unblock" };
-    let question = format!("{verb} the {} phones of the file in {campaign}, test and live?", grouped(count));
+    let question = format!(
+        "{verb} the {} phones of the file in {campaign}, test and live?",
+        grouped(count)
+    );
     terminal.confirm(&question, Answer::Yes, confirm)?;
     let decision = decide(&tables).await?;
     let doing = if blocked { "blocked" } else { "unblocked" };
     let why = decision.why.as_deref().unwrap_or_default();
-    let action = phones::change(blocked).in_campaign(&campaign).because(why).with(json!({ "count": count }));
+    let action = phones::change(blocked)
+        .in_campaign(&campaign)
+        .because(why)
+        .with(json!({ "count": count }));
     tables.audit.append(action, clock.now()).await?;
     let mut progress = Progress::new(clock, doing, count);
     let show = |done| progress.show(terminal, done);
     let changed = set_all_blocked(&tables, &campaign, column, blocked, &decision, show).await;
     progress.end(terminal);
     let Changed { changed, unchanged } = changed?;
-    let already = if blocked { "were blocked already" } else { "were not blocked" };
+    let already = if blocked {
+        "were blocked already"
+    } else {
+        "were not blocked"
+    };
     let text = format!(
         "{} phones {doing} in {campaign}, test and live; {} {already}",
         grouped(changed),
         grouped(unchanged)
     );
-    let json =
-        json!({ "campaign": campaign, "blocked": blocked, "changed": changed, "unchanged": unchanged });
+    let json = json!({ "campaign": campaign, "blocked": blocked, "changed": changed, "unchanged": unchanged });
     Ok(Report::new(json, text))
 }
 
@@ -109,8 +146,17 @@ async fn change_each(
     for phone in phones {
         let [test, live] = phones::entrant_ids(tables, campaign, phone).await?;
         let why = decision.why.as_deref().unwrap_or_default();
-        let action = phones::change(blocked).in_campaign(campaign).on(live.as_str()).because(why);
-        tables.audit.append(action.with(json!({ "entrant_in_test": test.as_str() })), decision.at).await?;
+        let action = phones::change(blocked)
+            .in_campaign(campaign)
+            .on(live.as_str())
+            .because(why);
+        tables
+            .audit
+            .append(
+                action.with(json!({ "entrant_in_test": test.as_str() })),
+                decision.at,
+            )
+            .await?;
         let changed = set_blocked(tables, campaign, phone, blocked, decision).await?;
         done.changed += u64::from(changed);
         done.unchanged += u64::from(!changed);
@@ -120,7 +166,10 @@ async fn change_each(
             (true, false) => "unblocked",
             (false, false) => "was not blocked",
         };
-        text.push_str(&format!("{} {word} in {campaign}, test and live\n", phone.masked()));
+        text.push_str(&format!(
+            "{} {word} in {campaign}, test and live\n",
+            phone.masked()
+        ));
     }
     let phones: Vec<_> = phones.iter().map(Phone::masked).collect();
     let Changed { changed, unchanged } = done;
@@ -132,12 +181,23 @@ async fn change_each(
 
 fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
     let row = |blocked: &BlockedPhone| {
-        let BlockedPhone { masked, blocked: BlockChange { at, by, why } } = blocked;
+        let BlockedPhone {
+            masked,
+            blocked: BlockChange { at, by, why },
+        } = blocked;
         let masked = masked.as_deref().unwrap_or(ERASED).to_owned();
-        vec![masked, local_time(*at, zone), or_dash(by.as_ref()), or_dash(why.as_ref())]
+        vec![
+            masked,
+            local_time(*at, zone),
+            or_dash(by.as_ref()),
+            or_dash(why.as_ref()),
+        ]
     };
     let text = if list.is_empty() {
-        format!("No phone is blocked in {}, {}.", scope.campaign, scope.environment)
+        format!(
+            "No phone is blocked in {}, {}.",
+            scope.campaign, scope.environment
+        )
     } else {
         let rows: Vec<_> = list.iter().map(row).collect();
         let since = format!("BLOCKED ({})", zone.name());
@@ -148,12 +208,16 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
         .map(|BlockedPhone { masked, blocked }| {
             let mut json = change_json(blocked);
             if let Some(fields) = json.as_object_mut() {
-                fields.insert("phone".to_owned(), masked.as_deref().unwrap_or(ERASED).into());
+                fields.insert(
+                    "phone".to_owned(),
+                    masked.as_deref().unwrap_or(ERASED).into(),
+                );
             }
             json
         })
         .collect();
-    let json = json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": json });
+    let json =
+        json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": json });
     Report::new(json, text)
 }
 
@@ -192,7 +256,12 @@ mod tests {
     fn parsed(typed: &str) -> Option<Vec<String>> {
         let arguments: Vec<_> = typed.split(' ').map(str::to_owned).collect();
         let phones = parse(&arguments).ok()?;
-        Some(phones.iter().map(|phone| phone.expose_e164().to_owned()).collect())
+        Some(
+            phones
+                .iter()
+                .map(|phone| phone.expose_e164().to_owned())
+                .collect(),
+        )
     }
 
     #[test]
@@ -202,7 +271,11 @@ mod tests {
         for typed in ["0712000001", "0712 000 001", "+255 712 000001"] {
             assert_eq!(parsed(typed).as_ref(), Some(&one), "{typed}");
         }
-        for typed in ["0712000001 0712000002", "0712 000 001 +255712000002", "+255712000001 0712 000002"] {
+        for typed in [
+            "0712000001 0712000002",
+            "0712 000 001 +255712000002",
+            "+255712000001 0712 000002",
+        ] {
             assert_eq!(parsed(typed).as_ref(), Some(&two), "{typed}");
         }
         for typed in ["0712", "0712000001 0712", "+254712000001 0712000001"] {

@@ -10,11 +10,22 @@ use crate::secret::{self, Rotated};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+pub(crate) async fn run(
+    command: SecretCommand,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report, Failure> {
     match command {
         SecretCommand::Rotate => {
-            tables.audit.append(Action::new("secret.rotate"), now).await?;
-            let Rotated { version, is_new, books } = secret::rotate(&tables.code_books).await?;
+            tables
+                .audit
+                .append(Action::new("secret.rotate"), now)
+                .await?;
+            let Rotated {
+                version,
+                is_new,
+                books,
+            } = secret::rotate(&tables.code_books).await?;
             let made = if is_new {
                 "The deployment's secret has a new version"
             } else {
@@ -25,7 +36,10 @@ pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp)
                 "{made}: {version}. {books} code books are encrypted under it; codes and batches are what they were. \
                  Replace the copy of the secret that you keep."
             );
-            Ok(Report::new(json!({ "secret_version": version, "is_new": is_new, "books": books }), text))
+            Ok(Report::new(
+                json!({ "secret_version": version, "is_new": is_new, "books": books }),
+                text,
+            ))
         }
     }
 }

@@ -8,11 +8,20 @@ use crate::smoke::{self, Step};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+pub(crate) async fn run(
+    base_url: &str,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report, Failure> {
     let steps = smoke::run(tables, base_url, now).await?;
-    let text: String = steps.iter().map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what)).collect();
+    let text: String = steps
+        .iter()
+        .map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what))
+        .collect();
     let json: Vec<Value> = steps.iter().map(as_json).collect();
-    let text = format!("{text}Everything is as it should be. The campaign `smoke-test` is archived again.");
+    let text = format!(
+        "{text}Everything is as it should be. The campaign `smoke-test` is archived again."
+    );
     Ok(Report::new(json!({ "steps": json }), text))
 }
 

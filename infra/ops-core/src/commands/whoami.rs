@@ -2,7 +2,9 @@
 
 use common::config::Env;
 use common::store::StoreError;
-use common::store::{api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions};
+use common::store::{
+    api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions,
+};
 use serde_json::{Value, json};
 
 use crate::connection;
@@ -26,10 +28,21 @@ const TABLES: [&str; 8] = [
 
 pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
     let tables = connection::tables(env).await?;
-    let Identity { arn, account, region } = Identity::ask(&connection::aws(env).await?).await?;
+    let Identity {
+        arn,
+        account,
+        region,
+    } = Identity::ask(&connection::aws(env).await?).await?;
     let roles = roles(&tables).await?;
-    let last = roles.iter().rev().find(|(_, has)| *has).map(|(role, _)| *role);
-    let names: Vec<_> = TABLES.iter().filter_map(|name| Some((*name, env.optional(name)?))).collect();
+    let last = roles
+        .iter()
+        .rev()
+        .find(|(_, has)| *has)
+        .map(|(role, _)| *role);
+    let names: Vec<_> = TABLES
+        .iter()
+        .filter_map(|name| Some((*name, env.optional(name)?)))
+        .collect();
     let mut pairs = vec![
         ("identity", arn.clone()),
         ("account", account.clone()),
@@ -38,8 +51,10 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
         ("role", or_dash(last)),
     ];
     pairs.extend(names.iter().cloned());
-    let tables: serde_json::Map<String, Value> =
-        names.into_iter().map(|(name, table)| (name.to_owned(), json!(table))).collect();
+    let tables: serde_json::Map<String, Value> = names
+        .into_iter()
+        .map(|(name, table)| (name.to_owned(), json!(table)))
+        .collect();
     let json = json!({
         "identity": arn,
         "account": account,
@@ -58,7 +73,10 @@ async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
     Ok([
         ("viewer", allowed(tables.campaigns.list().await)?),
         ("reviewer", allowed(log.head().await)?),
-        ("operator", allowed(tables.code_books.secrets().current().await)?),
+        (
+            "operator",
+            allowed(tables.code_books.secrets().current().await)?,
+        ),
         // A day on which no row was written.
         ("admin", allowed(log.of_day("1970-01-01").await)?),
     ])

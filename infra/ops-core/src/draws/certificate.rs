@@ -16,8 +16,8 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::{
-    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet,
-    Step, VERIFY_PY,
+    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace,
+    MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
 };
 
 use super::contacts::read_result;
@@ -40,8 +40,10 @@ pub(crate) async fn write(
     output: &Path,
 ) -> Result<Vec<&'static str>, Failure> {
     let Some(outcome) = &draw.outcome else {
-        let message =
-            format!("the draw {} has no winners yet; draw them first with `ops draw run`", draw.name);
+        let message = format!(
+            "the draw {} has no winners yet; draw them first with `ops draw run`",
+            draw.name
+        );
         return Err(Failure::new("draw_not_run", message));
     };
     let chain = chain::of_draw(env, draw)?;
@@ -57,21 +59,33 @@ pub(crate) async fn write(
     };
     let differs = |difference| unreadable(draw, &difference);
     let committed = Committed::read(evidence).map_err(differs)?;
-    let given_at = committed.check_round_time(chain.time_of(draw.round)).map_err(differs)?;
+    let given_at = committed
+        .check_round_time(chain.time_of(draw.round))
+        .map_err(differs)?;
     let (result, result_json) = read_result(&committed, &files, draw).await?;
     let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
     rewind(&mut opened)?;
     let openings = openings::of_rows(opened, &rows)?;
     let zone = campaign.timezone;
     let places = contacts.iter().map(|contact| {
-        let opening = openings.get(&contact.row).cloned().filter(|_| contact.reference.is_some());
+        let opening = openings
+            .get(&contact.row)
+            .cloned()
+            .filter(|_| contact.reference.is_some());
         published(contact, opening, zone)
     });
     let [frozen_at, published_at, drawn_at] =
         [draw.frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
-    let log = Log { frozen_at, published_at, drawn_at, places: places.collect() };
+    let log = Log {
+        frozen_at,
+        published_at,
+        drawn_at,
+        places: places.collect(),
+    };
     let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
-    committed.read_log(&result, given_at, log.as_bytes()).map_err(|error| log_differs(draw, &error))?;
+    committed
+        .read_log(&result, given_at, log.as_bytes())
+        .map_err(|error| log_differs(draw, &error))?;
     let certificate = Certificate {
         campaign: &campaign.name,
         brand: &campaign.brand,
@@ -84,8 +98,14 @@ pub(crate) async fn write(
     let mut out = create(output)?;
     let is_embedded = committed.header().rows.get() <= MAX_EMBEDDED_ROWS;
     rewind(&mut entries)?;
-    let embedded: Option<&mut dyn BufRead> = if is_embedded { Some(&mut entries) } else { None };
-    let written = certificate.write_html(embedded, &mut out).and_then(|()| out.get_ref().sync_all());
+    let embedded: Option<&mut dyn BufRead> = if is_embedded {
+        Some(&mut entries)
+    } else {
+        None
+    };
+    let written = certificate
+        .write_html(embedded, &mut out)
+        .and_then(|()| out.get_ref().sync_all());
     written.map_err(|error| Failure::from_io(output, "writing", &error))?;
     for name in [ENTRIES, HEADER, COMMITMENT, RESULT] {
         put(&output.with_file_name(name), files.read(name).await?)?;
@@ -98,7 +118,10 @@ pub(crate) async fn write(
 /// Writes the sheet of a frozen draw.
 pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Result<(), Failure> {
     let header = super::header(draw)?;
-    let digest = |text: &str| text.parse().map_err(|error: draw::NotADigest| unreadable(draw, &error));
+    let digest = |text: &str| {
+        text.parse()
+            .map_err(|error: draw::NotADigest| unreadable(draw, &error))
+    };
     let round_address = chain::public_address(&header);
     let sheet = Sheet {
         campaign: &campaign.name,
@@ -111,17 +134,24 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
         round_at: local(draw.round_at, campaign.timezone),
         beacon: &chain::described(&draw.chain),
         round_address: round_address.as_deref(),
-        figures: Some(Figures { largest_rows: draw.largest_rows.clone(), given_by_hand: draw.given_by_hand }),
+        figures: Some(Figures {
+            largest_rows: draw.largest_rows.clone(),
+            given_by_hand: draw.given_by_hand,
+        }),
     };
     let mut out = create(output)?;
-    let written = sheet.write_html(&mut out).and_then(|()| out.get_ref().sync_all());
+    let written = sheet
+        .write_html(&mut out)
+        .and_then(|()| out.get_ref().sync_all());
     written.map_err(|error| Failure::from_io(output, "writing", &error))
 }
 
 /// A page cannot know the times of another chain than quicknet.
 fn times_of(chain: &Chain) -> Option<ChainTimes> {
-    let times =
-        ChainTimes { genesis_time: chain.genesis().timestamp(), period: chain.period_seconds().get() };
+    let times = ChainTimes {
+        genesis_time: chain.genesis().timestamp(),
+        period: chain.period_seconds().get(),
+    };
     (!chain.is_quicknet()).then_some(times)
 }
 
@@ -130,7 +160,8 @@ fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
 }
 
 fn rewind(file: &mut impl Seek) -> Result<(), Failure> {
-    file.rewind().map_err(|error| super::files::temporary(&error))
+    file.rewind()
+        .map_err(|error| super::files::temporary(&error))
 }
 
 /// A contact as it is published. Without its opening, nothing proves a reference.
@@ -144,7 +175,11 @@ fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> Log
         region: contact.region.clone(),
         phone: contact.masked_phone.clone(),
         opening,
-        steps: contact.steps.iter().map(|step| published_step(step, zone)).collect(),
+        steps: contact
+            .steps
+            .iter()
+            .map(|step| published_step(step, zone))
+            .collect(),
     }
 }
 
@@ -155,11 +190,18 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
         ContactEvent::Reached => (Event::Reached, None, None),
         ContactEvent::Identified => (Event::Identified, None, None),
         ContactEvent::HandedOver => (Event::HandedOver, None, None),
-        ContactEvent::Skipped { reason, inspector } => {
-            (Event::Skipped, Some(reason.as_str().to_owned()), inspector.clone())
-        }
+        ContactEvent::Skipped { reason, inspector } => (
+            Event::Skipped,
+            Some(reason.as_str().to_owned()),
+            inspector.clone(),
+        ),
     };
-    Step { at: local(step.at, zone), is, reason, inspector }
+    Step {
+        at: local(step.at, zone),
+        is,
+        reason,
+        inspector,
+    }
 }
 
 fn log_differs(draw: &Draw, difference: &draw::Difference) -> Failure {
@@ -178,27 +220,31 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
     let file = File::options().write(true).create_new(true).open(path);
-    file.map(BufWriter::new).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            let message = format!("{} exists already; choose another --output", path.display());
-            Failure::new("file_exists", message)
-        }
-        _ => Failure::from_io(path, "creating", &error),
-    })
+    file.map(BufWriter::new)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let message = format!("{} exists already; choose another --output", path.display());
+                Failure::new("file_exists", message)
+            }
+            _ => Failure::from_io(path, "creating", &error),
+        })
 }
 
 /// Writes a published file. One that is there has to be the same.
 pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
     let failed = |doing: &'static str| move |error| Failure::from_io(path, doing, &error);
     match File::options().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            io::copy(&mut content, &mut file).and_then(|_| file.sync_all()).map_err(failed("writing"))
-        }
+        Ok(mut file) => io::copy(&mut content, &mut file)
+            .and_then(|_| file.sync_all())
+            .map_err(failed("writing")),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if holds(path, content).map_err(failed("reading"))? {
                 return Ok(());
             }
-            let message = format!("{} is of another draw; choose another --output", path.display());
+            let message = format!(
+                "{} is of another draw; choose another --output",
+                path.display()
+            );
             Err(Failure::new("file_exists", message))
         }
         Err(error) => Err(failed("creating")(error)),

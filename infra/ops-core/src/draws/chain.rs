@@ -31,7 +31,9 @@ struct ChainInfo {
 
 /// The chain for new draws.
 pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
-    let Some(info) = env.optional(CHAIN_VARIABLE) else { return Ok(Chain::quicknet()) };
+    let Some(info) = env.optional(CHAIN_VARIABLE) else {
+        return Ok(Chain::quicknet());
+    };
     let malformed = ConfigError::Malformed {
         variable: CHAIN_VARIABLE,
         expected: "what a relay of the chain answers to /info, or not set, for drand's quicknet",
@@ -60,9 +62,14 @@ pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
 
 /// Relays to ask for a round: the one that is named, that of the environment, or drand's own.
 pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
-    let malformed = ConfigError::Malformed { variable: RELAY_VARIABLE, expected: "a URL" };
-    let configured =
-        env.optional(RELAY_VARIABLE).map(|url| url.parse().map_err(|_| malformed)).transpose()?;
+    let malformed = ConfigError::Malformed {
+        variable: RELAY_VARIABLE,
+        expected: "a URL",
+    };
+    let configured = env
+        .optional(RELAY_VARIABLE)
+        .map(|url| url.parse().map_err(|_| malformed))
+        .transpose()?;
     Ok(match named.or(configured) {
         // A relay proves what it says, so it can be at any address.
         Some(url) => Relays::new(vec![url], Addresses::Any),
@@ -83,7 +90,8 @@ pub(crate) fn described(hash: &str) -> String {
 
 /// Where anybody sees a round of quicknet, from its time on.
 pub(crate) fn public_address(header: &Header) -> Option<String> {
-    let relay =
-        beacon::PUBLIC_RELAYS.first().filter(|_| header.chain.to_string() == Chain::quicknet().hash())?;
+    let relay = beacon::PUBLIC_RELAYS
+        .first()
+        .filter(|_| header.chain.to_string() == Chain::quicknet().hash())?;
     Some(format!("{relay}/{}/public/{}", header.chain, header.round))
 }

@@ -59,18 +59,29 @@ pub async fn find(
 ) -> Result<Winner, Failure> {
     let draw = super::find(tables, &scope, name).await?;
     let header = super::header(&draw)?;
-    let names = || header.prizes.iter().map(|prize| prize.name.as_str()).collect::<Vec<_>>().join(", ");
+    let names = || {
+        header
+            .prizes
+            .iter()
+            .map(|prize| prize.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let prize = match (prize, header.prizes.as_slice()) {
         (None, [only]) => only.name.clone(),
         (None, _) => {
-            let message =
-                format!("the draw {name} has several prizes; name one of them with --tier: {}", names());
+            let message = format!(
+                "the draw {name} has several prizes; name one of them with --tier: {}",
+                names()
+            );
             return Err(Failure::new("tier_missing", message));
         }
         (Some(named), prizes) if prizes.iter().any(|prize| prize.name == named) => named.to_owned(),
         (Some(_), _) => {
-            let message =
-                format!("the draw {name} has no such prize; name one of them with --tier: {}", names());
+            let message = format!(
+                "the draw {name} has no such prize; name one of them with --tier: {}",
+                names()
+            );
             return Err(Failure::new("tier_unknown", message));
         }
     };
@@ -80,7 +91,10 @@ pub async fn find(
         None => Vec::new(),
     };
     let of_prize = |contact: &&Contact| contact.prize == prize;
-    let found = contacts.iter().find(|contact| of_prize(contact) && contact.place == place.get()).cloned();
+    let found = contacts
+        .iter()
+        .find(|contact| of_prize(contact) && contact.place == place.get())
+        .cloned();
     let contact = found.ok_or_else(|| {
         let message = match contacts.iter().filter(of_prize).map(|contact| contact.place).max() {
             None => format!("the draw {name} has no winners yet; draw them with `ops draw run`"),
@@ -90,12 +104,19 @@ pub async fn find(
         };
         Failure::new("winner_unknown", message)
     })?;
-    Ok(Winner { scope, draw, header, contact })
+    Ok(Winner {
+        scope,
+        draw,
+        header,
+        contact,
+    })
 }
 
 /// The submission whose phone is called. `None` once the person was erased.
 async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
-    let Some(id) = winner.contact.submission_id else { return Ok(None) };
+    let Some(id) = winner.contact.submission_id else {
+        return Ok(None);
+    };
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
@@ -111,12 +132,22 @@ pub async fn blocked(
 ) -> Result<HashSet<SubmissionId>, Failure> {
     let open = contacts.iter().filter(|contact| contact.is_open());
     let is_blocked = |id| async move {
-        let Some(drawn) = tables.store.submissions().get(scope, id).await? else { return Ok(None) };
-        let entrant = tables.entrants.get(scope, &drawn.entrant_id, &drawn.day).await?;
+        let Some(drawn) = tables.store.submissions().get(scope, id).await? else {
+            return Ok(None);
+        };
+        let entrant = tables
+            .entrants
+            .get(scope, &drawn.entrant_id, &drawn.day)
+            .await?;
         Ok::<_, Failure>(entrant.blocked.then_some(id))
     };
-    let looks = open.filter_map(|contact| contact.submission_id).map(is_blocked);
-    let found: Vec<_> = stream::iter(looks).buffer_unordered(MAX_CONCURRENCY).try_collect().await?;
+    let looks = open
+        .filter_map(|contact| contact.submission_id)
+        .map(is_blocked);
+    let found: Vec<_> = stream::iter(looks)
+        .buffer_unordered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -124,10 +155,22 @@ pub async fn blocked(
 ///
 /// # Errors
 /// When the row cannot be written, or the number cannot be read.
-pub async fn show_phone(tables: &Tables, winner: &Winner, now: Timestamp) -> Result<String, Failure> {
-    let Winner { scope, draw, contact, .. } = winner;
+pub async fn show_phone(
+    tables: &Tables,
+    winner: &Winner,
+    now: Timestamp,
+) -> Result<String, Failure> {
+    let Winner {
+        scope,
+        draw,
+        contact,
+        ..
+    } = winner;
     let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
-    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
+    let action = Action::new("draw.show_phone")
+        .in_scope(scope)
+        .on(&draw.name)
+        .with(details);
     tables.audit.append(action, now).await?;
     match submission(tables, winner).await? {
         Some(submission) => phones::shown(tables, &submission, true).await,
@@ -147,35 +190,59 @@ pub async fn log(
     event: ContactEvent,
     now: Timestamp,
 ) -> Result<Logged, Failure> {
-    let Winner { scope, draw, contact, .. } = winner;
+    let Winner {
+        scope,
+        draw,
+        contact,
+        ..
+    } = winner;
     let is_skip = matches!(event, ContactEvent::Skipped { .. });
-    let details =
-        json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
-    let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
+    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
+    let action = Action::new(action_name(&event))
+        .in_scope(scope)
+        .on(&draw.name)
+        .with(details);
     if is_skip && matches!(contact.state(), ContactState::Skipped { .. }) {
         // The log keeps the first reason.
         let recorded = contact.steps.last().map(|step| &step.event);
-        let details =
-            json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
+        let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
         tables.audit.append(action.with(details), now).await?;
         let next = draw_next(tables, env, winner, now).await?;
-        return Ok(Logged { contact: contact.clone(), next });
+        return Ok(Logged {
+            contact: contact.clone(),
+            next,
+        });
     }
     let row_status = row_status(tables, env, winner).await?;
-    let step = ContactStep { at: now, by: Some(tables.audit.operator().await?), event: event.clone() };
-    let after = contact.after_operator(step, row_status).map_err(|refused| {
-        let message =
-            format!("nothing was logged for place {} of {}: {refused}", contact.place, contact.prize);
-        Failure::new("step_refused", message)
-    })?;
+    let step = ContactStep {
+        at: now,
+        by: Some(tables.audit.operator().await?),
+        event: event.clone(),
+    };
+    let after = contact
+        .after_operator(step, row_status)
+        .map_err(|refused| {
+            let message = format!(
+                "nothing was logged for place {} of {}: {refused}",
+                contact.place, contact.prize
+            );
+            Failure::new("step_refused", message)
+        })?;
     tables.audit.append(action, now).await?;
     if !tables.draws.change_contact(scope, contact, &after).await? {
         let message = "another operator logged a step for this winner at the same time; nothing was logged. Look with \
                        `ops draw show`, then run this again if it still applies";
         return Err(Failure::new("changed_meanwhile", message));
     }
-    let next = if is_skip { draw_next(tables, env, winner, now).await? } else { Vec::new() };
-    Ok(Logged { contact: after, next })
+    let next = if is_skip {
+        draw_next(tables, env, winner, now).await?
+    } else {
+        Vec::new()
+    };
+    Ok(Logged {
+        contact: after,
+        next,
+    })
 }
 
 fn action_name(event: &ContactEvent) -> &'static str {
@@ -190,16 +257,32 @@ fn action_name(event: &ContactEvent) -> &'static str {
 
 /// Whether an entry of the winner's row is still accepted. The entrant's other entries do not count.
 async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowStatus, Failure> {
-    let Winner { scope, draw, contact, .. } = winner;
-    let Some(drawn) = submission(tables, winner).await? else { return Ok(RowStatus::Counts) };
+    let Winner {
+        scope,
+        draw,
+        contact,
+        ..
+    } = winner;
+    let Some(drawn) = submission(tables, winner).await? else {
+        return Ok(RowStatus::Counts);
+    };
     let counts = |one: &Submission| one.status.state() == State::Accepted;
     if counts(&drawn) {
         return Ok(RowStatus::Counts);
     }
-    let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?.read_openings().await?;
+    let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?
+        .read_openings()
+        .await?;
     let openings = openings::of_rows(file, &HashSet::from([contact.row]))?;
-    let of_row = openings.get(&contact.row).map(Opening::references).unwrap_or_default();
-    let (all, unreadable) = tables.store.submissions().of_entrant(scope, &drawn.entrant_id).await?;
+    let of_row = openings
+        .get(&contact.row)
+        .map(Opening::references)
+        .unwrap_or_default();
+    let (all, unreadable) = tables
+        .store
+        .submissions()
+        .of_entrant(scope, &drawn.entrant_id)
+        .await?;
     Failure::check_readable("nothing was done", &unreadable)?;
     let is_in_row = |one: &Submission| of_row.contains(&one.reference().to_string());
     Ok(if all.iter().any(|one| is_in_row(one) && counts(one)) {
@@ -229,7 +312,14 @@ async fn draw_next(
         }
         // Doubles the places, so that a large draw does not do this for each skip.
         let more = u64::try_from(known.len()).unwrap_or(u64::MAX);
-        winners = Winners::open(tables, env, scope, draw, committed.with_more_places(&result, more)).await?;
+        winners = Winners::open(
+            tables,
+            env,
+            scope,
+            draw,
+            committed.with_more_places(&result, more),
+        )
+        .await?;
         drawn.extend(winners.draw(now).await?);
     }
 }
@@ -238,7 +328,12 @@ async fn draw_next(
 pub(super) async fn committed(files: &DrawFiles, draw: &Draw) -> Result<Committed, Failure> {
     let mut entries = files.read(ENTRIES).await?;
     let (header, commitment) = (draw.header.as_bytes(), draw.commitment.as_str());
-    let evidence = Evidence { entries: &mut entries, header, commitment, openings: None };
+    let evidence = Evidence {
+        entries: &mut entries,
+        header,
+        commitment,
+        openings: None,
+    };
     Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
 }
 
@@ -249,7 +344,8 @@ pub(super) async fn read_result(
     draw: &Draw,
 ) -> Result<(DrawResult, String), Failure> {
     let text = files.read_text(RESULT).await?;
-    let result =
-        committed.read_result(text.as_bytes()).map_err(|difference| unreadable(draw, &difference))?;
+    let result = committed
+        .read_result(text.as_bytes())
+        .map_err(|difference| unreadable(draw, &difference))?;
     Ok((result, text))
 }

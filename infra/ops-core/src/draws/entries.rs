@@ -92,7 +92,8 @@ pub(super) async fn read(
     Failure::check_readable("nothing was frozen", &unreadable)?;
     // Also the index of blocked phones can have been late.
     if entrants.blocked_since(scope, now).await? != found.blocked {
-        let message = "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
+        let message =
+            "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
         return Err(Failure::new("changed_meanwhile", message));
     }
     found.unsettled.sort_by_key(ToString::to_string);
@@ -100,14 +101,24 @@ pub(super) async fn read(
 }
 
 impl PeriodEntries {
-    fn add(&mut self, submission: &Submission, from: Timestamp, to: Timestamp) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        submission: &Submission,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<(), Failure> {
         let Some(accepted_at) = submission.accepted_at() else {
             self.unsettled.push(submission.reference());
             return Ok(());
         };
         let count = NonZeroU64::new(submission.status.entries().into());
-        let (Some(count), true) = (count, (from..to).contains(&accepted_at)) else { return Ok(()) };
-        let left_out = match (&submission.phone, self.blocked.contains(&submission.entrant_id)) {
+        let (Some(count), true) = (count, (from..to).contains(&accepted_at)) else {
+            return Ok(());
+        };
+        let left_out = match (
+            &submission.phone,
+            self.blocked.contains(&submission.entrant_id),
+        ) {
             (None, _) => Some(&mut self.left_out.without_phone),
             (Some(_), true) => Some(&mut self.left_out.blocked),
             (Some(_), false) => None,
@@ -123,8 +134,12 @@ impl PeriodEntries {
         let day = self.days.entry(submission.day.clone()).or_default();
         day.submissions += 1;
         day.entries = day.entries.saturating_add(count.get());
-        let (entrant, reference) =
-            (submission.entrant_id.as_str().as_bytes(), submission.reference().to_string());
-        self.entries.add(entrant, &reference, count).map_err(|error| not_frozen(&error))
+        let (entrant, reference) = (
+            submission.entrant_id.as_str().as_bytes(),
+            submission.reference().to_string(),
+        );
+        self.entries
+            .add(entrant, &reference, count)
+            .map_err(|error| not_frozen(&error))
     }
 }

@@ -71,7 +71,10 @@ impl DrawFiles {
         name: &DrawName,
         commitment: &str,
     ) -> Result<Self, ConfigError> {
-        let Scope { campaign, environment } = scope;
+        let Scope {
+            campaign,
+            environment,
+        } = scope;
         Ok(Self {
             s3: tables.s3(),
             evidence: env.required(EVIDENCE_VARIABLE)?,
@@ -87,14 +90,23 @@ impl DrawFiles {
 
     /// Publishes a file, unless it is there.
     pub(crate) async fn publish(&self, name: &str, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.evidence, name, path, |put| put.if_none_match("*")).await
+        self.upload(&self.evidence, name, path, |put| put.if_none_match("*"))
+            .await
     }
 
     /// Publishes a short file. One that is there has to be the same.
     pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let put = self.s3.put_object().bucket(&self.evidence).key(self.key(name)).if_none_match("*");
+        let put = self
+            .s3
+            .put_object()
+            .bucket(&self.evidence)
+            .key(self.key(name))
+            .if_none_match("*");
         let put = put.checksum_sha256(STANDARD.encode(Sha256::digest(text)));
-        let sent = put.body(ByteStream::from(text.as_bytes().to_vec())).send().await;
+        let sent = put
+            .body(ByteStream::from(text.as_bytes().to_vec()))
+            .send()
+            .await;
         if outcome(sent)? == Upload::Done || self.read_text(name).await? == text {
             return Ok(());
         }
@@ -112,8 +124,17 @@ impl DrawFiles {
         let mut last = Timestamp::MIN;
         for name in [ENTRIES, HEADER, COMMITMENT] {
             // The answer to a refused HEAD does not say why it is refused.
-            let first = self.s3.get_object().bucket(&self.evidence).key(self.key(name)).range("bytes=0-0");
-            let published = first.send().await.map_err(|error| StoreError::new(ACTION, error))?.last_modified;
+            let first = self
+                .s3
+                .get_object()
+                .bucket(&self.evidence)
+                .key(self.key(name))
+                .range("bytes=0-0");
+            let published = first
+                .send()
+                .await
+                .map_err(|error| StoreError::new(ACTION, error))?
+                .last_modified;
             let millis = published.and_then(|at| at.to_millis().ok());
             let without_time = || StoreError::new(ACTION, "storage does not say when");
             last = last.max(Timestamp::from_millis(millis.ok_or_else(without_time)?));
@@ -123,18 +144,32 @@ impl DrawFiles {
 
     /// Keeps the openings, unless some are there.
     pub(crate) async fn keep_openings(&self, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, |put| put.if_none_match("*")).await
+        self.upload(&self.openings, OPENINGS, path, |put| put.if_none_match("*"))
+            .await
     }
 
     /// Writes openings over those that were read, if they are unchanged since.
-    pub(crate) async fn replace_openings(&self, path: &Path, etag: &str) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, |put| put.if_match(etag)).await
+    pub(crate) async fn replace_openings(
+        &self,
+        path: &Path,
+        etag: &str,
+    ) -> Result<Upload, Failure> {
+        self.upload(&self.openings, OPENINGS, path, |put| put.if_match(etag))
+            .await
     }
 
     /// Deletes the openings of a second attempt.
     pub(crate) async fn delete_openings(&self) -> Result<(), Failure> {
-        let delete = self.s3.delete_object().bucket(&self.openings).key(self.key(OPENINGS));
-        delete.send().await.map(drop).map_err(|error| StoreError::new("deleting openings", error).into())
+        let delete = self
+            .s3
+            .delete_object()
+            .bucket(&self.openings)
+            .key(self.key(OPENINGS));
+        delete
+            .send()
+            .await
+            .map(drop)
+            .map_err(|error| StoreError::new("deleting openings", error).into())
     }
 
     /// A published file, in a temporary one.
@@ -169,21 +204,37 @@ impl DrawFiles {
         let digest = digest(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
         let body = ByteStream::from_path(path).await;
         let body = body.map_err(|error| StoreError::new("reading a file of the draw", error))?;
-        let put = self.s3.put_object().bucket(bucket).key(self.key(name)).body(body);
+        let put = self
+            .s3
+            .put_object()
+            .bucket(bucket)
+            .key(self.key(name))
+            .body(body);
         // Buckets with object lock take no upload without a checksum.
         let put = condition(put.checksum_sha256(STANDARD.encode(digest)));
         outcome(put.customize().config_override(patient()).send().await)
     }
 
-    async fn download(&self, bucket: &str, name: &str) -> Result<(BufReader<File>, String), Failure> {
+    async fn download(
+        &self,
+        bucket: &str,
+        name: &str,
+    ) -> Result<(BufReader<File>, String), Failure> {
         const ACTION: &str = "reading a file of the draw";
         let get = self.s3.get_object().bucket(bucket).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
         let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
         let etag = object.e_tag.unwrap_or_default();
-        let (mut file, mut body) = (tempfile::tempfile().map_err(|error| temporary(&error))?, object.body);
+        let (mut file, mut body) = (
+            tempfile::tempfile().map_err(|error| temporary(&error))?,
+            object.body,
+        );
         let copying = async {
-            while let Some(bytes) = body.try_next().await.map_err(|error| StoreError::new(ACTION, error))? {
+            while let Some(bytes) = body
+                .try_next()
+                .await
+                .map_err(|error| StoreError::new(ACTION, error))?
+            {
                 file.write_all(&bytes).map_err(|error| temporary(&error))?;
             }
             file.rewind().map_err(|error| temporary(&error))
@@ -209,7 +260,12 @@ where
     match sent {
         Ok(_) => Ok(Upload::Done),
         // The second code: two uploads at once, of which one comes first.
-        Err(error) if matches!(error.code(), Some("PreconditionFailed" | "ConditionalRequestConflict")) => {
+        Err(error)
+            if matches!(
+                error.code(),
+                Some("PreconditionFailed" | "ConditionalRequestConflict")
+            ) =>
+        {
             Ok(Upload::Refused)
         }
         Err(error) => Err(StoreError::new("uploading a file of the draw", error).into()),
@@ -238,7 +294,10 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
 /// Whether a file has this content.
 pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
     let found = BufReader::new(File::open(path)?).bytes();
-    Ok(BufReader::new(content).bytes().map(Result::ok).eq(found.map(Result::ok)))
+    Ok(BufReader::new(content)
+        .bytes()
+        .map(Result::ok)
+        .eq(found.map(Result::ok)))
 }
 
 /// A folder that appears under its name once it is whole. Only this user can read it.
@@ -259,13 +318,19 @@ impl NewFolder {
             let message = format!("{} exists already; choose another --output", path.display());
             return Err(Failure::new("file_exists", message));
         }
-        let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        let parent = path
+            .parent()
+            .filter(|parent| *parent != Path::new(""))
+            .unwrap_or(Path::new("."));
         let mut folder = tempfile::Builder::new();
         #[cfg(unix)]
         folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let partial = folder.prefix(".draw-").tempdir_in(parent);
         let partial = partial.map_err(|error| Failure::from_io(parent, "writing to", &error))?;
-        Ok(Self { partial, path: path.to_owned() })
+        Ok(Self {
+            partial,
+            path: path.to_owned(),
+        })
     }
 
     /// Where a file of it is for now.
@@ -276,7 +341,8 @@ impl NewFolder {
     /// A file without a name, which is gone with its handle.
     pub(crate) fn unnamed_file(&self) -> Result<File, Failure> {
         let folder = self.partial.path();
-        tempfile::tempfile_in(folder).map_err(|error| Failure::from_io(folder, "writing to", &error))
+        tempfile::tempfile_in(folder)
+            .map_err(|error| Failure::from_io(folder, "writing to", &error))
     }
 
     /// A file of it, which only this user can read.
@@ -286,7 +352,9 @@ impl NewFolder {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).map_err(|error| Failure::from_io(&path, "creating", &error))
+        options
+            .open(&path)
+            .map_err(|error| Failure::from_io(&path, "creating", &error))
     }
 
     /// Writes a file.

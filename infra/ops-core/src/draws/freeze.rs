@@ -22,7 +22,9 @@ use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
-use draw::{FreezeError, Frozen, Header, LargestRow, LeftOut, OtherDraw, Period, Plan, Prize, Rows};
+use draw::{
+    FreezeError, Frozen, Header, LargestRow, LeftOut, OtherDraw, Period, Plan, Prize, Rows,
+};
 use serde_json::json;
 
 use super::chain;
@@ -107,14 +109,30 @@ pub(crate) async fn freeze(
     let chain = chain::configured(env)?;
     // Draws on drand's quicknet are never sped up.
     let is_public = chain.hash() == Chain::quicknet().hash();
-    let speedup = if is_public { RetrySpeedup::default() } else { config::retry_speedup(env)? };
+    let speedup = if is_public {
+        RetrySpeedup::default()
+    } else {
+        config::retry_speedup(env)?
+    };
     plan.check(clock.now(), speedup)?;
     let mut attempt = FreezeAttempt::new(plan.name.clone(), clock.now(), random::bytes());
-    tables.freeze_attempts(env)?.begin_attempt(&plan.scope, &attempt).await?;
+    tables
+        .freeze_attempts(env)?
+        .begin_attempt(&plan.scope, &attempt)
+        .await?;
     let freezing = async {
         let entries = read(tables, &plan, &chain, clock, terminal).await?;
         let notice = speedup.apply(MIN_NOTICE - MAX_READING);
-        unless_stopped(commit(tables, env, &plan, &mut attempt, entries, notice, clock)).await
+        unless_stopped(commit(
+            tables,
+            env,
+            &plan,
+            &mut attempt,
+            entries,
+            notice,
+            clock,
+        ))
+        .await
     };
     let frozen = freezing.await;
     if frozen.is_err() {
@@ -125,7 +143,9 @@ pub(crate) async fn freeze(
 }
 
 /// Lets Ctrl-C stop what writes files, so that their folder is removed.
-async fn unless_stopped<T>(freezing: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+async fn unless_stopped<T>(
+    freezing: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     tokio::select! {
         // First, so that Ctrl-C is noticed while files are written.
         biased;
@@ -147,22 +167,52 @@ async fn read(
     terminal: &mut Terminal<'_>,
 ) -> Result<ReadEntries, Failure> {
     let round = chain.first_round_from(plan.at.into());
-    let (round, round_at) =
-        round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
+    let (round, round_at) = round
+        .and_then(|round| Some((round, chain.time_of(round)?)))
+        .ok_or_else(too_late)?;
     let folder = NewFolder::begin(&plan.output)?;
     let storage = folder.unnamed_file()?;
-    let PeriodEntries { entries, days, unsettled, left_out, given_by_hand, .. } =
-        entries::read(tables, &plan.scope, (plan.from, plan.to), storage, clock, terminal).await?;
+    let PeriodEntries {
+        entries,
+        days,
+        unsettled,
+        left_out,
+        given_by_hand,
+        ..
+    } = entries::read(
+        tables,
+        &plan.scope,
+        (plan.from, plan.to),
+        storage,
+        clock,
+        terminal,
+    )
+    .await?;
     let storage = folder.unnamed_file()?;
-    let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
+    let rows = entries
+        .into_rows(storage, || Ok(random::bytes()))
+        .map_err(|error| not_frozen(&error))?;
     let overlapping = overlapping(tables, plan).await?;
     let for_header = plan.for_header(chain, round, &days, left_out, overlapping)?;
-    let header = rows.header(for_header.clone()).map_err(|error| not_frozen(&error.into()))?;
-    let report = ReadReport { days, unsettled, largest: rows.largest().to_vec(), given_by_hand };
+    let header = rows
+        .header(for_header.clone())
+        .map_err(|error| not_frozen(&error.into()))?;
+    let report = ReadReport {
+        days,
+        unsettled,
+        largest: rows.largest().to_vec(),
+        given_by_hand,
+    };
     let round_at = round_at.into();
     let question = freeze_question(&plan.scope, &header, &report, round_at, plan.zone);
     terminal.confirm(&question, Answer::Word(plan.name.as_str()), plan.confirm)?;
-    Ok(ReadEntries { folder, rows, for_header, report, round_at })
+    Ok(ReadEntries {
+        folder,
+        rows,
+        for_header,
+        report,
+        round_at,
+    })
 }
 
 /// Writes `entries.csv` and `openings.csv`.
@@ -186,8 +236,12 @@ async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw
         let period = super::header(&other)?.period;
         if other.name != plan.name && period.from < to && from < period.to {
             let commitment = other.commitment.parse();
-            let commitment = commitment.map_err(|error: draw::NotADigest| unreadable(&other, &error))?;
-            others.push(OtherDraw { draw: other.name.to_string(), commitment });
+            let commitment =
+                commitment.map_err(|error: draw::NotADigest| unreadable(&other, &error))?;
+            others.push(OtherDraw {
+                draw: other.name.to_string(),
+                commitment,
+            });
         }
     }
     Ok(others)
@@ -203,7 +257,13 @@ async fn commit(
     notice: Duration,
     clock: &Clock,
 ) -> Result<FreezeReport, Failure> {
-    let ReadEntries { folder, rows, for_header, report, round_at } = entries;
+    let ReadEntries {
+        folder,
+        rows,
+        for_header,
+        report,
+        round_at,
+    } = entries;
     let frozen = write(&folder, rows, for_header)?;
     let now = clock.now();
     let draw = Draw {
@@ -227,7 +287,11 @@ async fn commit(
     check_recent(attempt, now)?;
     attempt.at = now;
     attempt.commitment = Some(draw.commitment.clone());
-    if !tables.freeze_attempts(env)?.upload_attempt(&plan.scope, attempt).await? {
+    if !tables
+        .freeze_attempts(env)?
+        .upload_attempt(&plan.scope, attempt)
+        .await?
+    {
         return Err(abandoned());
     }
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
@@ -239,11 +303,17 @@ async fn commit(
         match tables.draws.get(&plan.scope, &draw.name).await? {
             // Recorded by a call whose answer was lost, and which was sent again.
             Some(recorded) if recorded.commitment == draw.commitment => {}
-            other => return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone))),
+            other => {
+                return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone)));
+            }
         }
     }
     let draw = publish(tables, env, &plan.scope, draw, &files, Some(folder)).await?;
-    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(report) })
+    Ok(FreezeReport {
+        draw,
+        evidence: files.evidence_url(),
+        read: Some(report),
+    })
 }
 
 /// Refuses a freeze that counts as interrupted: one person may have revoked an entry that it has read.
@@ -290,7 +360,8 @@ impl FreezePlan {
 
     fn check(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<(), Failure> {
         if self.from >= self.to {
-            let message = "no time is from --from to --to: give --to a later day or time than --from";
+            let message =
+                "no time is from --from to --to: give --to a later day or time than --from";
             return Err(Failure::new("period_empty", message));
         }
         let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
@@ -323,13 +394,21 @@ impl FreezePlan {
         overlapping: Vec<OtherDraw>,
     ) -> Result<Plan, Failure> {
         let local = |time: Timestamp| -> DateTime<FixedOffset> {
-            DateTime::from(time).with_timezone(&self.zone).fixed_offset()
+            DateTime::from(time)
+                .with_timezone(&self.zone)
+                .fixed_offset()
         };
         Ok(Plan {
             campaign: self.scope.campaign.to_string(),
             draw: self.name.to_string(),
-            period: Period { from: local(self.from), to: local(self.to) },
-            days: days.iter().map(|(day, total)| (day.clone(), total.entries)).collect(),
+            period: Period {
+                from: local(self.from),
+                to: local(self.to),
+            },
+            days: days
+                .iter()
+                .map(|(day, total)| (day.clone(), total.entries))
+                .collect(),
             left_out,
             overlapping,
             prizes: self.prizes.clone(),
@@ -355,7 +434,10 @@ async fn record(
         "rows": frozen.header.rows,
         "entries": frozen.header.total,
     });
-    let action = Action::new("draw.freeze").in_scope(scope).on(&draw.name).with(details);
+    let action = Action::new("draw.freeze")
+        .in_scope(scope)
+        .on(&draw.name)
+        .with(details);
     tables.audit.append(action, now).await.map(drop)
 }
 
@@ -392,25 +474,36 @@ async fn publish_recorded(
             Some(folder)
         }
         Err(taken) => {
-            let has =
-                |name: &str, content: &mut dyn Read| holds(&plan.output.join(name), content).unwrap_or(false);
+            let has = |name: &str, content: &mut dyn Read| {
+                holds(&plan.output.join(name), content).unwrap_or(false)
+            };
             let contents: [(&str, &mut dyn Read); 4] = [
                 (ENTRIES, &mut { entries }),
                 (OPENINGS, &mut { openings }),
                 (HEADER, &mut draw.header.as_bytes()),
                 (COMMITMENT, &mut draw.commitment.as_bytes()),
             ];
-            if !contents.into_iter().all(|(name, content)| has(name, content)) {
+            if !contents
+                .into_iter()
+                .all(|(name, content)| has(name, content))
+            {
                 return Err(taken);
             }
             None
         }
     };
     let details = json!({ "commitment": draw.commitment, "published": true });
-    let action = Action::new("draw.freeze").in_scope(&plan.scope).on(&draw.name).with(details);
+    let action = Action::new("draw.freeze")
+        .in_scope(&plan.scope)
+        .on(&draw.name)
+        .with(details);
     tables.audit.append(action, clock.now()).await?;
     let draw = publish(tables, env, &plan.scope, draw, &files, folder).await?;
-    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: None })
+    Ok(FreezeReport {
+        draw,
+        evidence: files.evidence_url(),
+        read: None,
+    })
 }
 
 fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
@@ -425,12 +518,16 @@ fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
 
 /// An erasure abandoned the freeze in the meantime.
 fn abandoned() -> Failure {
-    let message = "nothing was frozen: an entrant's data was erased at the same time; run this again";
+    let message =
+        "nothing was frozen: an entrant's data was erased at the same time; run this again";
     Failure::new("changed_meanwhile", message)
 }
 
 pub(super) fn too_late() -> Failure {
-    Failure::new("round_too_far", "--at is too late: the beacon has no such round; give an earlier time")
+    Failure::new(
+        "round_too_far",
+        "--at is too late: the beacon has no such round; give an earlier time",
+    )
 }
 
 /// Why nothing was frozen.

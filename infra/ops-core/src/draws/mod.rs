@@ -56,7 +56,9 @@ pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Dra
 /// True if an entry that was accepted at this time is in the draw; also if the header cannot be read.
 pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     let accepted_at = DateTime::from(accepted_at).fixed_offset();
-    header(draw).map_or(true, |Header { period, .. }| period.from <= accepted_at && accepted_at < period.to)
+    header(draw).map_or(true, |Header { period, .. }| {
+        period.from <= accepted_at && accepted_at < period.to
+    })
 }
 
 /// Refused until the draw is run: who has the openings can compute the winners.
@@ -76,7 +78,10 @@ pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
 /// When the record is damaged.
 pub fn header(draw: &Draw) -> Result<Header, Failure> {
     serde_json::from_str(&draw.header).map_err(|error| {
-        let message = format!("the record of the draw {} has no readable header: {error}", draw.name);
+        let message = format!(
+            "the record of the draw {} has no readable header: {error}",
+            draw.name
+        );
         Failure::new("draw_unreadable", message)
     })
 }

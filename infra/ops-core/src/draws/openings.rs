@@ -37,7 +37,9 @@ pub(crate) async fn draws_since(
 ) -> Result<Vec<Draw>, Failure> {
     let mut draws = with_openings(tables, scope, now).await?;
     draws.retain(|draw| {
-        super::header(draw).map_or(true, |header| header.period.to > DateTime::from(made_at).fixed_offset())
+        super::header(draw).map_or(true, |header| {
+            header.period.to > DateTime::from(made_at).fixed_offset()
+        })
     });
     Ok(draws)
 }
@@ -54,9 +56,16 @@ pub(crate) async fn with_openings(
 }
 
 /// The openings of these rows. Those of erased people are missing.
-pub(crate) fn of_rows(file: impl BufRead, rows: &HashSet<u64>) -> Result<HashMap<u64, Opening>, Failure> {
-    let openings = Openings { lines: file.lines() };
-    openings.filter(|read| read.as_ref().map_or(true, |(row, _)| rows.contains(row))).collect()
+pub(crate) fn of_rows(
+    file: impl BufRead,
+    rows: &HashSet<u64>,
+) -> Result<HashMap<u64, Opening>, Failure> {
+    let openings = Openings {
+        lines: file.lines(),
+    };
+    openings
+        .filter(|read| read.as_ref().map_or(true, |(row, _)| rows.contains(row)))
+        .collect()
 }
 
 /// The row with a reference, and its opening.
@@ -65,9 +74,13 @@ pub(crate) fn of_reference(
     reference: &Reference,
 ) -> Result<Option<(u64, Opening)>, Failure> {
     let wanted = reference.to_string();
-    let mut openings = Openings { lines: file.lines() };
+    let mut openings = Openings {
+        lines: file.lines(),
+    };
     let has_it = |opening: &Opening| opening.references().contains(&wanted);
-    openings.find(|read| read.as_ref().map_or(true, |(_, opening)| has_it(opening))).transpose()
+    openings
+        .find(|read| read.as_ref().map_or(true, |(_, opening)| has_it(opening)))
+        .transpose()
 }
 
 /// A freeze that may be running.
@@ -77,7 +90,9 @@ pub(crate) async fn freezing(
     now: Timestamp,
 ) -> Result<Option<FreezeAttempt>, Failure> {
     let attempts = tables.draws.attempts(scope).await?;
-    Ok(attempts.into_iter().find(|attempt| now < attempt.at.after(FREEZE_TIMEOUT)))
+    Ok(attempts
+        .into_iter()
+        .find(|attempt| now < attempt.at.after(FREEZE_TIMEOUT)))
 }
 
 /// # Errors
@@ -104,7 +119,13 @@ async fn end_freezes(tables: &Tables, env: &Env, scope: &Scope) -> Result<(), Fa
         tables.draws.abandon_attempt(scope, &attempt).await?;
     }
     // Read again, because one may have begun to upload before it was abandoned.
-    for attempt in tables.draws.attempts(scope).await?.iter().filter(|attempt| attempt.is_abandoned) {
+    for attempt in tables
+        .draws
+        .attempts(scope)
+        .await?
+        .iter()
+        .filter(|attempt| attempt.is_abandoned)
+    {
         end_freeze(tables, env, scope, attempt).await?;
     }
     Ok(())
@@ -123,7 +144,9 @@ pub(crate) async fn end_freeze(
         // It was recorded if the answer to that was lost.
         let recorded = tables.draws.get(scope, &attempt.draw).await?;
         if recorded.is_none_or(|draw| draw.commitment != *commitment) {
-            DrawFiles::new(tables, env, scope, &attempt.draw, commitment)?.delete_openings().await?;
+            DrawFiles::new(tables, env, scope, &attempt.draw, commitment)?
+                .delete_openings()
+                .await?;
         }
     }
     Ok(attempts.forget_attempt(scope, attempt).await?)
@@ -136,17 +159,35 @@ pub(crate) async fn erase_person(
     held: &PersonRecords,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let made_at = held.submissions.iter().map(|(submission, _)| submission.created_at).min();
-    let Some(made_at) = made_at else { return Ok(()) };
+    let made_at = held
+        .submissions
+        .iter()
+        .map(|(submission, _)| submission.created_at)
+        .min();
+    let Some(made_at) = made_at else {
+        return Ok(());
+    };
     end_freezes(tables, env, &held.scope).await?;
     for contact in &held.contacts {
-        if !tables.draws.change_contact(&held.scope, contact, &contact.erased()).await? {
+        if !tables
+            .draws
+            .change_contact(&held.scope, contact, &contact.erased())
+            .await?
+        {
             return Err(busy(&contact.draw));
         }
     }
-    let references: HashSet<_> =
-        held.submissions.iter().map(|(submission, _)| submission.reference().to_string()).collect();
-    let is_theirs = |opening: &Opening| opening.references().iter().any(|one| references.contains(one));
+    let references: HashSet<_> = held
+        .submissions
+        .iter()
+        .map(|(submission, _)| submission.reference().to_string())
+        .collect();
+    let is_theirs = |opening: &Opening| {
+        opening
+            .references()
+            .iter()
+            .any(|one| references.contains(one))
+    };
     for draw in draws_since(tables, &held.scope, made_at, now).await? {
         erase(tables, env, &held.scope, &draw, is_theirs).await?;
     }
@@ -165,8 +206,16 @@ pub(crate) async fn erase_everyone(
     end_freezes(tables, env, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
         let erased = contact.erased();
-        let is_done = Contact { revision: erased.revision, ..contact.clone() } == erased;
-        if !is_done && !tables.draws.change_contact(scope, &contact, &erased).await? {
+        let is_done = Contact {
+            revision: erased.revision,
+            ..contact.clone()
+        } == erased;
+        if !is_done
+            && !tables
+                .draws
+                .change_contact(scope, &contact, &erased)
+                .await?
+        {
             return Err(busy(&contact.draw));
         }
     }
@@ -197,11 +246,17 @@ async fn erase(
 }
 
 fn busy(draw: &DrawName) -> Failure {
-    Failure::new("draw_busy", format!("another operator is changing the draw {draw}; run this again"))
+    Failure::new(
+        "draw_busy",
+        format!("another operator is changing the draw {draw}; run this again"),
+    )
 }
 
 /// The lines without these openings, and how many those are.
-fn without(file: impl BufRead, is_erased: impl Fn(&Opening) -> bool) -> io::Result<(NamedTempFile, u64)> {
+fn without(
+    file: impl BufRead,
+    is_erased: impl Fn(&Opening) -> bool,
+) -> io::Result<(NamedTempFile, u64)> {
     let mut kept = BufWriter::new(NamedTempFile::new()?);
     let mut erased = 0;
     for line in file.lines() {

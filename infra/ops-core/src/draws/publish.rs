@@ -30,8 +30,14 @@ pub(super) async fn publish(
         folder.finish()?;
     }
     let published_at = published_in_time(env, &draw, files).await?;
-    tables.draws.publish(scope, &draw.name, published_at).await?;
-    Ok(Draw { published_at: Some(published_at), ..draw })
+    tables
+        .draws
+        .publish(scope, &draw.name, published_at)
+        .await?;
+    Ok(Draw {
+        published_at: Some(published_at),
+        ..draw
+    })
 }
 
 /// When the commitment was published. Neither the operator's clock nor the record of the draw counts, but the storage's clock
@@ -45,9 +51,15 @@ pub(super) async fn published_in_time(
     files: &DrawFiles,
 ) -> Result<Timestamp, Failure> {
     let chain = chain::of_draw(env, draw)?;
-    let round_at = chain.time_of(super::header(draw)?.round).ok_or_else(too_late)?;
+    let round_at = chain
+        .time_of(super::header(draw)?.round)
+        .ok_or_else(too_late)?;
     let published_at = files.published_at().await?;
-    if published_at < round_at.into() { Ok(published_at) } else { Err(published_late(draw)) }
+    if published_at < round_at.into() {
+        Ok(published_at)
+    } else {
+        Err(published_late(draw))
+    }
 }
 
 /// Refuses a draw that was recorded at the same time as another one of its period, when neither header names the other: the
@@ -55,9 +67,18 @@ pub(super) async fn published_in_time(
 async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), Failure> {
     let own = super::header(draw)?;
     let names = |header: &Header, draw: &Draw| {
-        header.overlapping.iter().any(|other| draw.name.as_str() == other.draw)
+        header
+            .overlapping
+            .iter()
+            .any(|other| draw.name.as_str() == other.draw)
     };
-    for other in tables.draws.list(scope).await?.iter().filter(|other| other.name != draw.name) {
+    for other in tables
+        .draws
+        .list(scope)
+        .await?
+        .iter()
+        .filter(|other| other.name != draw.name)
+    {
         let theirs = super::header(other)?;
         let overlap = own.period.from < theirs.period.to && theirs.period.from < own.period.to;
         if overlap && !names(&own, other) && !names(&theirs, draw) {

@@ -71,7 +71,11 @@ pub(crate) async fn run(
     if draw.outcome.is_some() {
         let (_, result) = read_result(&committed(&files, &draw).await?, &files, &draw).await?;
         let contacts = tables.draws.contacts(scope, &draw.name).await?;
-        return Ok(RunReport { draw, contacts, result });
+        return Ok(RunReport {
+            draw,
+            contacts,
+            result,
+        });
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
         return Err(unpublished(&draw));
@@ -93,13 +97,20 @@ pub(crate) async fn run(
     let json = serde_json::to_string(&result).map_err(|error| unreadable(&draw, &error))?;
     let now = clock.now();
     let details = json!({ "round": draw.round, "randomness": result.randomness });
-    let row = Action::new("draw.run").in_scope(scope).on(&draw.name).with(details);
+    let row = Action::new("draw.run")
+        .in_scope(scope)
+        .on(&draw.name)
+        .with(details);
     tables.audit.append(row, now).await?;
     files.publish_text(RESULT, &json).await?;
     record(tables, env, scope, &draw, result, now).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    Ok(RunReport { draw, contacts, result: json })
+    Ok(RunReport {
+        draw,
+        contacts,
+        result: json,
+    })
 }
 
 /// Records the winners, then that the draw is done. Places that an earlier run has filled stay as they are.
@@ -161,11 +172,20 @@ async fn fetch(
     }
     let timeout = config::retry_speedup(env)?.apply(RELAY_TIMEOUT);
     let fetched = relays.fetch_within(timeout, chain, draw.round).await;
-    fetched.map_err(|error| Failure::new("round_unavailable", format!("{error} (--beacon URL-OR-FILE)")))
+    fetched.map_err(|error| {
+        Failure::new(
+            "round_unavailable",
+            format!("{error} (--beacon URL-OR-FILE)"),
+        )
+    })
 }
 
 /// Verifies the evidence on the way.
-async fn compute(files: &DrawFiles, draw: &Draw, round: &VerifiedRound) -> Result<DrawResult, Failure> {
+async fn compute(
+    files: &DrawFiles,
+    draw: &Draw,
+    round: &VerifiedRound,
+) -> Result<DrawResult, Failure> {
     let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
     let evidence = Evidence {
         entries: &mut entries,
@@ -174,7 +194,9 @@ async fn compute(files: &DrawFiles, draw: &Draw, round: &VerifiedRound) -> Resul
         openings: Some(&mut openings),
     };
     let committed = Committed::read(evidence).map_err(|error| unreadable(draw, &error))?;
-    committed.run(round.number(), round.signature()).map_err(|error| unreadable(draw, &error))
+    committed
+        .run(round.number(), round.signature())
+        .map_err(|error| unreadable(draw, &error))
 }
 
 pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {

@@ -31,16 +31,32 @@ pub fn state(draw: &Draw) -> &'static str {
 /// When its record has no readable header.
 pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
     let time = |time: Timestamp| zoned_time(time, zone);
-    let grouped_commitment =
-        draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
-    let mut pairs = vec![("draw", format!("{} of {}: {}", draw.name, scope_in_words(scope), state(draw)))];
+    let grouped_commitment = draw.commitment.parse().map_or_else(
+        |_| draw.commitment.clone(),
+        |digest: Digest| digest.in_groups(),
+    );
+    let mut pairs = vec![(
+        "draw",
+        format!(
+            "{} of {}: {}",
+            draw.name,
+            scope_in_words(scope),
+            state(draw)
+        ),
+    )];
     pairs.extend(header_facts(&header(draw)?));
     pairs.extend([
         ("commitment", grouped_commitment),
-        ("frozen", format!("{} by {}", time(draw.frozen_at), draw.frozen_by.name())),
+        (
+            "frozen",
+            format!("{} by {}", time(draw.frozen_at), draw.frozen_by.name()),
+        ),
         ("published", or_dash(draw.published_at.map(time))),
         ("chain", chain::described(&draw.chain)),
-        ("round", format!("{} at {}", draw.round, time(draw.round_at))),
+        (
+            "round",
+            format!("{} at {}", draw.round, time(draw.round_at)),
+        ),
     ]);
     if let Some(outcome) = &draw.outcome {
         pairs.push(("randomness", outcome.randomness.clone()));
@@ -58,7 +74,10 @@ pub(super) fn freeze_question(
     zone: Tz,
 ) -> String {
     let mut pairs = header_facts(header);
-    pairs.push(("round", format!("{} at {}", header.round, zoned_time(round_at, zone))));
+    pairs.push((
+        "round",
+        format!("{} at {}", header.round, zoned_time(round_at, zone)),
+    ));
     let largest: Vec<_> = read
         .largest
         .iter()
@@ -69,43 +88,84 @@ pub(super) fn freeze_question(
         ("largest rows", largest.join(", ")),
         (
             "by hand",
-            format!("{} entries were given by people, not by the service", grouped(read.given_by_hand)),
+            format!(
+                "{} entries were given by people, not by the service",
+                grouped(read.given_by_hand)
+            ),
         ),
-        ("unsettled", format!("{unsettled} submissions are not settled, and not in this draw")),
+        (
+            "unsettled",
+            format!("{unsettled} submissions are not settled, and not in this draw"),
+        ),
     ]);
     let scope = scope_in_words(scope);
-    format!("{}Freeze these entries as the draw {} of {scope}?", lines(&pairs), header.draw)
+    format!(
+        "{}Freeze these entries as the draw {} of {scope}?",
+        lines(&pairs),
+        header.draw
+    )
 }
 
 fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
-    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
+    let overlapping: Vec<_> = header
+        .overlapping
+        .iter()
+        .map(|other| other.draw.as_str())
+        .collect();
     let rule = if header.one_prize_per_row {
         "one prize for each entrant"
     } else {
         "an entrant can win prizes of several kinds"
     };
     vec![
-        ("period", format!("{} to before {}", header.period.from, header.period.to)),
+        (
+            "period",
+            format!("{} to before {}", header.period.from, header.period.to),
+        ),
         ("entrants", grouped(header.rows.get())),
         ("entries", grouped(header.total.get())),
         ("left out", left_out(header)),
-        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
+        (
+            "overlaps",
+            or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty())),
+        ),
         ("prizes", header.prizes_in_words()),
         ("rule", rule.to_owned()),
     ]
 }
 
-fn left_out(Header { left_out: LeftOut { blocked, without_phone }, .. }: &Header) -> String {
+fn left_out(
+    Header {
+        left_out: LeftOut {
+            blocked,
+            without_phone,
+        },
+        ..
+    }: &Header,
+) -> String {
     let sum = |days: &BTreeMap<String, u64>| {
-        grouped(days.values().fold(0_u64, |sum, entries| sum.saturating_add(*entries)))
+        grouped(
+            days.values()
+                .fold(0_u64, |sum, entries| sum.saturating_add(*entries)),
+        )
     };
-    format!("{} entries of blocked phones, {} of people who were erased", sum(blocked), sum(without_phone))
+    format!(
+        "{} entries of blocked phones, {} of people who were erased",
+        sum(blocked),
+        sum(without_phone)
+    )
 }
 
 /// The state of a winner, with a mark if the phone is blocked.
 pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
-    let is_blocked = contact.submission_id.is_some_and(|id| blocked.contains(&id));
-    format!("{}{}", contact.state(), if is_blocked { ", BLOCKED" } else { "" })
+    let is_blocked = contact
+        .submission_id
+        .is_some_and(|id| blocked.contains(&id));
+    format!(
+        "{}{}",
+        contact.state(),
+        if is_blocked { ", BLOCKED" } else { "" }
+    )
 }
 
 /// The options that name a draw in a command.
@@ -119,7 +179,11 @@ pub fn options(scope: &Scope, name: &DrawName) -> String {
 
 /// The option that names a prize of a draw in a command, after a space; empty where there is only one.
 pub fn prize_option(header: &Header, prize: &str) -> String {
-    if header.prizes.len() == 1 { String::new() } else { format!(" --tier \"{prize}\"") }
+    if header.prizes.len() == 1 {
+        String::new()
+    } else {
+        format!(" --tier \"{prize}\"")
+    }
 }
 
 /// What an operator does next with a draw; `None` once each prize has a winner.
@@ -150,7 +214,10 @@ pub fn next_step(
         (None, None) if now < draw.round_at => unpublished(draw).message,
         (None, _) if !draw.is_published_in_time() => published_late(draw).message,
         (None, _) if now < draw.round_at => {
-            format!("the round comes at {}; after it, {run}", zoned_time(draw.round_at, zone))
+            format!(
+                "the round comes at {}; after it, {run}",
+                zoned_time(draw.round_at, zone)
+            )
         }
         (None, _) => format!("the round is there; {run}"),
     };
@@ -161,11 +228,20 @@ pub fn next_step(
 fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     header.prizes.iter().find_map(|prize| {
-        let drawn: Vec<_> = contacts.iter().filter(|contact| contact.prize == prize.name).collect();
+        let drawn: Vec<_> = contacts
+            .iter()
+            .filter(|contact| contact.prize == prize.name)
+            .collect();
         let winners = drawn.iter().filter(|contact| contact.holds_prize()).count();
-        let is_short = count(winners) < prize.number.get() && count(drawn.len()) < header.rows.get();
-        let is_skipped = |contact: &&Contact| matches!(contact.state(), ContactState::Skipped { .. });
-        drawn.into_iter().filter(is_skipped).max_by_key(|contact| contact.place).filter(|_| is_short)
+        let is_short =
+            count(winners) < prize.number.get() && count(drawn.len()) < header.rows.get();
+        let is_skipped =
+            |contact: &&Contact| matches!(contact.state(), ContactState::Skipped { .. });
+        drawn
+            .into_iter()
+            .filter(is_skipped)
+            .max_by_key(|contact| contact.place)
+            .filter(|_| is_short)
     })
 }
 
@@ -177,8 +253,14 @@ pub fn event_words(event: &ContactEvent) -> String {
         ContactEvent::Reached => "called and reached".to_owned(),
         ContactEvent::Identified => "showed an identity card".to_owned(),
         ContactEvent::HandedOver => "has the prize".to_owned(),
-        ContactEvent::Skipped { reason, inspector: None } => format!("skipped: {}", reason.in_words()),
-        ContactEvent::Skipped { reason, inspector: Some(inspector) } => {
+        ContactEvent::Skipped {
+            reason,
+            inspector: None,
+        } => format!("skipped: {}", reason.in_words()),
+        ContactEvent::Skipped {
+            reason,
+            inspector: Some(inspector),
+        } => {
             format!("skipped before {inspector}: {}", reason.in_words())
         }
     }

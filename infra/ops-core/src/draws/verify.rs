@@ -52,7 +52,10 @@ pub(crate) struct TrustedChain<'a> {
 pub(crate) fn verify(folder: &Path, trusted: &Trusted<'_>) -> Result<Verified, Failure> {
     check_folder(folder)?;
     let committed = read_committed(folder)?;
-    if let Some(copied) = trusted.commitment.filter(|copied| *copied != committed.commitment()) {
+    if let Some(copied) = trusted
+        .commitment
+        .filter(|copied| *copied != committed.commitment())
+    {
         let message = format!(
             "the files agree with each other, but their commitment is {} and you copied {copied}: this is not the list that \
              was committed to, unless a digit of the copy is wrong",
@@ -61,17 +64,33 @@ pub(crate) fn verify(folder: &Path, trusted: &Trusted<'_>) -> Result<Verified, F
         return Err(Failure::new("commitment_differs", message));
     }
     let chain = chain_of(committed.header(), trusted)?;
-    let given_at = committed.check_round_time(chain.time_of(committed.header().round)).map_err(differs)?;
-    let result = committed.read_result(&read(folder, RESULT)?).map_err(differs)?;
+    let given_at = committed
+        .check_round_time(chain.time_of(committed.header().round))
+        .map_err(differs)?;
+    let result = committed
+        .read_result(&read(folder, RESULT)?)
+        .map_err(differs)?;
     let log = read_if_there(folder, LOG)?;
-    let log = log.map(|log| committed.read_log(&result, given_at, &log)).transpose().map_err(differs)?;
+    let log = log
+        .map(|log| committed.read_log(&result, given_at, &log))
+        .transpose()
+        .map_err(differs)?;
     let round = chain.verify(result.round, result.signature.as_bytes());
     round.map_err(|error| signature_differs(&committed, error))?;
-    Ok(Verified { committed, result, log, chain, given_at })
+    Ok(Verified {
+        committed,
+        result,
+        log,
+        chain,
+        given_at,
+    })
 }
 
 fn check_folder(folder: &Path) -> Result<(), Failure> {
-    if !fs::metadata(folder).map_err(|error| Failure::from_io(folder, "reading", &error))?.is_dir() {
+    if !fs::metadata(folder)
+        .map_err(|error| Failure::from_io(folder, "reading", &error))?
+        .is_dir()
+    {
         let message = format!(
             "{} is no folder; give the one with the published files. A certificate verifies itself in a browser",
             folder.display()
@@ -92,12 +111,18 @@ fn read_committed(folder: &Path) -> Result<Committed, Failure> {
     let (header, commitment) = (read(folder, HEADER)?, read(folder, COMMITMENT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
     let openings = folder.join(OPENINGS);
-    let mut openings = if openings.exists() { Some(open(&openings)?) } else { None };
+    let mut openings = if openings.exists() {
+        Some(open(&openings)?)
+    } else {
+        None
+    };
     let evidence = Evidence {
         entries: &mut entries,
         header: &header,
         commitment: &String::from_utf8_lossy(&commitment),
-        openings: openings.as_mut().map(|openings| -> &mut dyn BufRead { openings }),
+        openings: openings
+            .as_mut()
+            .map(|openings| -> &mut dyn BufRead { openings }),
     };
     Committed::read(evidence).map_err(differs)
 }
@@ -117,7 +142,9 @@ fn read_if_there(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Failure> 
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {
-    File::open(path).map(BufReader::new).map_err(|error| Failure::from_io(path, "reading", &error))
+    File::open(path)
+        .map(BufReader::new)
+        .map_err(|error| Failure::from_io(path, "reading", &error))
 }
 
 /// The chain that a header names.
@@ -125,13 +152,19 @@ fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
     let (quicknet, hash) = (Chain::quicknet(), header.chain.to_string());
     match trusted.chain {
         Some(_) if hash == quicknet.hash() => {
-            let message =
-                "the header names drand's quicknet, whose key this program has; leave --chain-key out";
+            let message = "the header names drand's quicknet, whose key this program has; leave --chain-key out";
             Err(Failure::new("chain_known", message))
         }
-        Some(TrustedChain { key, genesis, period }) => {
+        Some(TrustedChain {
+            key,
+            genesis,
+            period,
+        }) => {
             let genesis = DateTime::from_timestamp_secs(genesis).ok_or_else(|| {
-                Failure::new("chain_key_invalid", "--chain-genesis is no time in seconds since 1970")
+                Failure::new(
+                    "chain_key_invalid",
+                    "--chain-genesis is no time in seconds since 1970",
+                )
             })?;
             Chain::new(&hash, key, genesis, period)
                 .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}")))
@@ -151,7 +184,10 @@ fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
 }
 
 fn differs(difference: Difference) -> Failure {
-    Failure::new("draw_differs", format!("this draw does NOT hold; the first difference: {difference}"))
+    Failure::new(
+        "draw_differs",
+        format!("this draw does NOT hold; the first difference: {difference}"),
+    )
 }
 
 fn signature_differs(committed: &Committed, error: InvalidRound) -> Failure {

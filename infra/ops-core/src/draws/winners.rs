@@ -63,7 +63,15 @@ impl<'a> Winners<'a> {
     ) -> Result<Self, Failure> {
         let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
         let openings = openings(&files, &result).await?;
-        Ok(Self { tables, scope, draw, header: super::header(draw)?, result, files, openings })
+        Ok(Self {
+            tables,
+            scope,
+            draw,
+            header: super::header(draw)?,
+            result,
+            files,
+            openings,
+        })
     }
 
     /// Draws until each tier has as many winners as prizes, or its order ends, and returns the new contacts. At the same time,
@@ -72,13 +80,17 @@ impl<'a> Winners<'a> {
         let (draws, name, mut drawn) = (&self.tables.draws, &self.draw.name, Vec::new());
         for _ in 0..MAX_TRIES {
             // Before the contacts, so that a change in between is noticed.
-            let mut changes = super::find(self.tables, self.scope, name).await?.contact_changes;
+            let mut changes = super::find(self.tables, self.scope, name)
+                .await?
+                .contact_changes;
             let known = draws.contacts(self.scope, name).await?;
             let missing = self.missing(&known, now).await?;
             let mut is_current = true;
             for contacts in missing.contacts.chunks(MAX_ADDED) {
                 let conditions = self.conditions(contacts, &missing.submissions)?;
-                is_current = draws.add_contacts(self.scope, name, changes, contacts, conditions).await?;
+                is_current = draws
+                    .add_contacts(self.scope, name, changes, contacts, conditions)
+                    .await?;
                 if !is_current {
                     break;
                 }
@@ -97,11 +109,17 @@ impl<'a> Winners<'a> {
     /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
     /// skip are among them, with the reason.
     async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Missing, Failure> {
-        let mut all = Missing { contacts: known.to_vec(), submissions: HashMap::new() };
+        let mut all = Missing {
+            contacts: known.to_vec(),
+            submissions: HashMap::new(),
+        };
         for (tier, result) in (0..).zip(&self.result.tiers) {
             self.fill(tier, result, &mut all, now).await?;
         }
-        Ok(Missing { contacts: all.contacts.split_off(known.len()), ..all })
+        Ok(Missing {
+            contacts: all.contacts.split_off(known.len()),
+            ..all
+        })
     }
 
     /// Conditions that the submissions of these contacts are unchanged: an erasure in the meantime would not find the
@@ -112,19 +130,26 @@ impl<'a> Winners<'a> {
         submissions: &HashMap<SubmissionId, Submission>,
     ) -> Result<Vec<TransactWriteItem>, Failure> {
         // A transaction names each record once, and an entrant can have a place in several tiers.
-        let ids: HashSet<_> = contacts.iter().filter_map(|contact| contact.submission_id).collect();
+        let ids: HashSet<_> = contacts
+            .iter()
+            .filter_map(|contact| contact.submission_id)
+            .collect();
         let read = ids.iter().filter_map(|id| submissions.get(id));
         let table = self.tables.store.submissions();
-        read.map(|submission| Ok(table.unchanged_check(submission)?)).collect()
+        read.map(|submission| Ok(table.unchanged_check(submission)?))
+            .collect()
     }
 
     /// Whether an order ends before its prizes have winners, while there are more rows.
     pub(crate) fn runs_out(&self, contacts: &[Contact]) -> bool {
         (0..).zip(&self.result.tiers).any(|(tier, result)| {
-            let winners =
-                contacts.iter().filter(|contact| contact.tier == tier && contact.holds_prize()).count();
+            let winners = contacts
+                .iter()
+                .filter(|contact| contact.tier == tier && contact.holds_prize())
+                .count();
             let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-            count(winners) < result.prizes.get() && count(result.order.len()) < self.header.rows.get()
+            count(winners) < result.prizes.get()
+                && count(result.order.len()) < self.header.rows.get()
         })
     }
 
@@ -132,7 +157,10 @@ impl<'a> Winners<'a> {
         &self,
         tier: u32,
         result: &TierResult,
-        Missing { contacts, submissions }: &mut Missing,
+        Missing {
+            contacts,
+            submissions,
+        }: &mut Missing,
         now: Timestamp,
     ) -> Result<(), Failure> {
         let of_tier = |contacts: &[Contact]| -> (u64, u64) {
@@ -144,7 +172,9 @@ impl<'a> Winners<'a> {
         loop {
             let (winners, last) = of_tier(contacts);
             let free = result.prizes.get().saturating_sub(winners);
-            let places = (1..).zip(&result.order).skip_while(|(place, _)| *place <= last);
+            let places = (1..)
+                .zip(&result.order)
+                .skip_while(|(place, _)| *place <= last);
             let next: Vec<(u64, Place)> = places
                 .take(usize::try_from(free).unwrap_or(usize::MAX))
                 .map(|(n, place)| (n, *place))
@@ -155,16 +185,25 @@ impl<'a> Winners<'a> {
             let people = next.into_iter().map(async |(number, place)| {
                 Ok::<_, Failure>((number, place, self.entrant(place.row).await?))
             });
-            let people: Vec<_> = stream::iter(people).buffered(MAX_CONCURRENCY).try_collect().await?;
+            let people: Vec<_> = stream::iter(people)
+                .buffered(MAX_CONCURRENCY)
+                .try_collect()
+                .await?;
             for (number, place, entrant) in people {
                 if let RowEntrant::Found(person) = &entrant {
                     let submission = &person.submission;
                     submissions.insert(submission.submission_id, submission.clone());
                 }
                 let has_prize = self.header.one_prize_per_row
-                    && contacts.iter().any(|one| one.row == place.row && one.holds_prize());
+                    && contacts
+                        .iter()
+                        .any(|one| one.row == place.row && one.holds_prize());
                 let contact = self.contact(tier, &result.name, (number, place.row), entrant, now);
-                contacts.push(if has_prize { skipped(contact, SkipReason::HasPrize, now) } else { contact });
+                contacts.push(if has_prize {
+                    skipped(contact, SkipReason::HasPrize, now)
+                } else {
+                    contact
+                });
             }
         }
     }
@@ -187,7 +226,11 @@ impl<'a> Winners<'a> {
             submission_id: None,
             region: None,
             masked_phone: None,
-            steps: vec![ContactStep { at: now, by: None, event: ContactEvent::Drawn }],
+            steps: vec![ContactStep {
+                at: now,
+                by: None,
+                event: ContactEvent::Drawn,
+            }],
             revision: 0,
         };
         match entrant {
@@ -205,12 +248,23 @@ impl<'a> Winners<'a> {
     /// The entrant of a row: of all submissions that its opening names. An erasure removes the opening, retention only the
     /// phones.
     async fn entrant(&self, row: u64) -> Result<RowEntrant, Failure> {
-        let Some(opening) = self.openings.get(&row) else { return Ok(RowEntrant::Gone(SkipReason::Erased)) };
-        let entries = opening.references().iter().map(|reference| self.entry(row, reference));
-        let entries: Vec<Submission> = stream::iter(entries).buffered(MAX_CONCURRENCY).try_collect().await?;
+        let Some(opening) = self.openings.get(&row) else {
+            return Ok(RowEntrant::Gone(SkipReason::Erased));
+        };
+        let entries = opening
+            .references()
+            .iter()
+            .map(|reference| self.entry(row, reference));
+        let entries: Vec<Submission> = stream::iter(entries)
+            .buffered(MAX_CONCURRENCY)
+            .try_collect()
+            .await?;
         let mut ids = entries.iter().map(|entry| &entry.entrant_id);
         let first = ids.next();
-        if let Some(other) = entries.iter().find(|entry| Some(&entry.entrant_id) != first) {
+        if let Some(other) = entries
+            .iter()
+            .find(|entry| Some(&entry.entrant_id) != first)
+        {
             // Of an erasure that is under way.
             if entries.iter().any(|entry| entry.phone.is_none()) {
                 return Ok(RowEntrant::Gone(SkipReason::Erased));
@@ -228,25 +282,44 @@ impl<'a> Winners<'a> {
         match self.tables.secrets().phone_of(&submission).await {
             Ok(Some(phone)) => {
                 let masked_phone = phone.masked();
-                Ok(RowEntrant::Found(Box::new(Person { reference, masked_phone, submission })))
+                Ok(RowEntrant::Found(Box::new(Person {
+                    reference,
+                    masked_phone,
+                    submission,
+                })))
             }
             Ok(None) => Ok(RowEntrant::Gone(SkipReason::PhoneDeleted)),
-            Err(error) if error.is_unreadable() => {
-                Err(self.row_differs(row, &reference.to_string(), "has the phone of another submission"))
-            }
+            Err(error) if error.is_unreadable() => Err(self.row_differs(
+                row,
+                &reference.to_string(),
+                "has the phone of another submission",
+            )),
             Err(error) => Err(error.into()),
         }
     }
 
     /// A submission that an opening names. It was accepted in the period, though it can be revoked since.
     async fn entry(&self, row: u64, name: &str) -> Result<Submission, Failure> {
-        let reference = name.parse().map_err(|_| self.row_differs(row, name, "is no reference"))?;
-        let found = match self.tables.store.submissions().by_reference(self.scope, reference).await {
-            Err(error) if error.is_unreadable() => return Err(self.row_differs(row, name, "cannot be read")),
+        let reference = name
+            .parse()
+            .map_err(|_| self.row_differs(row, name, "is no reference"))?;
+        let found = match self
+            .tables
+            .store
+            .submissions()
+            .by_reference(self.scope, reference)
+            .await
+        {
+            Err(error) if error.is_unreadable() => {
+                return Err(self.row_differs(row, name, "cannot be read"));
+            }
             found => found?,
         };
         let found = found.ok_or_else(|| self.row_differs(row, name, "does not exist"))?;
-        if !found.times_accepted().any(|at| super::is_in_period(self.draw, at)) {
+        if !found
+            .times_accepted()
+            .any(|at| super::is_in_period(self.draw, at))
+        {
             return Err(self.row_differs(row, name, "was not accepted in the period of the draw"));
         }
         Ok(found)
@@ -264,7 +337,10 @@ impl<'a> Winners<'a> {
 }
 
 /// The openings of all rows that have a place in a result.
-async fn openings(files: &DrawFiles, result: &DrawResult) -> Result<HashMap<u64, Opening>, Failure> {
+async fn openings(
+    files: &DrawFiles,
+    result: &DrawResult,
+) -> Result<HashMap<u64, Opening>, Failure> {
     let places = result.tiers.iter().flat_map(|tier| &tier.order);
     let rows: HashSet<_> = places.map(|place| place.row).collect();
     openings::of_rows(files.read_openings().await?.0, &rows)
@@ -272,7 +348,14 @@ async fn openings(files: &DrawFiles, result: &DrawResult) -> Result<HashMap<u64,
 
 /// Skipped by the rules of the draw.
 fn skipped(contact: Contact, reason: SkipReason, now: Timestamp) -> Contact {
-    let step = ContactStep { at: now, by: None, event: ContactEvent::Skipped { reason, inspector: None } };
+    let step = ContactStep {
+        at: now,
+        by: None,
+        event: ContactEvent::Skipped {
+            reason,
+            inspector: None,
+        },
+    };
     // A contact that was just drawn can be skipped.
     contact.after(step).unwrap_or(contact)
 }

@@ -31,8 +31,14 @@ impl ExportFile {
         refuse_existing(&manifest_path(path))?;
         let file = temporary(path).map_err(|error| Failure::from_io(path, "creating", &error))?;
         let file = BufWriter::new(file);
-        let mut begun =
-            Self { path: path.to_owned(), file, hash: Sha256::new(), rows: 0, bytes: 0, started_at: now };
+        let mut begun = Self {
+            path: path.to_owned(),
+            file,
+            hash: Sha256::new(),
+            rows: 0,
+            bytes: 0,
+            started_at: now,
+        };
         begun.write(&format::heading(export.columns()))?;
         Ok(begun)
     }
@@ -44,7 +50,9 @@ impl ExportFile {
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
-        self.file.write_all(text.as_bytes()).map_err(|error| self.failure(&error))?;
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|error| self.failure(&error))?;
         self.hash.update(text);
         self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
         Ok(())
@@ -64,7 +72,9 @@ impl ExportFile {
         let manifest = persist().map_err(|error| self.failure(&error))?;
         // The manifest goes first, so that no file stands without one.
         let named = manifest_path(&self.path);
-        manifest.persist_noclobber(&named).map_err(|failed| self.failure(&failed.error))?;
+        manifest
+            .persist_noclobber(&named)
+            .map_err(|failed| self.failure(&failed.error))?;
         let Self { path, file, .. } = self;
         let (file, _) = file.into_parts();
         file.persist_noclobber(&path).map_err(|failed| {
@@ -105,16 +115,29 @@ impl ExportFile {
 fn failure(path: &Path, error: &io::Error) -> Failure {
     let what = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            format!("there is no room for {}: {error}; free some", path.display())
+            format!(
+                "there is no room for {}: {error}; free some",
+                path.display()
+            )
         }
-        _ => format!("writing {} failed: {error}; check the path and the disk", path.display()),
+        _ => format!(
+            "writing {} failed: {error}; check the path and the disk",
+            path.display()
+        ),
     };
-    Failure::new("file_failed", format!("{what}, and run the same command again: nothing was written"))
+    Failure::new(
+        "file_failed",
+        format!("{what}, and run the same command again: nothing was written"),
+    )
 }
 
 /// A file in the folder of this path.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    NamedTempFile::new_in(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))
+    NamedTempFile::new_in(
+        path.parent()
+            .filter(|folder| *folder != Path::new(""))
+            .unwrap_or(Path::new(".")),
+    )
 }
 
 /// The name of the manifest.

@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::format::visible;
 
 /// Begins a formula in Excel or LibreOffice, the last four with full-width forms switched on.
-const FORMULA: [char; 11] =
-    ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+const FORMULA: [char; 11] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
 /// Separates cells in one locale or another, or ends them.
 const SEPARATORS: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
 
@@ -19,7 +20,10 @@ pub(super) fn check_name(path: &Path) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension == "csv") {
         return Ok(());
     }
-    let message = format!("exports are CSV; let the name of {} end in .csv", path.display());
+    let message = format!(
+        "exports are CSV; let the name of {} end in .csv",
+        path.display()
+    );
     Err(Failure::new("format_unknown", message))
 }
 
@@ -40,8 +44,16 @@ fn cell(value: &Value) -> String {
         other => return other.to_string(),
     };
     // The apostrophe makes a spreadsheet take the rest as it is.
-    let text = if text.starts_with(FORMULA) || is_changed(&text) { format!("'{text}") } else { text };
-    if text.contains(SEPARATORS) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    let text = if text.starts_with(FORMULA) || is_changed(&text) {
+        format!("'{text}")
+    } else {
+        text
+    };
+    if text.contains(SEPARATORS) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
 /// True if Excel or LibreOffice would take a text for a number or a date and show another one: `0042`, `1E+5`, `1/2`,
@@ -58,7 +70,8 @@ fn is_changed(text: &str) -> bool {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.len() > KEPT_DIGITS || (text.starts_with('0') && text.len() > 1);
     }
-    text.parse::<NaiveDate>().is_err() && NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S").is_err()
+    text.parse::<NaiveDate>().is_err()
+        && NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S").is_err()
 }
 
 #[cfg(test)]
@@ -135,6 +148,9 @@ mod tests {
         ] {
             assert_eq!(cell(&json!(text)), text);
         }
-        assert_eq!(cell(&json!(1_234_567_890_123_456_789_u64)), "1234567890123456789");
+        assert_eq!(
+            cell(&json!(1_234_567_890_123_456_789_u64)),
+            "1234567890123456789"
+        );
     }
 }

@@ -95,7 +95,16 @@ impl Export {
     ) -> Result<Self, Failure> {
         format::check_name(output)?;
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
-        Ok(Self { content, scope, from, to, states, phones, draw: None, zone })
+        Ok(Self {
+            content,
+            scope,
+            from,
+            to,
+            states,
+            phones,
+            draw: None,
+            zone,
+        })
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -123,7 +132,10 @@ pub(crate) async fn write(
         file.add_rows(&drawn(tables, export, draw).await?)?;
         return file.finish(export, clock.now());
     }
-    terminal.note(&format!("reading the whole table of {}, all campaigns", export.content.table()));
+    terminal.note(&format!(
+        "reading the whole table of {}, all campaigns",
+        export.content.table()
+    ));
     let read = |segment: Segment| read_page(tables, export, segment);
     let mut progress = Progress::without_total(clock, "records read:");
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(read).collect();
@@ -143,7 +155,11 @@ pub(crate) async fn write(
 }
 
 /// The rows of the winners of a draw.
-async fn drawn(tables: &Tables, export: &Export, draw: &DrawName) -> Result<Vec<Vec<Value>>, Failure> {
+async fn drawn(
+    tables: &Tables,
+    export: &Export,
+    draw: &DrawName,
+) -> Result<Vec<Vec<Value>>, Failure> {
     let scope = &export.scope;
     let draw = draws::find(tables, scope, draw).await?;
     let mut winners = Vec::new();
@@ -167,7 +183,14 @@ async fn read_page(
     export: &Export,
     segment: Segment,
 ) -> Result<SegmentPage<Vec<Value>>, Failure> {
-    let Export { content, scope, from, to, states, .. } = export;
+    let Export {
+        content,
+        scope,
+        from,
+        to,
+        states,
+        ..
+    } = export;
     match content {
         ExportContent::Submissions | ExportContent::Winners => {
             let selection = Selection {
@@ -178,17 +201,38 @@ async fn read_page(
                 winners: *content == ExportContent::Winners,
             };
             let page = tables.store.submissions().page(&selection, segment).await?;
-            let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
-            let records = stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
-            Ok(SegmentPage { records, unreadable: page.unreadable, read: page.read, segment: page.segment })
+            let rows = page
+                .records
+                .iter()
+                .map(|submission| submission_row(tables, export, submission));
+            let records = stream::iter(rows)
+                .buffered(MAX_CONCURRENCY)
+                .try_collect()
+                .await?;
+            Ok(SegmentPage {
+                records,
+                unreadable: page.unreadable,
+                read: page.read,
+                segment: page.segment,
+            })
         }
         ExportContent::Entrants => {
             let page = tables.entrants.page(scope, segment).await?;
-            let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
-            let rows: Vec<Option<Vec<Value>>> =
-                stream::iter(rows).buffered(MAX_CONCURRENCY).try_collect().await?;
+            let rows = page
+                .records
+                .iter()
+                .map(|entrant| entrant_row(tables, export, entrant));
+            let rows: Vec<Option<Vec<Value>>> = stream::iter(rows)
+                .buffered(MAX_CONCURRENCY)
+                .try_collect()
+                .await?;
             let records = rows.into_iter().flatten().collect();
-            Ok(SegmentPage { records, unreadable: page.unreadable, read: page.read, segment: page.segment })
+            Ok(SegmentPage {
+                records,
+                unreadable: page.unreadable,
+                read: page.read,
+                segment: page.segment,
+            })
         }
     }
 }
@@ -208,8 +252,18 @@ async fn entrant_row(
     export: &Export,
     entrant: &EntrantRecord,
 ) -> Result<Option<Vec<Value>>, Failure> {
-    let Export { scope, from, to, zone, .. } = export;
-    let latest = tables.store.submissions().latest(scope, &entrant.id, *from, *to).await?;
+    let Export {
+        scope,
+        from,
+        to,
+        zone,
+        ..
+    } = export;
+    let latest = tables
+        .store
+        .submissions()
+        .latest(scope, &entrant.id, *from, *to)
+        .await?;
     let phone = match &latest {
         Some(latest) => phone(tables, export, latest).await?,
         None if from.is_some() || to.is_some() => return Ok(None),
@@ -220,7 +274,11 @@ async fn entrant_row(
 }
 
 /// Without the sign in front, so that spreadsheets and SMS gateways take it; `None` once the person was erased.
-async fn phone(tables: &Tables, export: &Export, submission: &Submission) -> Result<Option<String>, Failure> {
+async fn phone(
+    tables: &Tables,
+    export: &Export,
+    submission: &Submission,
+) -> Result<Option<String>, Failure> {
     let phone = tables.secrets().phone_of(submission).await?;
     let written = phone.map(|phone| match export.phones {
         Phones::Masked => phone.masked(),

@@ -63,9 +63,25 @@ pub(super) const ENTRANT: [&str; 11] = [
 ];
 
 pub(super) fn submission(submission: &Submission, phone: Option<String>, zone: Tz) -> Vec<Value> {
-    let Submission { status, scope, claimed, receipt, upstream, consent, decision, .. } = submission;
+    let Submission {
+        status,
+        scope,
+        claimed,
+        receipt,
+        upstream,
+        consent,
+        decision,
+        ..
+    } = submission;
     let item = |item: &ClaimedItem| format!("{} x {}", item.qty, item.key);
-    let items = claimed.as_ref().map(|claimed| claimed.items.iter().map(item).collect::<Vec<_>>().join(", "));
+    let items = claimed.as_ref().map(|claimed| {
+        claimed
+            .items
+            .iter()
+            .map(item)
+            .collect::<Vec<_>>()
+            .join(", ")
+    });
     let code = upstream.as_ref().map(|upstream| match &upstream.code {
         UpstreamCode::Number(code) => code.to_string(),
         UpstreamCode::Text(code) => code.clone(),
@@ -93,14 +109,26 @@ pub(super) fn submission(submission: &Submission, phone: Option<String>, zone: T
         json!(submission.region),
         json!(items),
         json!(claimed.as_ref().and_then(|claimed| claimed.branch.as_ref())),
-        json!(consent.as_ref().and_then(|consent| consent.version.as_ref())),
+        json!(
+            consent
+                .as_ref()
+                .and_then(|consent| consent.version.as_ref())
+        ),
         json!(consent.as_ref().map(|consent| consent.language)),
         json!(submission.receipt_id.map(|id| id.to_string())),
         json!(receipt.as_ref().and_then(|receipt| receipt.date.as_ref())),
         json!(receipt.as_ref().and_then(|receipt| receipt.branch.as_ref())),
-        json!(receipt.as_ref().and_then(|receipt| receipt.items_summary.as_ref())),
+        json!(
+            receipt
+                .as_ref()
+                .and_then(|receipt| receipt.items_summary.as_ref())
+        ),
         json!(code),
-        json!(upstream.as_ref().and_then(|upstream| upstream.message.as_ref())),
+        json!(
+            upstream
+                .as_ref()
+                .and_then(|upstream| upstream.message.as_ref())
+        ),
         json!(decision.as_ref().map(|decision| &decision.by)),
         utc(decided_at),
         local(decided_at, zone),
@@ -131,8 +159,17 @@ pub(super) fn entrant(
 }
 
 /// The columns of the winners of a draw.
-pub(super) const DRAWN: [&str; 9] =
-    ["draw", "prize", "place", "ref", "phone", "region", "state", "last_step_at", "last_step_at_local"];
+pub(super) const DRAWN: [&str; 9] = [
+    "draw",
+    "prize",
+    "place",
+    "ref",
+    "phone",
+    "region",
+    "state",
+    "last_step_at",
+    "last_step_at_local",
+];
 
 pub(super) fn drawn(contact: &Contact, phone: Option<String>, zone: Tz) -> Vec<Value> {
     vec![

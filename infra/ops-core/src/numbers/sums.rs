@@ -66,12 +66,18 @@ fn start_of(utc_hour: &str) -> Option<Timestamp> {
 
 /// A local time without the seconds.
 fn minute(at: Timestamp, zone: Tz) -> String {
-    local_time(at, zone).chars().take("2026-11-22 17:00".len()).collect()
+    local_time(at, zone)
+        .chars()
+        .take("2026-11-22 17:00".len())
+        .collect()
 }
 
 /// The latest hour with any submissions.
 pub fn latest_hour(cells: &Cells) -> Option<Timestamp> {
-    by_utc_hour(cells).keys().next_back().and_then(|hour| start_of(hour))
+    by_utc_hour(cells)
+        .keys()
+        .next_back()
+        .and_then(|hour| start_of(hour))
 }
 
 fn by_utc_hour(cells: &Cells) -> Sums {
@@ -84,7 +90,10 @@ pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series 
     let last = end.as_millis().div_euclid(HOUR_MILLIS);
     let amount = |hour: i64| {
         let at = Timestamp::from_millis(hour.saturating_mul(HOUR_MILLIS));
-        (minute(at, zone), by_utc_hour.get(&utc_hour(at)).copied().unwrap_or_default())
+        (
+            minute(at, zone),
+            by_utc_hour.get(&utc_hour(at)).copied().unwrap_or_default(),
+        )
     };
     (last - hours + 1..=last).map(amount).collect()
 }
@@ -93,9 +102,19 @@ pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series 
 pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     let day = |text: &str| text.parse::<NaiveDate>().ok();
     let first = days.keys().find_map(|text| day(text));
-    let last = days.keys().rev().find_map(|text| day(text)).max(until.and_then(day));
-    let Some((first, last)) = first.zip(last) else { return Series::new() };
-    let shown = last.iter_days().rev().take(MAX_DAYS).take_while(|day| *day >= first);
+    let last = days
+        .keys()
+        .rev()
+        .find_map(|text| day(text))
+        .max(until.and_then(day));
+    let Some((first, last)) = first.zip(last) else {
+        return Series::new();
+    };
+    let shown = last
+        .iter_days()
+        .rev()
+        .take(MAX_DAYS)
+        .take_while(|day| *day >= first);
     let amount = |day: NaiveDate| {
         let name = day.to_string();
         let amount = days.get(&name).copied().unwrap_or_default();
@@ -109,14 +128,22 @@ pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
 /// Submissions whose partner has not answered.
 pub fn unknown_now(cells: &Cells) -> i64 {
     let outcomes = by_dimension(cells, Metric::Outcomes);
-    outcomes.iter().filter(|(outcome, _)| outcome.starts_with("unknown#")).map(|(_, sum)| sum.records).sum()
+    outcomes
+        .iter()
+        .filter(|(outcome, _)| outcome.starts_with("unknown#"))
+        .map(|(_, sum)| sum.records)
+        .sum()
 }
 
 /// The share of the decided receipts that a person decided; `None` while none is decided.
 pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
     let receipts = by_dimension(cells, Metric::Receipts);
     let decided = |by: &str| -> i64 {
-        receipts.iter().filter(|(state, _)| state.ends_with(by)).map(|(_, sum)| sum.records).sum()
+        receipts
+            .iter()
+            .filter(|(state, _)| state.ends_with(by))
+            .map(|(_, sum)| sum.records)
+            .sum()
     };
     let (by_hand, by_service) = (decided("#operator"), decided("#service"));
     let all = by_hand + by_service;
@@ -126,7 +153,13 @@ pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
 /// A percentile of the time until a decision.
 pub fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
     let decisions = by_dimension(cells, Metric::Decisions);
-    percentile(kind, decisions.iter().map(|(span, amount)| (span.as_str(), *amount)), percent)
+    percentile(
+        kind,
+        decisions
+            .iter()
+            .map(|(span, amount)| (span.as_str(), *amount)),
+        percent,
+    )
 }
 
 /// A percentile in the largest fitting unit.
@@ -147,14 +180,21 @@ pub fn span(percentile: Percentile) -> String {
 pub fn phones_by_entries(cells: &Cells) -> Sums {
     let sums = by_dimension(cells, Metric::EntriesPerPhone);
     // `6+` sorts after the others by its text, too.
-    ENTRIES_RANGES.iter().filter_map(|range| Some(((*range).to_owned(), *sums.get(*range)?))).collect()
+    ENTRIES_RANGES
+        .iter()
+        .filter_map(|range| Some(((*range).to_owned(), *sums.get(*range)?)))
+        .collect()
 }
 
 /// The dimension of [`Metric::Receipts`] in words.
 pub fn receipt_words(dimension: &str) -> String {
     let (state, by) = dimension.split_once('#').unwrap_or((dimension, ""));
     let state = state.replace('_', " ");
-    if by.is_empty() { state } else { format!("{state}, by the {by}") }
+    if by.is_empty() {
+        state
+    } else {
+        format!("{state}, by the {by}")
+    }
 }
 
 /// The prizes of a batch that can still be won.
@@ -175,7 +215,12 @@ pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Sums) -> Vec<PrizesLeft<
         let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let redeemed = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
         let at_most = (batch.status == BatchStatus::Active).then(|| (codes - redeemed).max(0));
-        Some(PrizesLeft { batch, prize: batch.prize.as_deref()?, codes, at_most })
+        Some(PrizesLeft {
+            batch,
+            prize: batch.prize.as_deref()?,
+            codes,
+            at_most,
+        })
     };
     batches.iter().filter_map(left).collect()
 }
@@ -186,29 +231,51 @@ mod tests {
     use common::domain::scope::{Environment, Scope};
 
     fn amount(entries: i64) -> Amount {
-        Amount { records: 1, entries }
+        Amount {
+            records: 1,
+            entries,
+        }
     }
 
     #[test]
     fn days_without_any_submissions_have_their_place() {
         let days = [("2026-02-27", 3), ("2026-03-02", 1)];
-        let days: Sums = days.into_iter().map(|(day, entries)| (day.to_owned(), amount(entries))).collect();
+        let days: Sums = days
+            .into_iter()
+            .map(|(day, entries)| (day.to_owned(), amount(entries)))
+            .collect();
         let entries = |until| {
             let series = each_day(&days, until);
-            series.iter().map(|(day, sum)| format!("{}={}", &day[5..], sum.entries)).collect::<Vec<_>>()
+            series
+                .iter()
+                .map(|(day, sum)| format!("{}={}", &day[5..], sum.entries))
+                .collect::<Vec<_>>()
         };
         let known = ["02-27=3", "02-28=0", "03-01=0", "03-02=1"];
         assert_eq!(entries(None), known);
-        assert_eq!(entries(Some("2026-03-01")), known, "what is counted is shown");
-        assert_eq!(entries(Some("2026-03-04")), [&known[..], &["03-03=0", "03-04=0"]].concat());
+        assert_eq!(
+            entries(Some("2026-03-01")),
+            known,
+            "what is counted is shown"
+        );
+        assert_eq!(
+            entries(Some("2026-03-04")),
+            [&known[..], &["03-03=0", "03-04=0"]].concat()
+        );
         let long = each_day(&days, Some("2030-01-01"));
-        assert_eq!((long.len(), long.last().map(|(day, _)| day.as_str())), (366, Some("2030-01-01")));
+        assert_eq!(
+            (long.len(), long.last().map(|(day, _)| day.as_str())),
+            (366, Some("2030-01-01"))
+        );
         assert_eq!(each_day(&Sums::new(), Some("2026-03-04")), []);
     }
 
     #[test]
     fn forty_eight_hours_are_forty_eight_hours() {
-        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let scope = Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Live,
+        };
         let cell = |hour: &str| Cell {
             scope: scope.clone(),
             metric: Metric::Outcomes,
@@ -216,24 +283,39 @@ mod tests {
             hour: hour.to_owned(),
             dimension: "accepted#entered".to_owned(),
         };
-        let cells: Cells = [("2026-02-20T10", 9), ("2026-02-28T21", 2), ("2026-03-01T10", 4)]
-            .into_iter()
-            .map(|(hour, entries)| (cell(hour), amount(entries)))
-            .collect();
-        let end = latest_hour(&cells).expect("an hour").after(std::time::Duration::from_secs(1_800));
+        let cells: Cells = [
+            ("2026-02-20T10", 9),
+            ("2026-02-28T21", 2),
+            ("2026-03-01T10", 4),
+        ]
+        .into_iter()
+        .map(|(hour, entries)| (cell(hour), amount(entries)))
+        .collect();
+        let end = latest_hour(&cells)
+            .expect("an hour")
+            .after(std::time::Duration::from_secs(1_800));
         let hours = each_hour(&cells, chrono_tz::Africa::Dar_es_Salaam, end, 48);
         assert_eq!(hours.len(), 48);
         let any: Vec<_> = hours.iter().filter(|(_, sum)| sum.entries > 0).collect();
-        let [first, last] = any[..] else { panic!("{any:?}") };
+        let [first, last] = any[..] else {
+            panic!("{any:?}")
+        };
         assert_eq!((first.0.as_str(), first.1.entries), ("2026-03-01 00:00", 2));
-        assert_eq!((Some(last), last.0.as_str()), (hours.last(), "2026-03-01 13:00"));
+        assert_eq!(
+            (Some(last), last.0.as_str()),
+            (hours.last(), "2026-03-01 13:00")
+        );
     }
 
     #[test]
     fn spans_are_told_in_the_largest_fitting_unit() {
-        for (seconds, words) in
-            [(60, "60 s"), (300, "5 min"), (7_200, "2 h"), (86_400, "24 h"), (604_800, "7 days")]
-        {
+        for (seconds, words) in [
+            (60, "60 s"),
+            (300, "5 min"),
+            (7_200, "2 h"),
+            (86_400, "24 h"),
+            (604_800, "7 days"),
+        ] {
             assert_eq!(span(Percentile::AtMost(seconds)), words);
         }
         assert_eq!(span(Percentile::MoreThan(2_592_000)), "more than 30 days");

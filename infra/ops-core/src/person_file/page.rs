@@ -52,28 +52,58 @@ pub(super) fn page(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Str
 }
 
 fn campaign(held: &PersonRecords, html: &mut String) {
-    let test = if held.scope.environment.is_live() { "" } else { " (jaribio / test)" };
+    let test = if held.scope.environment.is_live() {
+        ""
+    } else {
+        " (jaribio / test)"
+    };
     let _ = writeln!(html, "<h2>{}{test}</h2><dl>", escaped(&held.campaign.name));
     let counted = format!("{}", held.entrant.total);
-    row(html, ["Ushiriki uliohesabiwa", "Entries that count towards the limits"], &counted);
-    row(html, ["Nafasi za kushinda", "Chances in the draw"], &held.entrant.entries.to_string());
+    row(
+        html,
+        [
+            "Ushiriki uliohesabiwa",
+            "Entries that count towards the limits",
+        ],
+        &counted,
+    );
+    row(
+        html,
+        ["Nafasi za kushinda", "Chances in the draw"],
+        &held.entrant.entries.to_string(),
+    );
     if held.entrant.blocked {
         row(html, ["Imezuiwa", "Blocked"], &both("ndiyo", "yes"));
     }
     if let Some(at) = held.entrant.erased_at {
-        row(html, ["Ilifutwa", "Erased"], &day(at, held.campaign.timezone));
+        row(
+            html,
+            ["Ilifutwa", "Erased"],
+            &day(at, held.campaign.timezone),
+        );
     }
     html.push_str("</dl>\n");
     for (submission, receipt) in &held.submissions {
         entry(held, submission, receipt.as_ref(), html);
     }
-    held.contacts.iter().for_each(|contact| drawn(held, contact, html));
+    held.contacts
+        .iter()
+        .for_each(|contact| drawn(held, contact, html));
 }
 
-fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt>, html: &mut String) {
+fn entry(
+    held: &PersonRecords,
+    submission: &Submission,
+    receipt: Option<&Receipt>,
+    html: &mut String,
+) {
     let campaign = &held.campaign;
     let when = day(submission.created_at, campaign.timezone);
-    let _ = writeln!(html, "<section><h3>{when} · {}</h3><dl>", submission.reference());
+    let _ = writeln!(
+        html,
+        "<section><h3>{when} · {}</h3><dl>",
+        submission.reference()
+    );
     let sent = sent(submission, receipt);
     if !sent.is_empty() {
         row(html, ["Kilichotumwa", "What was sent"], &sent.join("<br>"));
@@ -81,9 +111,17 @@ fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt
     let key = submission.status.message_key();
     let [swahili, english] =
         [Language::Sw, Language::En].map(|language| campaign.messages.text(key, language));
-    row(html, ["Kilichotokea", "What happened"], &both(&escaped(swahili), &escaped(english)));
+    row(
+        html,
+        ["Kilichotokea", "What happened"],
+        &both(&escaped(swahili), &escaped(english)),
+    );
     if submission.status.entries() > 0 {
-        row(html, ["Nafasi za kushinda", "Chances in the draw"], &submission.status.entries().to_string());
+        row(
+            html,
+            ["Nafasi za kushinda", "Chances in the draw"],
+            &submission.status.entries().to_string(),
+        );
     }
     if let Some(prize) = submission.status.instant_win() {
         row(html, ["Zawadi", "Prize"], &escaped(prize));
@@ -94,7 +132,11 @@ fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt
             Language::Sw => both("Kiswahili", "Swahili"),
             Language::En => both("Kiingereza", "English"),
         };
-        row(html, ["Ridhaa", "Consent"], &format!("{version} {language}"));
+        row(
+            html,
+            ["Ridhaa", "Consent"],
+            &format!("{version} {language}"),
+        );
     }
     html.push_str("</dl>");
     if let Some(name) = receipt.and_then(photo_name) {
@@ -108,7 +150,12 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
     let mut sent = Vec::new();
     match receipt.map(|receipt| &receipt.source) {
         Some(Source::Typed { code, time }) => {
-            sent.push(format!("{}: {} {}", both("Risiti", "Receipt"), escaped(code), time.expose()));
+            sent.push(format!(
+                "{}: {} {}",
+                both("Risiti", "Receipt"),
+                escaped(code),
+                time.expose()
+            ));
         }
         Some(Source::Photo { .. }) => sent.push(both("Picha ya risiti", "Photo of a receipt")),
         None => sent.push(both("Namba iliyo kwenye bidhaa", "Code on the product")),
@@ -120,7 +167,10 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
         let item = |item: &ClaimedItem| format!("{} x {}", item.qty, escaped(&item.key));
         sent.extend(claimed.items.iter().map(item));
         sent.extend(
-            claimed.branch.as_ref().map(|branch| format!("{}: {}", both("Tawi", "Branch"), escaped(branch))),
+            claimed
+                .branch
+                .as_ref()
+                .map(|branch| format!("{}: {}", both("Tawi", "Branch"), escaped(branch))),
         );
     }
     sent
@@ -128,7 +178,11 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
 
 fn drawn(held: &PersonRecords, contact: &Contact, html: &mut String) {
     let heading = both("Droo", "Draw");
-    let _ = writeln!(html, "<section><h3>{heading}: {}</h3><dl>", escaped(&contact.prize));
+    let _ = writeln!(
+        html,
+        "<section><h3>{heading}: {}</h3><dl>",
+        escaped(&contact.prize)
+    );
     for step in &contact.steps {
         let [swahili, english] = match &step.event {
             ContactEvent::Drawn => ["Ilichaguliwa kwa kura", "Drawn"],
@@ -136,9 +190,10 @@ fn drawn(held: &PersonRecords, contact: &Contact, html: &mut String) {
             ContactEvent::Reached => ["Ilipigiwa na kujibu", "Called and reached"],
             ContactEvent::Identified => ["Kitambulisho kilionyeshwa", "An identity card was shown"],
             ContactEvent::HandedOver => ["Zawadi ilikabidhiwa", "The prize was handed over"],
-            ContactEvent::Skipped { .. } => {
-                ["Zawadi ilienda kwa mwingine", "The prize went to the next in the order"]
-            }
+            ContactEvent::Skipped { .. } => [
+                "Zawadi ilienda kwa mwingine",
+                "The prize went to the next in the order",
+            ],
         };
         let _ = writeln!(
             html,
@@ -161,13 +216,22 @@ fn both(swahili: &str, english: &str) -> String {
 /// A day in words with the time of day, in both languages.
 fn day(at: Timestamp, zone: Tz) -> String {
     let at = DateTime::from(at).with_timezone(&zone);
-    let month = usize::try_from(at.month0()).ok().and_then(|month| MONTHS.get(month));
+    let month = usize::try_from(at.month0())
+        .ok()
+        .and_then(|month| MONTHS.get(month));
     let [swahili, english] = month.copied().unwrap_or_default();
     let (day, year) = (at.day(), at.year());
-    let names = both(&format!("{day} {swahili} {year}"), &format!("{day} {english} {year}"));
+    let names = both(
+        &format!("{day} {swahili} {year}"),
+        &format!("{day} {english} {year}"),
+    );
     format!("{names}, {:02}:{:02}", at.hour(), at.minute())
 }
 
 fn escaped(text: &str) -> String {
-    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    visible(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -57,19 +57,36 @@ pub async fn write(
     reviewer: &Reviewer,
     now: Timestamp,
 ) -> Result<ReviewResult, Failure> {
-    let ReviewDecision { submission_id, revision, is_second_look, verdict } = answer;
+    let ReviewDecision {
+        submission_id,
+        revision,
+        is_second_look,
+        verdict,
+    } = answer;
     let by = reviewer.by.clone();
-    let before = tables.store.submissions().get(scope, *submission_id).await?;
-    let before = before.filter(|before| before.revision == *revision).ok_or_else(moved)?;
+    let before = tables
+        .store
+        .submissions()
+        .get(scope, *submission_id)
+        .await?;
+    let before = before
+        .filter(|before| before.revision == *revision)
+        .ok_or_else(moved)?;
     if !is_second_look {
         let why = Some(WHY.to_owned());
-        let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
+        let decision = OperatorDecision {
+            by,
+            at: now,
+            why,
+            confirmed: None,
+            identity: None,
+        };
         let code = purchase(&before, verdict);
         return match settle_seen(tables, before, verdict.clone(), decision).await {
             Ok(ManualSettlement::Done(after)) => Ok(ReviewResult::Settled(after)),
-            Ok(ManualSettlement::Proposed { after, at_stake, .. }) => {
-                Ok(ReviewResult::Proposed { after, at_stake })
-            }
+            Ok(ManualSettlement::Proposed {
+                after, at_stake, ..
+            }) => Ok(ReviewResult::Proposed { after, at_stake }),
             Err(failure) if failure.code == "purchase_taken" => {
                 let other = accepted_with(tables, scope, code).await?;
                 other.map(ReviewResult::ReceiptTaken).ok_or(failure)
@@ -84,7 +101,10 @@ pub async fn write(
     let after = before.looked_at_again(by, rejects, now);
     let agrees = after.second_look.as_ref().is_some_and(|look| look.agrees);
     let details = json!({ "rejects": rejects, "agrees": agrees });
-    tables.audit.append(action("submission.second_look", &before).with(details), now).await?;
+    tables
+        .audit
+        .append(action("submission.second_look", &before).with(details), now)
+        .await?;
     if tables.store.annotate(&before, &after).await? {
         Ok(ReviewResult::SecondLook(after))
     } else {
@@ -95,10 +115,15 @@ pub async fn write(
 /// The code of the purchase that an answer claims.
 fn purchase(before: &Submission, verdict: &Verdict) -> Option<VerificationCode> {
     match verdict {
-        Verdict::Accept { proof: Proof::Read(code), .. } => Some(code.clone()),
-        Verdict::Accept { proof: Proof::Record | Proof::Waived, .. } | Verdict::Reject(_) => {
-            before.purchase.clone()
+        Verdict::Accept {
+            proof: Proof::Read(code),
+            ..
+        } => Some(code.clone()),
+        Verdict::Accept {
+            proof: Proof::Record | Proof::Waived,
+            ..
         }
+        | Verdict::Reject(_) => before.purchase.clone(),
     }
 }
 

@@ -47,9 +47,15 @@ impl ReviewItem {
         claimed: ClaimedSubmission,
         now: Timestamp,
     ) -> Result<Self, Failure> {
-        let ClaimedSubmission { submission, is_second_look } = claimed;
+        let ClaimedSubmission {
+            submission,
+            is_second_look,
+        } = claimed;
         let details = json!({ "phone": false, "receipt": true, "photo": true });
-        let recorded = tables.audit.append(action("submission.show", &submission).with(details), now).await?;
+        let recorded = tables
+            .audit
+            .append(action("submission.show", &submission).with(details), now)
+            .await?;
         let scope = &submission.scope;
         let campaign = tables.campaign(&scope.campaign).await?;
         let receipt = match submission.receipt_id {
@@ -57,9 +63,11 @@ impl ReviewItem {
             None => None,
         };
         let copied = match &receipt {
-            Some(Receipt { receipt_id, source: Source::Photo { .. }, .. }) => {
-                Some(copier.copy(scope, *receipt_id, &recorded).await?)
-            }
+            Some(Receipt {
+                receipt_id,
+                source: Source::Photo { .. },
+                ..
+            }) => Some(copier.copy(scope, *receipt_id, &recorded).await?),
             Some(_) | None => None,
         };
         let (photo, digest) = copied.map(|copied| (copied.shown, copied.digest)).unzip();
@@ -74,29 +82,48 @@ impl ReviewItem {
             checks: Vec::new(),
             related: Vec::new(),
         };
-        let related =
-            related(tables, &item.submission, item.code().as_ref(), digest.flatten().as_deref()).await?;
-        let checks = if is_second_look { Vec::new() } else { item.checked() };
-        Ok(Self { related, checks, ..item })
+        let related = related(
+            tables,
+            &item.submission,
+            item.code().as_ref(),
+            digest.flatten().as_deref(),
+        )
+        .await?;
+        let checks = if is_second_look {
+            Vec::new()
+        } else {
+            item.checked()
+        };
+        Ok(Self {
+            related,
+            checks,
+            ..item
+        })
     }
 
     /// The receipt's code: of the tax authority's record, or as the consumer sent it.
     pub fn code(&self) -> Option<VerificationCode> {
-        self.record().cloned().or_else(|| self.read().map(|key| key.code))
+        self.record()
+            .cloned()
+            .or_else(|| self.read().map(|key| key.code))
     }
 
     /// The code of the tax authority's record. Without a record, the purchase is what an operator typed.
     pub fn record(&self) -> Option<&VerificationCode> {
-        self.submission.purchase.as_ref().filter(|_| self.submission.receipt.is_some())
+        self.submission
+            .purchase
+            .as_ref()
+            .filter(|_| self.submission.receipt.is_some())
     }
 
     /// Code and time as the consumer sent them.
     pub fn read(&self) -> Option<ReceiptKey> {
         match &self.receipt.as_ref()?.source {
             Source::Photo { qr_payload, .. } => ReceiptKey::from_payload(qr_payload.as_deref()?),
-            Source::Typed { code, time } => {
-                Some(ReceiptKey { code: VerificationCode::parse_typed(code)?, time: Some(*time) })
-            }
+            Source::Typed { code, time } => Some(ReceiptKey {
+                code: VerificationCode::parse_typed(code)?,
+                time: Some(*time),
+            }),
         }
     }
 
@@ -105,9 +132,13 @@ impl ReviewItem {
         if self.receipt.is_none() {
             return Vec::new();
         }
-        let Submission { reasons, history, .. } = &self.submission;
+        let Submission {
+            reasons, history, ..
+        } = &self.submission;
         let is_known = |checks: &Vec<(Check, CheckResult)>| {
-            checks.iter().any(|(_, result)| matches!(result, CheckResult::Failed(_)))
+            checks
+                .iter()
+                .any(|(_, result)| matches!(result, CheckResult::Failed(_)))
         };
         let mut all = std::iter::once(reasons)
             .chain(history.iter().rev().map(|past| &past.reasons))
@@ -118,6 +149,9 @@ impl ReviewItem {
             .receipt
             .as_ref()
             .is_some_and(|receipt| receipt.source.look_up_source() == LookUpSource::Photo);
-        found.into_iter().filter(|(check, _)| is_read || *check != Check::Photo).collect()
+        found
+            .into_iter()
+            .filter(|(check, _)| is_read || *check != Check::Photo)
+            .collect()
     }
 }

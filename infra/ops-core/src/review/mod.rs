@@ -32,6 +32,9 @@ impl Reviewer {
     /// When AWS does not say who it is.
     pub async fn from_audit(tables: &Tables) -> Result<Self, Failure> {
         let by = tables.audit.operator_name().await?;
-        Ok(Self { by, identity: tables.audit.identity().await?.to_owned() })
+        Ok(Self {
+            by,
+            identity: tables.audit.identity().await?.to_owned(),
+        })
     }
 }

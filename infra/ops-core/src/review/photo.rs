@@ -42,34 +42,52 @@ impl PhotoCopier {
     /// # Errors
     /// Names the missing variable.
     pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
-        Ok(Self { photos: tables.photos(env)?, reader: settle_receipts::photo_reader(env)? })
+        Ok(Self {
+            photos: tables.photos(env)?,
+            reader: settle_receipts::photo_reader(env)?,
+        })
     }
 
     /// Copies the photo of a receipt, for a look that was recorded.
     ///
     /// # Errors
     /// When storage does not answer, or no process can be started.
-    pub async fn copy(&self, scope: &Scope, id: ReceiptId, _: &Recorded) -> Result<CopiedPhoto, Failure> {
+    pub async fn copy(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+        _: &Recorded,
+    ) -> Result<CopiedPhoto, Failure> {
         let Some(file) = self.photos.read(scope, id).await? else {
-            let shown = ShownPhoto::Nothing("The photo is not there: it was deleted, or never arrived.");
-            return Ok(CopiedPhoto { shown, digest: None });
+            let shown =
+                ShownPhoto::Nothing("The photo is not there: it was deleted, or never arrived.");
+            return Ok(CopiedPhoto {
+                shown,
+                digest: None,
+            });
         };
         let shown = match self.reader.copy(&file).await {
             Ok(copy) => ShownPhoto::Copy(copy),
             Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
                 ShownPhoto::Nothing("The file is not a photo.")
             }
-            Err(Unreadable::NotDecoded(_)) => {
-                ShownPhoto::Nothing("The photo cannot be shown: it is damaged, too large or an animation.")
-            }
+            Err(Unreadable::NotDecoded(_)) => ShownPhoto::Nothing(
+                "The photo cannot be shown: it is damaged, too large or an animation.",
+            ),
             Err(Unreadable::TooSlow | Unreadable::Crashed | Unreadable::NoQrCode) => {
-                ShownPhoto::Nothing("The photo cannot be shown: it took too long or too much memory.")
+                ShownPhoto::Nothing(
+                    "The photo cannot be shown: it took too long or too much memory.",
+                )
             }
             Err(Unreadable::Io(error)) => {
-                let message = format!("no process could be started to copy a photo: {error}; try again");
+                let message =
+                    format!("no process could be started to copy a photo: {error}; try again");
                 return Err(Failure::new("photo_failed", message));
             }
         };
-        Ok(CopiedPhoto { shown, digest: Some(photo_digest(&file)) })
+        Ok(CopiedPhoto {
+            shown,
+            digest: Some(photo_digest(&file)),
+        })
     }
 }

@@ -41,9 +41,14 @@ pub async fn progress(
     now: Timestamp,
 ) -> Result<ReviewProgress, Failure> {
     let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
-    let days = (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
-    let reads = days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
-    let cells: Vec<Cells> = stream::iter(reads).buffered(MAX_CONCURRENCY).try_collect().await?;
+    let days =
+        (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
+    let reads =
+        days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
+    let cells: Vec<Cells> = stream::iter(reads)
+        .buffered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
     let (today, hour) = (now.day_in(zone), utc_hour(now));
     let mut progress = ReviewProgress::default();
     for (cell, amount) in cells.iter().flat_map(Cells::iter) {

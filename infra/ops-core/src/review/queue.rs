@@ -56,7 +56,14 @@ impl ReviewQueue {
     /// An empty queue. `holder` is unique for the screen.
     pub fn new(scope: Scope, holder: String) -> Self {
         let (listed, claimed, not_before) = (None, BTreeSet::new(), HashMap::new());
-        Self { scope, holder, listed, claimed, not_before, given: 0 }
+        Self {
+            scope,
+            holder,
+            listed,
+            claimed,
+            not_before,
+            given: 0,
+        }
     }
 
     /// Claims the next submission; `None` if there is none that others do not have.
@@ -75,7 +82,8 @@ impl ReviewQueue {
             match claims.claim(&self.scope, id, &self.holder, now).await? {
                 ReviewClaim::HeldUntil(until) => {
                     // It may be released before.
-                    self.not_before.insert(id, until.min(now.after(LIST_LIFETIME)));
+                    self.not_before
+                        .insert(id, until.min(now.after(LIST_LIFETIME)));
                     continue;
                 }
                 ReviewClaim::Claimed => {}
@@ -109,7 +117,9 @@ impl ReviewQueue {
     ) -> Result<Vec<SubmissionId>, Failure> {
         let mut lost = Vec::new();
         for id in self.claimed.clone() {
-            if let ReviewClaim::HeldUntil(until) = claims.claim(&self.scope, id, &self.holder, now).await? {
+            if let ReviewClaim::HeldUntil(until) =
+                claims.claim(&self.scope, id, &self.holder, now).await?
+            {
                 self.claimed.remove(&id);
                 self.not_before.insert(id, until);
                 lost.push(id);
@@ -142,8 +152,17 @@ impl ReviewQueue {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn leave(&mut self, claims: &ReviewClaims, but: &[SubmissionId]) -> Result<(), Failure> {
-        for id in self.claimed.clone().into_iter().filter(|id| !but.contains(id)) {
+    pub async fn leave(
+        &mut self,
+        claims: &ReviewClaims,
+        but: &[SubmissionId],
+    ) -> Result<(), Failure> {
+        for id in self
+            .claimed
+            .clone()
+            .into_iter()
+            .filter(|id| !but.contains(id))
+        {
             claims.release(&self.scope, id, &self.holder).await?;
             self.claimed.remove(&id);
         }
@@ -152,28 +171,47 @@ impl ReviewQueue {
 
     /// How many submissions waited for an operator when the index was last read, and when the first began to wait.
     pub fn waiting(&self) -> (usize, Option<Timestamp>) {
-        let waiting = self.listed.as_ref().map_or(&[][..], |listed| &listed.waiting);
-        (waiting.len(), waiting.first().map(|first| first.next_step_at))
+        let waiting = self
+            .listed
+            .as_ref()
+            .map_or(&[][..], |listed| &listed.waiting);
+        (
+            waiting.len(),
+            waiting.first().map(|first| first.next_step_at),
+        )
     }
 
     async fn list(&mut self, tables: &Tables, now: Timestamp) -> Result<(), Failure> {
-        let is_fresh = self.listed.as_ref().is_some_and(|listed| now.since(listed.at) < LIST_LIFETIME);
+        let is_fresh = self
+            .listed
+            .as_ref()
+            .is_some_and(|listed| now.since(listed.at) < LIST_LIFETIME);
         if is_fresh && self.candidate(now).is_some() {
             return Ok(());
         }
-        let since =
-            now.as_millis().saturating_sub(i64::try_from(SECOND_LOOK_AGE.as_millis()).unwrap_or(i64::MAX));
+        let since = now
+            .as_millis()
+            .saturating_sub(i64::try_from(SECOND_LOOK_AGE.as_millis()).unwrap_or(i64::MAX));
         let submissions = tables.store.submissions();
         let waiting = submissions.waiting_for_operator(&self.scope).await?;
-        let second_looks =
-            submissions.waiting_for_second_look(&self.scope, Timestamp::from_millis(since)).await?;
-        self.listed = Some(Listed { at: now, waiting, second_looks });
+        let second_looks = submissions
+            .waiting_for_second_look(&self.scope, Timestamp::from_millis(since))
+            .await?;
+        self.listed = Some(Listed {
+            at: now,
+            waiting,
+            second_looks,
+        });
         self.not_before.retain(|_, until| *until > now);
         Ok(())
     }
 
     fn candidate(&self, now: Timestamp) -> Option<SubmissionId> {
-        let Listed { waiting, second_looks, .. } = self.listed.as_ref()?;
+        let Listed {
+            waiting,
+            second_looks,
+            ..
+        } = self.listed.as_ref()?;
         let is_free = |id: &SubmissionId| {
             !self.claimed.contains(id) && self.not_before.get(id).is_none_or(|until| *until <= now)
         };
@@ -189,13 +227,21 @@ impl ReviewQueue {
 /// The submission, if it still waits for this reviewer: the person who decided it does not take a second look, and the one
 /// who accepted it is not the second person for its prize.
 fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
-    let waits = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
+    let waits = submission
+        .settling
+        .as_ref()
+        .is_some_and(|settling| settling.assignee == Assignee::Operator);
     if waits {
         let is_own = submission.was_first_accepted_by(&reviewer.identity, &reviewer.by);
-        return (!is_own).then_some(ClaimedSubmission { submission, is_second_look: false });
+        return (!is_own).then_some(ClaimedSubmission {
+            submission,
+            is_second_look: false,
+        });
     }
     let decision = submission.decision.as_ref();
     let is_own = decision.is_some_and(|decision| decision.is_by(&reviewer.identity, &reviewer.by));
-    (submission.awaits_second_look() && !is_own)
-        .then_some(ClaimedSubmission { submission, is_second_look: true })
+    (submission.awaits_second_look() && !is_own).then_some(ClaimedSubmission {
+        submission,
+        is_second_look: true,
+    })
 }

@@ -51,9 +51,14 @@ pub async fn related(
 ) -> Result<Vec<RelatedSubmission>, Failure> {
     let (scope, submissions) = (&of.scope, tables.store.submissions());
     let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
-    let phone = submissions.recent(scope, &of.entrant_id, MAX_PER_PHONE + 1).await?;
+    let phone = submissions
+        .recent(scope, &of.entrant_id, MAX_PER_PHONE + 1)
+        .await?;
     for summary in phone {
-        found.entry(summary.submission_id).or_default().push(Relation::Phone);
+        found
+            .entry(summary.submission_id)
+            .or_default()
+            .push(Relation::Phone);
     }
     if let Some(code) = code
         && let Some(id) = tables.store.receipts().purchase(scope, code).await?
@@ -66,15 +71,17 @@ pub async fn related(
         found.entry(id).or_default().push(Relation::File);
     }
     found.remove(&of.submission_id);
-    let reads =
-        found.into_iter().map(|(id, relations)| async move {
-            let submission = submissions.get(scope, id).await?;
-            Ok::<_, Failure>(submission.map(|submission| RelatedSubmission {
-                relations: also(of, &submission, relations),
-                submission,
-            }))
-        });
-    let related: Vec<_> = stream::iter(reads).buffered(usize::from(MAX_PER_PHONE)).try_collect().await?;
+    let reads = found.into_iter().map(|(id, relations)| async move {
+        let submission = submissions.get(scope, id).await?;
+        Ok::<_, Failure>(submission.map(|submission| RelatedSubmission {
+            relations: also(of, &submission, relations),
+            submission,
+        }))
+    });
+    let related: Vec<_> = stream::iter(reads)
+        .buffered(usize::from(MAX_PER_PHONE))
+        .try_collect()
+        .await?;
     let mut related: Vec<_> = related.into_iter().flatten().collect();
     related.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
     Ok(related)
@@ -82,12 +89,22 @@ pub async fn related(
 
 /// The relations that the records themselves show, added to those that an index found.
 fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Vec<Relation> {
-    if of.purchase.is_some() && of.purchase == other.purchase && !relations.contains(&Relation::Receipt) {
+    if of.purchase.is_some()
+        && of.purchase == other.purchase
+        && !relations.contains(&Relation::Receipt)
+    {
         relations.push(Relation::Receipt);
     }
     let is_basket = |submission: &Submission| {
-        let bought = submission.receipt.as_ref().is_some_and(|receipt| receipt.items_summary.is_some());
-        bought || submission.claimed.as_ref().is_some_and(|claimed| !claimed.items.is_empty())
+        let bought = submission
+            .receipt
+            .as_ref()
+            .is_some_and(|receipt| receipt.items_summary.is_some());
+        bought
+            || submission
+                .claimed
+                .as_ref()
+                .is_some_and(|claimed| !claimed.items.is_empty())
     };
     let is_same = of.day == other.day && of.claimed == other.claimed && of.receipt == other.receipt;
     if is_same && is_basket(of) {

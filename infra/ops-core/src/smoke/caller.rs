@@ -65,30 +65,53 @@ pub(super) struct SmokeReply {
 
 impl<'a> Ask<'a> {
     pub(super) fn get(path: &'a str) -> Self {
-        Self { method: Method::GET, path, headers: Vec::new(), body: None }
+        Self {
+            method: Method::GET,
+            path,
+            headers: Vec::new(),
+            body: None,
+        }
     }
 
     pub(super) fn post(path: &'a str, body: Value) -> Self {
-        Self { method: Method::POST, path, headers: Vec::new(), body: Some(body) }
+        Self {
+            method: Method::POST,
+            path,
+            headers: Vec::new(),
+            body: Some(body),
+        }
     }
 
     /// Adds an Idempotency-Key.
     pub(super) fn once(mut self, key: &str) -> Self {
         let value = HeaderValue::from_str(key).ok();
-        self.headers.extend(value.map(|value| (HeaderName::from_static("idempotency-key"), value)));
+        self.headers
+            .extend(value.map(|value| (HeaderName::from_static("idempotency-key"), value)));
         self
     }
 }
 
 impl<'a> Caller<'a> {
     pub(super) fn new(base_url: &'a str, key: String) -> Self {
-        let timeouts = Timeouts { connect: REPLY_TIMEOUT, read: REPLY_TIMEOUT };
+        let timeouts = Timeouts {
+            connect: REPLY_TIMEOUT,
+            read: REPLY_TIMEOUT,
+        };
         let client = HttpClient::new(Addresses::Any, timeouts);
-        Self { client, base_url, key, steps: Vec::new() }
+        Self {
+            client,
+            base_url,
+            key,
+            steps: Vec::new(),
+        }
     }
 
     /// Sends a request with the key.
-    pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<SmokeReply, Failure> {
+    pub(super) async fn ask(
+        &mut self,
+        what: &'static str,
+        ask: Ask<'_>,
+    ) -> Result<SmokeReply, Failure> {
         let mut ask = ask;
         if let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", self.key)) {
             bearer.set_sensitive(true);
@@ -122,14 +145,21 @@ impl<'a> Caller<'a> {
         body: impl Into<Body>,
     ) -> Result<SmokeReply, Failure> {
         let started = Instant::now();
-        let url = Url::parse(url).map_err(|error| failed(what, &format!("the URL is invalid: {error}")))?;
+        let url = Url::parse(url)
+            .map_err(|error| failed(what, &format!("the URL is invalid: {error}")))?;
         let host = url.authority().to_owned();
         let mut request = Request::new(method, url);
         *request.headers_mut() = headers;
         *request.body_mut() = Some(body.into());
         *request.timeout_mut() = Some(REPLY_TIMEOUT);
-        let reply = self.reply(request).await.map_err(|error| failed(what, &format!("{host} {error}")))?;
-        self.steps.push(Step { what, took_ms: started.elapsed().as_millis() });
+        let reply = self
+            .reply(request)
+            .await
+            .map_err(|error| failed(what, &format!("{host} {error}")))?;
+        self.steps.push(Step {
+            what,
+            took_ms: started.elapsed().as_millis(),
+        });
         let json = serde_json::from_slice(&reply.body).unwrap_or_default();
         Ok(SmokeReply { what, reply, json })
     }
@@ -137,7 +167,11 @@ impl<'a> Caller<'a> {
     async fn reply(&self, request: Request) -> Result<Reply, TransportError> {
         let reply = self.client.send(request).await?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
-        Ok(Reply { status, headers, body: http_client::read(reply, MAX_REPLY_BYTES).await? })
+        Ok(Reply {
+            status,
+            headers,
+            body: http_client::read(reply, MAX_REPLY_BYTES).await?,
+        })
     }
 
     /// Polls until the field has the value, which background work sets.
@@ -155,7 +189,10 @@ impl<'a> Caller<'a> {
             self.steps.truncate(before);
             let took = started.elapsed();
             if answer.json.get(field) == Some(value) || took >= MAX_WAIT {
-                self.steps.push(Step { what, took_ms: took.as_millis() });
+                self.steps.push(Step {
+                    what,
+                    took_ms: took.as_millis(),
+                });
                 return answer.status(200)?.field(field, value);
             }
             sleep(LOOK_EVERY).await;
@@ -182,24 +219,43 @@ impl SmokeReply {
 
     /// Checks that there is such a header, and its value if one is given.
     pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self, Failure> {
-        let found = self.reply.headers.get(name).and_then(|found| found.to_str().ok());
+        let found = self
+            .reply
+            .headers
+            .get(name)
+            .and_then(|found| found.to_str().ok());
         let is_there = found.is_some() && value.is_none_or(|value| found == Some(value));
         let expected = value.map(|value| format!(": {value}")).unwrap_or_default();
-        self.check(is_there, &format!("there should be a header `{name}{expected}`"))
+        self.check(
+            is_there,
+            &format!("there should be a header `{name}{expected}`"),
+        )
     }
 
     /// Fails unless `holds`; the error says what was expected and shows the reply.
     pub(super) fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
         match holds {
             true => Ok(self),
-            false => Err(failed(self.what, &format!("{expected}, and the reply is {}{LOGS}", self.shown()))),
+            false => Err(failed(
+                self.what,
+                &format!("{expected}, and the reply is {}{LOGS}", self.shown()),
+            )),
         }
     }
 
     /// The string at a JSON Pointer in the reply.
     pub(super) fn text(&self, pointer: &str) -> Result<String, Failure> {
-        let text = self.json.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| failed(self.what, &format!("`{pointer}` is missing in {}{LOGS}", self.shown())))
+        let text = self
+            .json
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        text.ok_or_else(|| {
+            failed(
+                self.what,
+                &format!("`{pointer}` is missing in {}{LOGS}", self.shown()),
+            )
+        })
     }
 
     pub(super) fn json(&self) -> &Value {

@@ -32,44 +32,75 @@ impl CodeEntered {
     /// Never: a phone that cannot be read is shown as such.
     pub async fn by(tables: &Tables, holder: Submission, zone: Tz) -> Result<Self, Failure> {
         let phone = phones::shown(tables, &holder, false).await?;
-        Ok(Self { phone, batch: holder.batch.clone(), holder, zone, refused_at: None })
+        Ok(Self {
+            phone,
+            batch: holder.batch.clone(),
+            holder,
+            zone,
+            refused_at: None,
+        })
     }
 
     /// The entry because of which a submission was rejected; `None` if that is not why, or the entry is gone.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn before(tables: &Tables, rejected: &Submission, zone: Tz) -> Result<Option<Self>, Failure> {
-        let Some(CodeRefusal { holder, batch }) = &rejected.code_refusal else { return Ok(None) };
-        let Some(holder) = tables.store.submissions().get(&rejected.scope, *holder).await? else {
+    pub async fn before(
+        tables: &Tables,
+        rejected: &Submission,
+        zone: Tz,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(CodeRefusal { holder, batch }) = &rejected.code_refusal else {
+            return Ok(None);
+        };
+        let Some(holder) = tables
+            .store
+            .submissions()
+            .get(&rejected.scope, *holder)
+            .await?
+        else {
             return Ok(None);
         };
         let entered = Self::by(tables, holder, zone).await?;
-        Ok(Some(Self { batch: batch.clone(), refused_at: Some(rejected.created_at), ..entered }))
+        Ok(Some(Self {
+            batch: batch.clone(),
+            refused_at: Some(rejected.created_at),
+            ..entered
+        }))
     }
 
     /// The sentence for the consumer's complaint.
     pub fn sentence(&self) -> String {
         let at = DateTime::from(self.holder.created_at).with_timezone(&self.zone);
         let year = |at: DateTime<Tz>| at.format("%Y").to_string();
-        let is_same_year =
-            |refused: Timestamp| year(DateTime::from(refused).with_timezone(&self.zone)) == year(at);
-        let pattern =
-            if self.refused_at.is_some_and(is_same_year) { "%-d %b %H:%M" } else { "%-d %b %Y %H:%M" };
+        let is_same_year = |refused: Timestamp| {
+            year(DateTime::from(refused).with_timezone(&self.zone)) == year(at)
+        };
+        let pattern = if self.refused_at.is_some_and(is_same_year) {
+            "%-d %b %H:%M"
+        } else {
+            "%-d %b %Y %H:%M"
+        };
         let phone = match self.phone.as_str() {
             masked if masked.starts_with('+') => masked.to_owned(),
             missing => format!("a phone that is {missing}"),
         };
-        let earlier = self
-            .refused_at
-            .map(|refused| format!(", {} earlier", in_words(refused.since(self.holder.created_at))));
+        let earlier = self.refused_at.map(|refused| {
+            format!(
+                ", {} earlier",
+                in_words(refused.since(self.holder.created_at))
+            )
+        });
         let since = match self.holder.status.state() {
             State::Rejected => "; that entry was taken back since",
             State::Pending | State::Unknown => "; that entry is not settled yet",
             State::Accepted => "",
         };
         let (at, earlier) = (at.format(pattern), earlier.unwrap_or_default());
-        format!("This code was entered on {at} by {phone} ({}){earlier}{since}.", self.holder.reference())
+        format!(
+            "This code was entered on {at} by {phone} ({}){earlier}{since}.",
+            self.holder.reference()
+        )
     }
 
     /// The same for programs.
@@ -86,7 +117,12 @@ impl CodeEntered {
 
 /// A time span in its largest unit, such as `12 minutes`.
 fn in_words(span: Duration) -> String {
-    const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    const UNITS: [(u64, &str); 4] = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
     let seconds = span.as_secs();
     let fits = UNITS.into_iter().find(|(unit, _)| seconds >= *unit);
     let (unit, name) = fits.unwrap_or((1, "second"));

@@ -47,16 +47,36 @@ impl Shown<'_> {
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
         let mut pairs = self.pairs();
-        pairs.extend(self.code_entered.as_ref().map(|entered| ("code", entered.sentence())));
+        pairs.extend(
+            self.code_entered
+                .as_ref()
+                .map(|entered| ("code", entered.sentence())),
+        );
         if let Some(settling) = &submission.settling {
             pairs.push(("assignee", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
-            pairs.push(("lookup_failures", or_dash(lookup_failures(settling.lookup_failures()))));
-            let PartnerProgress { attempts, maybe_redeemed, .. } = settling.partner_progress();
+            pairs.push((
+                "lookup_failures",
+                or_dash(lookup_failures(settling.lookup_failures())),
+            ));
+            let PartnerProgress {
+                attempts,
+                maybe_redeemed,
+                ..
+            } = settling.partner_progress();
             let asked = (attempts > 0).then(|| format!("{attempts} times in vain"));
             pairs.push(("partner_asked", or_dash(asked)));
-            let may_have = if maybe_redeemed { "perhaps; ask it about the id" } else { "no" };
-            pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
+            let may_have = if maybe_redeemed {
+                "perhaps; ask it about the id"
+            } else {
+                "no"
+            };
+            pairs.extend(
+                submission
+                    .partner_code
+                    .as_ref()
+                    .map(|_| ("partner_redeemed", may_have.to_owned())),
+            );
             let anomaly = settling.anomaly.as_ref();
             pairs.push(("anomaly", or_dash(anomaly.map(|anomaly| &anomaly.summary))));
             let excerpt = anomaly.and_then(|anomaly| anomaly.excerpt.as_deref());
@@ -74,21 +94,35 @@ impl Shown<'_> {
         let submission = self.submission;
         let Submission { scope, status, .. } = submission;
         let claimed = |claimed: &Claimed| {
-            let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
+            let items = claimed
+                .items
+                .iter()
+                .map(|item| format!("{} x {}", item.qty, item.key));
             items
                 .chain(claimed.branch.iter().map(|branch| format!("at {branch}")))
                 .collect::<Vec<_>>()
                 .join(", ")
         };
         let receipt = |receipt: &ReceiptSummary| {
-            let ReceiptSummary { date, branch, items_summary, counted_entries } = receipt;
-            let counted =
-                counted_entries.map(|entries| format!("{} entries counted", grouped(entries.into())));
+            let ReceiptSummary {
+                date,
+                branch,
+                items_summary,
+                counted_entries,
+            } = receipt;
+            let counted = counted_entries
+                .map(|entries| format!("{} entries counted", grouped(entries.into())));
             let parts = [date, branch, items_summary, &counted];
-            parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+            parts
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ")
         };
-        let decision =
-            |decision: &OperatorDecision| format!("at {} {}", self.time(decision.at), said(decision));
+        let decision = |decision: &OperatorDecision| {
+            format!("at {} {}", self.time(decision.at), said(decision))
+        };
         vec![
             ("ref", submission.reference().to_string()),
             ("id", submission.submission_id.to_string()),
@@ -106,9 +140,18 @@ impl Shown<'_> {
             ("claimed", or_dash(submission.claimed.as_ref().map(claimed))),
             ("receipt_id", or_dash(submission.receipt_id)),
             ("receipt", or_dash(submission.receipt.as_ref().map(receipt))),
-            ("partner_said", or_dash(submission.upstream.as_ref().map(upstream))),
-            ("decision", or_dash(submission.decision.as_ref().map(decision))),
-            ("proposal", or_dash(proposed(submission).map(|(_, words)| words))),
+            (
+                "partner_said",
+                or_dash(submission.upstream.as_ref().map(upstream)),
+            ),
+            (
+                "decision",
+                or_dash(submission.decision.as_ref().map(decision)),
+            ),
+            (
+                "proposal",
+                or_dash(proposed(submission).map(|(_, words)| words)),
+            ),
             ("day", submission.day.clone()),
             ("created_at", self.time(submission.created_at)),
             ("updated_at", self.time(submission.updated_at)),
@@ -125,16 +168,37 @@ impl Shown<'_> {
             ],
             Source::Photo { qr_payload, .. } => vec![
                 ("receipt_type", "photo".to_owned()),
-                ("qr_payload", or_dash(qr_payload.as_deref().map(|payload| self.secret(payload)))),
-                ("photo", or_dash(seen.receipt.arrived.as_ref().map(|arrived| self.arrived(arrived)))),
-                ("photo_link", or_dash(link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO)))),
-                ("link_expires_at", or_dash(seen.photo.as_ref().map(|link| self.time(link.expires_at)))),
+                (
+                    "qr_payload",
+                    or_dash(qr_payload.as_deref().map(|payload| self.secret(payload))),
+                ),
+                (
+                    "photo",
+                    or_dash(
+                        seen.receipt
+                            .arrived
+                            .as_ref()
+                            .map(|arrived| self.arrived(arrived)),
+                    ),
+                ),
+                (
+                    "photo_link",
+                    or_dash(link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO))),
+                ),
+                (
+                    "link_expires_at",
+                    or_dash(seen.photo.as_ref().map(|link| self.time(link.expires_at))),
+                ),
             ],
         }
     }
 
     fn secret(&self, text: &str) -> String {
-        if self.show_receipt { text.to_owned() } else { HIDDEN.to_owned() }
+        if self.show_receipt {
+            text.to_owned()
+        } else {
+            HIDDEN.to_owned()
+        }
     }
 
     fn time(&self, at: Timestamp) -> String {
@@ -142,19 +206,35 @@ impl Shown<'_> {
     }
 
     fn arrived(&self, arrived: &StoredPhoto) -> String {
-        let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
-        format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, self.time(arrived.seen_at))
+        let photo_type = arrived
+            .photo_type
+            .map_or("not a photo by its first bytes", PhotoType::media_type);
+        format!(
+            "{photo_type}, {} bytes, seen at {}",
+            arrived.bytes,
+            self.time(arrived.seen_at)
+        )
     }
 
     pub(crate) fn as_json(&self) -> Value {
         let mut json = as_json(self.submission, &self.phone);
         if let Some(fields) = json.as_object_mut() {
             if self.show_receipt {
-                let purchase = self.submission.purchase.as_ref().map(VerificationCode::as_str);
+                let purchase = self
+                    .submission
+                    .purchase
+                    .as_ref()
+                    .map(VerificationCode::as_str);
                 fields.insert("purchase".to_owned(), json!(purchase));
-                let anomaly =
-                    self.submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
-                fields.insert("anomaly_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
+                let anomaly = self
+                    .submission
+                    .settling
+                    .as_ref()
+                    .and_then(|settling| settling.anomaly.as_ref());
+                fields.insert(
+                    "anomaly_said".to_owned(),
+                    json!(anomaly.map(|anomaly| &anomaly.excerpt)),
+                );
             }
             let entered = self.code_entered.as_ref().map(CodeEntered::as_json);
             fields.extend(entered.map(|entered| ("code_entered".to_owned(), entered)));
@@ -168,10 +248,15 @@ impl Shown<'_> {
 
     fn source(&self, seen: &ReceiptView) -> Map<String, Value> {
         let (shown, secrets) = match &seen.receipt.source {
-            Source::Typed { code, time } => {
-                (json!({ "type": "typed" }), json!({ "code": code, "time": time.expose() }))
-            }
-            Source::Photo { content_type, size_bytes, qr_payload } => {
+            Source::Typed { code, time } => (
+                json!({ "type": "typed" }),
+                json!({ "code": code, "time": time.expose() }),
+            ),
+            Source::Photo {
+                content_type,
+                size_bytes,
+                qr_payload,
+            } => {
                 let arrived = seen.receipt.arrived.as_ref().map(|arrived| {
                     json!({
                         "bytes": arrived.bytes,
@@ -180,8 +265,9 @@ impl Shown<'_> {
                     })
                 });
                 let link = seen.photo.as_ref();
-                let link =
-                    link.map(|link| json!({ "url": link.url, "expires_at": link.expires_at.to_string() }));
+                let link = link.map(
+                    |link| json!({ "url": link.url, "expires_at": link.expires_at.to_string() }),
+                );
                 let shown = json!({
                     "type": "photo",
                     "content_type": content_type.media_type(),
@@ -193,8 +279,16 @@ impl Shown<'_> {
                 (shown, json!({ "qr_payload": qr_payload }))
             }
         };
-        let secrets = if self.show_receipt { secrets } else { Value::Null };
-        [shown, secrets].into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect()
+        let secrets = if self.show_receipt {
+            secrets
+        } else {
+            Value::Null
+        };
+        [shown, secrets]
+            .into_iter()
+            .filter_map(|part| part.as_object().cloned())
+            .flatten()
+            .collect()
     }
 }
 
@@ -212,10 +306,22 @@ pub fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> Strin
 
 /// The number of failed look-ups by kind; `None` if there were none.
 pub fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
-    let LookupFailures { missing, throttled, trouble, unanswered_since: _ } = lookup_failures;
-    let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
+    let LookupFailures {
+        missing,
+        throttled,
+        trouble,
+        unanswered_since: _,
+    } = lookup_failures;
+    let counts = [
+        ("missing", missing),
+        ("throttled", throttled),
+        ("trouble", trouble),
+    ];
     let met: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
-    let words: Vec<_> = met.iter().map(|(name, count)| format!("{name} x {count}")).collect();
+    let words: Vec<_> = met
+        .iter()
+        .map(|(name, count)| format!("{name} x {count}"))
+        .collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -225,7 +331,11 @@ fn upstream(upstream: &PartnerMessage) -> String {
         UpstreamCode::Number(number) => number.to_string(),
         UpstreamCode::Text(text) => text.clone(),
     };
-    let message = upstream.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+    let message = upstream
+        .message
+        .as_ref()
+        .map(|message| format!(": {message}"))
+        .unwrap_or_default();
     format!("{code}{message}")
 }
 
@@ -233,7 +343,13 @@ fn upstream(upstream: &PartnerMessage) -> String {
 pub fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = |decision: &OperatorDecision| {
-        let OperatorDecision { by, at, why, confirmed, identity } = decision;
+        let OperatorDecision {
+            by,
+            at,
+            why,
+            confirmed,
+            identity,
+        } = decision;
         json!({ "by": by, "identity": identity, "at": at.to_string(), "why": why, "confirmed": confirmed })
     };
     let acceptance = submission.acceptance.as_ref().map(|first| {
@@ -274,7 +390,12 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
 }
 
 fn settling(settling: &PendingSettlement) -> Value {
-    let LookupFailures { missing, throttled, trouble, unanswered_since } = settling.lookup_failures();
+    let LookupFailures {
+        missing,
+        throttled,
+        trouble,
+        unanswered_since,
+    } = settling.lookup_failures();
     let partner = settling.partner_progress();
     let at = settling.next_step_at.to_string();
     let (next_step_at, waiting_since) = match settling.assignee {

@@ -37,21 +37,31 @@ impl Story {
     ) -> Self {
         let mut events = Vec::new();
         if let Some(ReceiptView { receipt, .. }) = receipt {
-            events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
+            events.push((
+                receipt.created_at,
+                format!("receipt {} made", receipt.receipt_id),
+            ));
             let arrived = receipt.arrived.as_ref();
-            events.extend(arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())));
+            events.extend(
+                arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())),
+            );
         }
         let (now, mut decided) = (submission.state_now(), None);
         for (index, state) in submission.history.iter().chain([&now]).enumerate() {
-            let decision = state.decision.as_ref().filter(|decision| decided != Some(*decision));
-            events.extend(decision.map(|decision| (decision.at, format!("decided {}", said(decision)))));
+            let decision = state
+                .decision
+                .as_ref()
+                .filter(|decision| decided != Some(*decision));
+            events.extend(
+                decision.map(|decision| (decision.at, format!("decided {}", said(decision)))),
+            );
             decided = decision.or(decided);
             let made = if index == 0 { "made: " } else { "" };
             events.push((state.at, format!("{made}{}", sentence(state))));
         }
         events.extend(code_entered.map(|entered| (submission.created_at, entered.sentence())));
-        let proposed =
-            proposed(submission).map(|(at, words)| (at, format!("{words}, if another person agrees")));
+        let proposed = proposed(submission)
+            .map(|(at, words)| (at, format!("{words}, if another person agrees")));
         events.extend(proposed);
         // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
         // its result.
@@ -75,13 +85,22 @@ impl Story {
 
 /// Describes a state that a submission reached.
 fn sentence(state: &PastState) -> String {
-    let PastState { status, reasons, is_under_way, anomaly, .. } = state;
+    let PastState {
+        status,
+        reasons,
+        is_under_way,
+        anomaly,
+        ..
+    } = state;
     let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let mut sentence = format!("{}, {}", name(json!(status.state())), status.message_key());
     if let Some(review) = status.review_status() {
         sentence.push_str(&format!(", {}", name(json!(review))));
     }
-    let reasons: Vec<_> = reasons.iter().filter(|reason| *reason != status.message_key().as_str()).collect();
+    let reasons: Vec<_> = reasons
+        .iter()
+        .filter(|reason| *reason != status.message_key().as_str())
+        .collect();
     for reason in reasons {
         sentence.push_str(&format!(", {reason}"));
     }
@@ -97,28 +116,47 @@ fn sentence(state: &PastState) -> String {
 /// A decision in words: by whom, and why.
 pub fn said(decision: &OperatorDecision) -> String {
     let words = |by: &str, why: &Option<String>| {
-        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let why = why
+            .as_ref()
+            .map(|why| format!(": {why}"))
+            .unwrap_or_default();
         format!("by {by}{why}")
     };
     let second = decision.confirmed.as_ref();
     let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
-    format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
+    format!(
+        "{}{}",
+        words(&decision.by, &decision.why),
+        second.unwrap_or_default()
+    )
 }
 
 /// What waits for a second person, in words, and since when.
 pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
-    let correction = submission.proposal.as_ref().map(|Proposal { correction, decision, .. }| {
-        let what = match correction {
-            Correction::Revoke { free_code: false } => "revoke",
-            Correction::Revoke { free_code: true } => "revoke and free the code",
-            Correction::Reopen => "reopen",
-        };
-        (what.to_owned(), decision)
-    });
-    let acceptance =
-        submission.acceptance.as_ref().map(|ProposedAcceptance { entries, decision, .. }| {
-            (format!("accept with {}", entries_in_words(*entries)), decision)
-        });
+    let correction = submission.proposal.as_ref().map(
+        |Proposal {
+             correction,
+             decision,
+             ..
+         }| {
+            let what = match correction {
+                Correction::Revoke { free_code: false } => "revoke",
+                Correction::Revoke { free_code: true } => "revoke and free the code",
+                Correction::Reopen => "reopen",
+            };
+            (what.to_owned(), decision)
+        },
+    );
+    let acceptance = submission.acceptance.as_ref().map(
+        |ProposedAcceptance {
+             entries, decision, ..
+         }| {
+            (
+                format!("accept with {}", entries_in_words(*entries)),
+                decision,
+            )
+        },
+    );
     let (what, decision) = correction.or(acceptance)?;
     Some((decision.at, format!("{what}, asked for {}", said(decision))))
 }

@@ -22,7 +22,10 @@ const SCOPE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live
 
 /// The rows of the log, oldest first.
 async fn rows(stack: &Stack) -> Vec<Value> {
-    stack.json(&["audit", "list"]).await["rows"].as_array().expect("a list").clone()
+    stack.json(&["audit", "list"]).await["rows"]
+        .as_array()
+        .expect("a list")
+        .clone()
 }
 
 async fn last(stack: &Stack) -> Value {
@@ -31,12 +34,22 @@ async fn last(stack: &Stack) -> Value {
 
 async fn actions(stack: &Stack) -> Vec<String> {
     let rows = rows(stack).await;
-    rows.iter().map(|row| row["action"].as_str().expect("text").to_owned()).collect()
+    rows.iter()
+        .map(|row| row["action"].as_str().expect("text").to_owned())
+        .collect()
 }
 
 fn database(stack: &Stack) -> (Client, String) {
-    let table = stack.env.required(audit::VARIABLE).expect("the stack sets it");
-    (Aws::for_function(&stack.env).expect("credentials").dynamodb(), table)
+    let table = stack
+        .env
+        .required(audit::VARIABLE)
+        .expect("the stack sets it");
+    (
+        Aws::for_function(&stack.env)
+            .expect("credentials")
+            .dynamodb(),
+        table,
+    )
 }
 
 fn number(value: u64) -> AttributeValue {
@@ -52,18 +65,55 @@ async fn every_command_that_changes_something_leaves_a_row() {
     let rolled = stack.json(&["key", "roll", id]).await;
     stack.fine(&["key", "revoke", "--yes", id]).await;
     let minted = stack.arg("minted.csv");
-    stack.fine(&[&["code", "mint"], &SCOPE[..], &["--count", "2", "--output", &minted]].concat()).await;
+    stack
+        .fine(
+            &[
+                &["code", "mint"],
+                &SCOPE[..],
+                &["--count", "2", "--output", &minted],
+            ]
+            .concat(),
+        )
+        .await;
     let list = stack.file("list.csv", "CHAI202600001\n");
-    stack.fine(&[&["code", "import", &list, "--allow-weak", "--batch", "old"], &SCOPE[..]].concat()).await;
-    stack.fine(&[&["code", "void", "--yes", "--batch", "old"], &SCOPE[..]].concat()).await;
-    let phone = ["--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"];
-    stack.fine(&[&["phone", "block"], &phone[..]].concat()).await;
-    stack.fine(&[&["phone", "unblock"], &phone[..]].concat()).await;
+    stack
+        .fine(
+            &[
+                &["code", "import", &list, "--allow-weak", "--batch", "old"],
+                &SCOPE[..],
+            ]
+            .concat(),
+        )
+        .await;
+    stack
+        .fine(&[&["code", "void", "--yes", "--batch", "old"], &SCOPE[..]].concat())
+        .await;
+    let phone = [
+        "--campaign",
+        "chai-bora-2026",
+        "--why",
+        "Sells codes",
+        "0712345678",
+    ];
+    stack
+        .fine(&[&["phone", "block"], &phone[..]].concat())
+        .await;
+    stack
+        .fine(&[&["phone", "unblock"], &phone[..]].concat())
+        .await;
     let left = submission(random::submission_id(), waiting(), None);
     write(&stack, &left, None).await;
     let left = left.submission_id.to_string();
     stack
-        .fine(&["submission", "settle", &left, "--reject", "receipt_wrong_store", "--why", "another shop"])
+        .fine(&[
+            "submission",
+            "settle",
+            &left,
+            "--reject",
+            "receipt_wrong_store",
+            "--why",
+            "another shop",
+        ])
         .await;
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
     stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
@@ -105,7 +155,8 @@ async fn every_command_that_changes_something_leaves_a_row() {
         ])
     );
     assert_eq!(settled["why"], "another shop");
-    let details: Value = serde_json::from_str(settled["details"].as_str().expect("text")).expect("JSON");
+    let details: Value =
+        serde_json::from_str(settled["details"].as_str().expect("text")).expect("JSON");
     assert_eq!(
         (&details["before"], &details["after"]),
         (&json!("receipt_received"), &json!("receipt_wrong_store"))
@@ -117,10 +168,18 @@ async fn every_command_that_changes_something_leaves_a_row() {
     for secret in secrets.into_iter().chain(["CHAI202600001", "712345678"]) {
         assert!(!written.contains(secret), "{secret}");
     }
-    let text = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
-    assert!(text.contains("another shop") && !text.contains("secret.rotate"), "{text}");
+    let text = stack
+        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+        .await;
+    assert!(
+        text.contains("another shop") && !text.contains("secret.rotate"),
+        "{text}"
+    );
     let verified = stack.json(&["audit", "verify"]).await;
-    assert_eq!((&verified["verified"], &verified["count"]), (&json!(true), &json!(expected.len())));
+    assert_eq!(
+        (&verified["verified"], &verified["count"]),
+        (&json!(true), &json!(expected.len()))
+    );
 }
 
 #[tokio::test]
@@ -128,32 +187,74 @@ async fn a_refused_command_leaves_no_row_and_an_unwritten_row_no_change() {
     let stack = Stack::with_chai().await;
     stack.refused(&["campaign", "pause", "nobody"]).await;
     stack.refused(&["key", "revoke", "0123456789ab"]).await;
-    let settled = submission(random::submission_id(), SubmissionStatus::accepted(1, None), None);
+    let settled = submission(
+        random::submission_id(),
+        SubmissionStatus::accepted(1, None),
+        None,
+    );
     write(&stack, &settled, None).await;
     let id = settled.submission_id.to_string();
-    stack.refused(&["submission", "settle", &id, "--reject", "receipt_wrong_store", "--why", "late"]).await;
+    stack
+        .refused(&[
+            "submission",
+            "settle",
+            &id,
+            "--reject",
+            "receipt_wrong_store",
+            "--why",
+            "late",
+        ])
+        .await;
     assert_eq!(actions(&stack).await, ["campaign.apply"]);
 
-    let elsewhere = [(audit::VARIABLE.to_owned(), "nowhere".to_owned())].into_iter().collect();
+    let elsewhere = [(audit::VARIABLE.to_owned(), "nowhere".to_owned())]
+        .into_iter()
+        .collect();
     let env = stack.env.clone().overridden_by(elsewhere);
     let ended = run(&[&["key", "issue"], &SCOPE[..]].concat(), env, &stack.clock).await;
-    assert!(ended.code == 1 && ended.err.contains("reading the audit log failed"), "{}", ended.err);
-    let keys = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    assert!(
+        ended.code == 1 && ended.err.contains("reading the audit log failed"),
+        "{}",
+        ended.err
+    );
+    let keys = stack
+        .json(&["key", "list", "--campaign", "chai-bora-2026"])
+        .await;
     assert_eq!(keys["keys"], json!([]));
 }
 
 #[tokio::test]
 async fn a_command_that_forgets_its_row_changes_nothing() {
     let stack = Stack::with_chai().await;
-    let tables = ops_core::connection::tables(&stack.env).await.expect("all variables");
+    let tables = ops_core::connection::tables(&stack.env)
+        .await
+        .expect("all variables");
     let slug = "chai-bora-2026".parse().expect("a slug");
-    let change = PauseChange { paused: true, at: stack.clock.now(), by: "asha".to_owned(), why: None };
-    let error = tables.campaigns.set_paused(&slug, &change).await.expect_err("it is refused");
+    let change = PauseChange {
+        paused: true,
+        at: stack.clock.now(),
+        by: "asha".to_owned(),
+        why: None,
+    };
+    let error = tables
+        .campaigns
+        .set_paused(&slug, &change)
+        .await
+        .expect_err("it is refused");
     let error = ops_core::failure::Failure::from(error).message;
-    assert!(error.contains("this command wrote no audit row first"), "{error}");
+    assert!(
+        error.contains("this command wrote no audit row first"),
+        "{error}"
+    );
     let secrets = tables.code_books.secrets();
-    secrets.rotate(&"n".repeat(64)).await.expect_err("it is refused");
-    assert!(!tables.campaign(&slug).await.expect("it answers").paused, "reads pass");
+    secrets
+        .rotate(&"n".repeat(64))
+        .await
+        .expect_err("it is refused");
+    assert!(
+        !tables.campaign(&slug).await.expect("it answers").paused,
+        "reads pass"
+    );
 }
 
 #[tokio::test]
@@ -162,19 +263,34 @@ async fn operators_are_told_apart_by_their_aws_identity_and_add_a_name() {
     for (key, by) in [("asha", None), ("juma", Some("Juma K.")), ("juma", None)] {
         let identity = [("AWS_ACCESS_KEY_ID", key), ("OPS_BY", "")];
         let identity = identity.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let env = stack.env.clone().overridden_by(identity.into_iter().collect());
+        let env = stack
+            .env
+            .clone()
+            .overridden_by(identity.into_iter().collect());
         let pause = ["campaign", "pause", "chai-bora-2026"];
-        let args: Vec<&str> = pause.into_iter().chain(by.into_iter().flat_map(|by| ["--by", by])).collect();
+        let args: Vec<&str> = pause
+            .into_iter()
+            .chain(by.into_iter().flat_map(|by| ["--by", by]))
+            .collect();
         assert_eq!(run(&args, env, &stack.clock).await.code, ops_core::EXIT_OK);
         let row = last(&stack).await;
         assert_eq!(
             (&row["who"], &row["by"]),
-            (&json!(format!("arn:aws:iam::000000000000:user/{key}")), &json!(by))
+            (
+                &json!(format!("arn:aws:iam::000000000000:user/{key}")),
+                &json!(by)
+            )
         );
     }
-    let named = [("OPS_BY".to_owned(), "Asha".to_owned())].into_iter().collect();
-    run(&["campaign", "resume", "chai-bora-2026"], stack.env.clone().overridden_by(named), &stack.clock)
-        .await;
+    let named = [("OPS_BY".to_owned(), "Asha".to_owned())]
+        .into_iter()
+        .collect();
+    run(
+        &["campaign", "resume", "chai-bora-2026"],
+        stack.env.clone().overridden_by(named),
+        &stack.clock,
+    )
+    .await;
     assert_eq!(last(&stack).await["by"], "Asha");
 }
 
@@ -185,18 +301,34 @@ async fn a_look_at_what_is_hidden_otherwise_leaves_a_row_and_no_other_does() {
     let id = left.submission_id.to_string();
     stack.fine(&["submission", "show", &id]).await;
     stack.fine(&["submission", "story", &id]).await;
-    stack.fine(&["submission", "list", "--yes", "--campaign", "chai-bora-2026"]).await;
+    stack
+        .fine(&[
+            "submission",
+            "list",
+            "--yes",
+            "--campaign",
+            "chai-bora-2026",
+        ])
+        .await;
     stack.fine(&["audit", "list"]).await;
     assert_eq!(actions(&stack).await, ["campaign.apply"]);
-    for (option, shown) in
-        [("--show-phone", "phone"), ("--show-photo", "photo"), ("--show-receipt", "receipt")]
-    {
+    for (option, shown) in [
+        ("--show-phone", "phone"),
+        ("--show-photo", "photo"),
+        ("--show-receipt", "receipt"),
+    ] {
         stack.fine(&["submission", "show", &id, option]).await;
         let row = last(&stack).await;
-        assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(id)));
+        assert_eq!(
+            (&row["action"], &row["subject"]),
+            (&json!("submission.show"), &json!(id))
+        );
         let details: HashMap<String, bool> =
             serde_json::from_str(row["details"].as_str().expect("text")).expect("JSON");
-        assert!(details.iter().all(|(name, seen)| *seen == (name == shown)), "{details:?}");
+        assert!(
+            details.iter().all(|(name, seen)| *seen == (name == shown)),
+            "{details:?}"
+        );
     }
 }
 
@@ -231,43 +363,83 @@ async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
     let stack = with_rows().await;
     assert_eq!(stack.json(&["audit", "verify"]).await["count"], 5);
     let (client, table) = database(&stack);
-    let update = client.update_item().table_name(&table).key("day", day()).key("sequence", number(3));
+    let update = client
+        .update_item()
+        .table_name(&table)
+        .key("day", day())
+        .key("sequence", number(3));
     let update = update.update_expression("SET who = :who");
     update
         .expression_attribute_values(":who", AttributeValue::S("nobody".to_owned()))
         .send()
         .await
         .expect("changed");
-    assert!(broken(&stack).await.contains("\nrow 3 of 2026-03-01: it was changed"));
+    assert!(
+        broken(&stack)
+            .await
+            .contains("\nrow 3 of 2026-03-01: it was changed")
+    );
     assert_eq!(rows(&stack).await.len(), 5, "what can be read is listed");
 
     let stack = with_rows().await;
     let (client, table) = database(&stack);
     let delete = client.delete_item().table_name(&table).key("day", day());
-    delete.clone().key("sequence", number(4)).send().await.expect("deleted");
+    delete
+        .clone()
+        .key("sequence", number(4))
+        .send()
+        .await
+        .expect("deleted");
     assert!(broken(&stack).await.contains("\nrow 4: it is missing"));
-    delete.key("sequence", number(5)).send().await.expect("deleted");
-    assert!(broken(&stack).await.contains("\nrow 4: it is missing"), "also at the end");
+    delete
+        .key("sequence", number(5))
+        .send()
+        .await
+        .expect("deleted");
+    assert!(
+        broken(&stack).await.contains("\nrow 4: it is missing"),
+        "also at the end"
+    );
 
     let stack = with_rows().await;
     let (client, table) = database(&stack);
     let get = async |sequence| {
-        let get = client.get_item().table_name(&table).key("day", day()).key("sequence", number(sequence));
+        let get = client
+            .get_item()
+            .table_name(&table)
+            .key("day", day())
+            .key("sequence", number(sequence));
         get.send().await.expect("it answers").item.expect("a row")
     };
     for (mut item, sequence) in [(get(2).await, 3), (get(3).await, 2)] {
         item.insert("sequence".to_owned(), number(sequence));
-        client.put_item().table_name(&table).set_item(Some(item)).send().await.expect("swapped");
+        client
+            .put_item()
+            .table_name(&table)
+            .set_item(Some(item))
+            .send()
+            .await
+            .expect("swapped");
     }
-    assert!(broken(&stack).await.contains("\nrow 2 of 2026-03-01: it was changed"));
+    assert!(
+        broken(&stack)
+            .await
+            .contains("\nrow 2 of 2026-03-01: it was changed")
+    );
 }
 
 /// Adds an item to the log without `ops`, as a reviewer may.
 async fn insert(stack: &Stack, sequence: &str, more: &str) {
     let (client, table) = database(stack);
-    let statement =
-        format!("INSERT INTO \"{table}\" VALUE {{'day': '2026-03-01', 'sequence': {sequence}{more}}}");
-    client.execute_statement().statement(statement).send().await.expect("inserted");
+    let statement = format!(
+        "INSERT INTO \"{table}\" VALUE {{'day': '2026-03-01', 'sequence': {sequence}{more}}}"
+    );
+    client
+        .execute_statement()
+        .statement(statement)
+        .send()
+        .await
+        .expect("inserted");
 }
 
 #[tokio::test]
@@ -279,15 +451,36 @@ async fn item_put_into_the_log_without_ops_stops_nothing() {
     insert(&stack, "2.5", "").await;
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
     stack
-        .fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"])
+        .fine(&[
+            "phone",
+            "block",
+            "--campaign",
+            "chai-bora-2026",
+            "--why",
+            "Sells codes",
+            "0712345678",
+        ])
         .await;
     let log = audit::AuditLog::from_env(&stack.env, &database(&stack).0).expect("the table");
-    assert_eq!(log.skipped_at().await.expect("it answers"), Some(NOW), "the sweep raises an alarm");
+    assert_eq!(
+        log.skipped_at().await.expect("it answers"),
+        Some(NOW),
+        "the sweep raises an alarm"
+    );
     let listed = rows(&stack).await;
-    assert_eq!(listed.iter().filter(|row| row["action"] == "campaign.pause").count(), 3);
+    assert_eq!(
+        listed
+            .iter()
+            .filter(|row| row["action"] == "campaign.pause")
+            .count(),
+        3
+    );
     let error = stack.refused(&["audit", "verify"]).await;
     let message = error["message"].as_str().expect("a message");
-    assert!(message.starts_with("8 rows of the audit log do not fit"), "{message}");
+    assert!(
+        message.starts_with("8 rows of the audit log do not fit"),
+        "{message}"
+    );
     for sequence in [0, 6, 7, 8, 9, 10, 11, 12] {
         let named = format!("\nrow {sequence} of 2026-03-01: it was written without `ops`");
         assert!(message.contains(&named), "{message}");
@@ -297,29 +490,78 @@ async fn item_put_into_the_log_without_ops_stops_nothing() {
 #[tokio::test]
 async fn time_of_a_row_that_goes_back_is_named() {
     let stack = with_rows().await;
-    let earlier = common::clock::Clock::manual(Timestamp::from_millis(NOW.as_millis() - 20 * 60 * 1000));
-    let paused = run(&["campaign", "pause", "chai-bora-2026"], stack.env.clone(), &earlier).await;
+    let earlier =
+        common::clock::Clock::manual(Timestamp::from_millis(NOW.as_millis() - 20 * 60 * 1000));
+    let paused = run(
+        &["campaign", "pause", "chai-bora-2026"],
+        stack.env.clone(),
+        &earlier,
+    )
+    .await;
     assert_eq!(paused.code, ops_core::EXIT_OK, "{}", paused.err);
     let error = stack.refused(&["audit", "verify"]).await;
     let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("\nrow 6 of 2026-02-28: its time is 20 minutes before"), "{message}");
+    assert!(
+        message.contains("\nrow 6 of 2026-02-28: its time is 20 minutes before"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn rows_are_listed_by_day() {
     let stack = with_rows().await;
-    stack.clock.advance(std::time::Duration::from_secs(40 * 24 * 60 * 60));
+    stack
+        .clock
+        .advance(std::time::Duration::from_secs(40 * 24 * 60 * 60));
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
-    assert_eq!(actions(&stack).await, ["campaign.pause"], "the last 30 days");
-    let listed = stack.json(&["audit", "list", "--from", "2026-03-01", "--to", "2026-03-01"]).await;
+    assert_eq!(
+        actions(&stack).await,
+        ["campaign.pause"],
+        "the last 30 days"
+    );
+    let listed = stack
+        .json(&[
+            "audit",
+            "list",
+            "--from",
+            "2026-03-01",
+            "--to",
+            "2026-03-01",
+        ])
+        .await;
     assert_eq!(listed["rows"].as_array().map(Vec::len), Some(5));
-    let text = stack.fine(&["audit", "list", "--from", "2026-03-02", "--to", "2026-03-03"]).await;
-    assert_eq!(text, "The audit log has no such rows from 2026-03-02 to 2026-03-03.\n");
-    let error = stack.refused(&["audit", "list", "--from", "2026-03-02", "--to", "2026-03-01"]).await;
+    let text = stack
+        .fine(&[
+            "audit",
+            "list",
+            "--from",
+            "2026-03-02",
+            "--to",
+            "2026-03-03",
+        ])
+        .await;
+    assert_eq!(
+        text,
+        "The audit log has no such rows from 2026-03-02 to 2026-03-03.\n"
+    );
+    let error = stack
+        .refused(&[
+            "audit",
+            "list",
+            "--from",
+            "2026-03-02",
+            "--to",
+            "2026-03-01",
+        ])
+        .await;
     assert_eq!(error["code"], "days_invalid");
     let first = stack.json(&["audit", "list", "--to=-262143-01-01"]).await;
     assert_eq!(first["rows"], json!([]), "the first day that there is");
-    assert_eq!(stack.json(&["audit", "verify"]).await["count"], 6, "over all days");
+    assert_eq!(
+        stack.json(&["audit", "verify"]).await["count"],
+        6,
+        "over all days"
+    );
 }
 
 #[tokio::test]
@@ -327,25 +569,50 @@ async fn rows_are_listed_by_action_person_and_subject() {
     let stack = Stack::with_chai().await;
     let left = with_receipt(&stack, photo(None), as_it_is).await;
     let (id, reference) = (left.submission_id.to_string(), left.reference().to_string());
-    stack.fine(&["submission", "show", &id, "--show-phone"]).await;
+    stack
+        .fine(&["submission", "show", &id, "--show-phone"])
+        .await;
     let output = stack.arg("person.zip");
-    stack.fine(&["person", "export", "--phone", "0712345678", "--output", &output, "--by", "Juma"]).await;
+    stack
+        .fine(&[
+            "person",
+            "export",
+            "--phone",
+            "0712345678",
+            "--output",
+            &output,
+            "--by",
+            "Juma",
+        ])
+        .await;
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
     let listed = async |filter: &[&str]| {
         let rows = stack.json(&[&["audit", "list"], filter].concat()).await;
         let rows = rows["rows"].as_array().expect("a list").clone();
-        rows.iter().map(|row| row["action"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+        rows.iter()
+            .map(|row| row["action"].as_str().expect("text").to_owned())
+            .collect::<Vec<_>>()
     };
     for about in [&id, &reference] {
-        assert_eq!(listed(&["--about", about]).await, ["submission.show", "person.export"], "{about}");
+        assert_eq!(
+            listed(&["--about", about]).await,
+            ["submission.show", "person.export"],
+            "{about}"
+        );
     }
     assert_eq!(listed(&["--action", "person"]).await, ["person.export"]);
-    assert_eq!(listed(&["--action", "campaign.pause"]).await, ["campaign.pause"]);
+    assert_eq!(
+        listed(&["--action", "campaign.pause"]).await,
+        ["campaign.pause"]
+    );
     assert_eq!(listed(&["--action", "camp"]).await, [""; 0]);
     assert_eq!(listed(&["--who", "Juma"]).await, ["person.export"]);
     assert_eq!(listed(&["--who", "local"]).await.len(), 4);
     let text = stack.fine(&["audit", "list"]).await;
-    assert!(text.contains("TIME (Africa/Dar_es_Salaam)") && text.contains("2026-03-01 03:00:"), "{text}");
+    assert!(
+        text.contains("TIME (Africa/Dar_es_Salaam)") && text.contains("2026-03-01 03:00:"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -355,13 +622,21 @@ async fn a_phone_number_in_a_reason_is_refused_before_it_is_kept_for_good() {
     write(&stack, &left, None).await;
     let (id, rows) = (left.submission_id.to_string(), actions(&stack).await);
     for command in [
-        &["phone", "block", "--campaign", "chai-bora-2026", "0712345678"][..],
+        &[
+            "phone",
+            "block",
+            "--campaign",
+            "chai-bora-2026",
+            "0712345678",
+        ][..],
         &["submission", "settle", &id, "--accept"],
         &["submission", "revoke", &id],
         &["submission", "reopen", &id],
         &["person", "erase", "--phone", "0712345678", "--yes"],
     ] {
-        let error = stack.refused(&[command, &["--why", "Call from 0712 345 678."]].concat()).await;
+        let error = stack
+            .refused(&[command, &["--why", "Call from 0712 345 678."]].concat())
+            .await;
         assert_eq!(error["code"], "phone_in_words", "{command:?}: {error}");
         assert!(!error.to_string().contains("345"), "{error}");
     }
@@ -376,10 +651,19 @@ async fn applying_a_file_tells_what_it_changes() {
         serde_json::from_str::<Value>(row["details"].as_str().expect("text")).expect("JSON")
     };
     assert_eq!(details().await["change"], "created");
-    let file = stack.file("chai.yaml", CHAI.replace("phone_daily: 3", "phone_daily: 4"));
+    let file = stack.file(
+        "chai.yaml",
+        CHAI.replace("phone_daily: 3", "phone_daily: 4"),
+    );
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
-    assert_eq!(details().await, json!({ "change": "updated", "fields": ["limits.phone_daily"] }));
+    assert_eq!(
+        details().await,
+        json!({ "change": "updated", "fields": ["limits.phone_daily"] })
+    );
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     assert_eq!(actions(&stack).await.len(), 2, "it changes nothing");
-    assert_eq!(last(&stack).await["campaign"], json!(chai(Environment::Live).campaign));
+    assert_eq!(
+        last(&stack).await["campaign"],
+        json!(chai(Environment::Live).campaign)
+    );
 }

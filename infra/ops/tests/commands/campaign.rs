@@ -17,7 +17,10 @@ partner:
   reply: { code: /status }
   outcomes: { 0: entered, 20: invalid }
 ";
-    format!("{}{partner}", CHAI.replace("checked_by: service", "checked_by: partner"))
+    format!(
+        "{}{partner}",
+        CHAI.replace("checked_by: service", "checked_by: partner")
+    )
 }
 
 #[tokio::test]
@@ -25,8 +28,14 @@ async fn applying_a_file_creates_then_leaves_then_updates() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
     let change = |document: serde_json::Value| document["campaigns"][0]["change"].clone();
-    assert_eq!(change(stack.json(&["campaign", "apply", "--yes", &file]).await), "created");
-    assert_eq!(change(stack.json(&["campaign", "apply", "--yes", &file]).await), "unchanged");
+    assert_eq!(
+        change(stack.json(&["campaign", "apply", "--yes", &file]).await),
+        "created"
+    );
+    assert_eq!(
+        change(stack.json(&["campaign", "apply", "--yes", &file]).await),
+        "unchanged"
+    );
     let file = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
     assert_eq!(
         stack.fine(&["campaign", "apply", "--yes", &file]).await,
@@ -67,8 +76,14 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
     );
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
     assert!(text.contains("limits.phone_daily      3\n"), "{text}");
-    assert!(text.contains("phones                  kept, no limit set\n"), "{text}");
-    assert!(text.contains("receipt                 none are taken\n"), "{text}");
+    assert!(
+        text.contains("phones                  kept, no limit set\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("receipt                 none are taken\n"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -81,7 +96,10 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
 ";
     let file = stack.file("chai.yaml", format!("{CHAI}{receipt}"));
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
-    assert_eq!(stack.fine(&["campaign", "apply", "--yes", &file]).await, "chai-bora-2026 unchanged\n");
+    assert_eq!(
+        stack.fine(&["campaign", "apply", "--yes", &file]).await,
+        "chai-bora-2026 unchanged\n"
+    );
     let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
     assert_eq!(
         shown["receipt"],
@@ -106,7 +124,10 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
         })
     );
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
-    for line in ["receipt.typed           true\n", "receipt.branches        none: any shop counts\n"] {
+    for line in [
+        "receipt.typed           true\n",
+        "receipt.branches        none: any shop counts\n",
+    ] {
         assert!(text.contains(line), "{text}");
     }
 }
@@ -114,16 +135,27 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
 #[tokio::test]
 async fn colon_in_a_name_asks_for_quotes() {
     let stack = Stack::empty().await;
-    let file = stack.file("chai.yaml", CHAI.replace("name: Chai Bora Shinda", "name: Chai Bora: Shinda"));
+    let file = stack.file(
+        "chai.yaml",
+        CHAI.replace("name: Chai Bora Shinda", "name: Chai Bora: Shinda"),
+    );
     let ended = stack.run(&["campaign", "apply", "--yes", &file]).await;
-    let line = CHAI.lines().position(|line| line.starts_with("name: ")).expect("a name") + 1;
+    let line = CHAI
+        .lines()
+        .position(|line| line.starts_with("name: "))
+        .expect("a name")
+        + 1;
     assert!(
-        ended.err.contains(&format!("chai.yaml:{line}: put a text with `: ` into quotes\n")),
+        ended.err.contains(&format!(
+            "chai.yaml:{line}: put a text with `: ` into quotes\n"
+        )),
         "{}",
         ended.err
     );
     assert!(
-        ended.err.contains("nothing was changed: 1 problem; correct it and run this again\n"),
+        ended
+            .err
+            .contains("nothing was changed: 1 problem; correct it and run this again\n"),
         "{}",
         ended.err
     );
@@ -133,11 +165,18 @@ async fn colon_in_a_name_asks_for_quotes() {
 async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed() {
     let stack = Stack::empty().await;
     let good = stack.file("good.yaml", CHAI);
-    let bad = stack.file("bad.yaml", "slug: Bad\nname: B\nlimits: { phone_dayly: 3 }\n");
+    let bad = stack.file(
+        "bad.yaml",
+        "slug: Bad\nname: B\nlimits: { phone_dayly: 3 }\n",
+    );
     let worse = stack.file("worse.yaml", "slug: [\n");
-    let ended = stack.run(&["campaign", "apply", "--yes", &good, &bad, &worse]).await;
+    let ended = stack
+        .run(&["campaign", "apply", "--yes", &good, &bad, &worse])
+        .await;
     assert_eq!((ended.code, ended.out.as_str()), (1, ""));
-    let shown = ended.err.replace(&format!("{}/", stack.folder.path().display()), "");
+    let shown = ended
+        .err
+        .replace(&format!("{}/", stack.folder.path().display()), "");
     for line in [
         "bad.yaml:1: slug must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`",
         "bad.yaml:1: brand is missing; add it, such as `brand: Chai Bora`",
@@ -146,8 +185,14 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
     ] {
         assert!(shown.contains(&format!("{line}\n")), "{line}\n{shown}");
     }
-    assert!(shown.contains("\nworse.yaml:1: this is not YAML that can be read"), "{shown}");
-    assert_eq!(stack.json(&["campaign", "list"]).await, json!({ "campaigns": [] }));
+    assert!(
+        shown.contains("\nworse.yaml:1: this is not YAML that can be read"),
+        "{shown}"
+    );
+    assert_eq!(
+        stack.json(&["campaign", "list"]).await,
+        json!({ "campaigns": [] })
+    );
 }
 
 #[tokio::test]
@@ -161,7 +206,9 @@ async fn two_files_of_one_campaign_are_refused() {
 #[tokio::test]
 async fn a_file_that_is_not_there_is_named() {
     let stack = Stack::empty().await;
-    let error = stack.refused(&["campaign", "apply", "--yes", "nowhere.yaml"]).await;
+    let error = stack
+        .refused(&["campaign", "apply", "--yes", "nowhere.yaml"])
+        .await;
     assert_eq!(error["code"], "file_failed");
 }
 
@@ -174,7 +221,9 @@ async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
     let listed = stack.json(&["campaign", "list"]).await;
     assert_eq!(listed["campaigns"][0]["status"], "paused");
     let outspoken = stack.file("chai.yaml", format!("{CHAI}paused: false\n"));
-    let said = stack.fine(&["campaign", "apply", "--yes", &outspoken]).await;
+    let said = stack
+        .fine(&["campaign", "apply", "--yes", &outspoken])
+        .await;
     assert_eq!(
         said,
         "chai-bora-2026 changes:\n  name: Chai Bora Pata -> Chai Bora Shinda\n  paused: true -> false\n      \
@@ -182,10 +231,15 @@ async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
          chai-bora-2026 updated; it is no longer paused\n"
     );
     assert_eq!(
-        stack.json(&["campaign", "apply", "--yes", &outspoken]).await["campaigns"][0]["resumed"],
+        stack
+            .json(&["campaign", "apply", "--yes", &outspoken])
+            .await["campaigns"][0]["resumed"],
         false
     );
-    assert_eq!(stack.json(&["campaign", "list"]).await["campaigns"][0]["status"], "live");
+    assert_eq!(
+        stack.json(&["campaign", "list"]).await["campaigns"][0]["status"],
+        "live"
+    );
 }
 
 #[tokio::test]
@@ -196,7 +250,10 @@ async fn pausing_and_resuming_turn_the_switch() {
     stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
     assert!(stack.fine(&["campaign", "list"]).await.contains("live"));
     for command in ["pause", "resume", "show"] {
-        assert_eq!(stack.refused(&["campaign", command, "nobody"]).await["code"], "campaign_unknown");
+        assert_eq!(
+            stack.refused(&["campaign", command, "nobody"]).await["code"],
+            "campaign_unknown"
+        );
     }
 }
 
@@ -205,12 +262,23 @@ async fn applying_starts_the_code_books_once() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
     let book = async |environment| {
-        tables.code_books.get(&chai(environment)).await.expect("it answers").expect("a book").book
+        tables
+            .code_books
+            .get(&chai(environment))
+            .await
+            .expect("it answers")
+            .expect("a book")
+            .book
     };
     let (test, live) = (book(Environment::Test).await, book(Environment::Live).await);
     assert_ne!(test.minting_key, live.minting_key);
     stack
-        .fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"))])
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata")),
+        ])
         .await;
     assert_eq!(book(Environment::Live).await.minting_key, live.minting_key);
 }
@@ -218,7 +286,14 @@ async fn applying_starts_the_code_books_once() {
 #[tokio::test]
 async fn who_checks_codes_is_shown_with_how_a_partner_is_asked_and_no_secret() {
     let stack = Stack::empty().await;
-    stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", with_partner())]).await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &stack.file("chai.yaml", with_partner()),
+        ])
+        .await;
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
     for line in [
         "code.checked_by          partner\n",
@@ -232,7 +307,10 @@ async fn who_checks_codes_is_shown_with_how_a_partner_is_asked_and_no_secret() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    assert!(!text.contains("hush") && !text.contains("codes, live"), "{text}");
+    assert!(
+        !text.contains("hush") && !text.contains("codes, live"),
+        "{text}"
+    );
     let json = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
     assert_eq!(json["code"]["checked_by"], "partner");
 }
@@ -251,7 +329,10 @@ async fn a_campaign_is_shown_in_words_and_by_its_own_clocks() {
         assert!(text.contains(line), "{line}{text}");
     }
     let listed = stack.fine(&["campaign", "list"]).await;
-    assert!(listed.contains("2026-01-01 00:00:00  -    Africa/Dar_es_Salaam  Chai Bora"), "{listed}");
+    assert!(
+        listed.contains("2026-01-01 00:00:00  -    Africa/Dar_es_Salaam  Chai Bora"),
+        "{listed}"
+    );
 }
 
 #[tokio::test]
@@ -262,12 +343,25 @@ async fn applying_says_what_is_live_at_once() {
     let said = "chai-bora-2026 has no window.start and is not paused, so it takes entries once it is applied; \
                 `ops campaign pause chai-bora-2026` stops it\n";
     let told = stack.run(&["campaign", "apply", "--yes", &file]).await.err;
-    assert!(told.starts_with("next: give the caller a key") && told.contains("`ops code mint"), "{told}");
+    assert!(
+        told.starts_with("next: give the caller a key") && told.contains("`ops code mint"),
+        "{told}"
+    );
     assert!(told.ends_with(said), "{told}");
-    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "", "it was so before");
-    for quiet in [CHAI.to_owned(), format!("{}paused: true\n", CHAI.replace(window, ""))] {
+    assert_eq!(
+        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
+        "",
+        "it was so before"
+    );
+    for quiet in [
+        CHAI.to_owned(),
+        format!("{}paused: true\n", CHAI.replace(window, "")),
+    ] {
         let file = stack.file("chai.yaml", quiet);
-        assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "");
+        assert_eq!(
+            stack.run(&["campaign", "apply", "--yes", &file]).await.err,
+            ""
+        );
     }
 }
 
@@ -281,15 +375,27 @@ async fn a_campaign_that_asks_for_neither_a_code_nor_a_receipt_needs_an_option_t
         let error = stack.refused(&["campaign", "apply", "--yes", &file]).await;
         assert_eq!(error["code"], "anyone_can_enter");
         let message = error["message"].as_str().expect("text");
-        assert!(message.contains("anybody can enter") && message.contains("--allow-anyone"), "{message}");
+        assert!(
+            message.contains("anybody can enter") && message.contains("--allow-anyone"),
+            "{message}"
+        );
         stack.fine(&["campaign", "apply", "--dry-run", &file]).await;
-        stack.fine(&["campaign", "apply", "--yes", "--allow-anyone", &file]).await;
+        stack
+            .fine(&["campaign", "apply", "--yes", "--allow-anyone", &file])
+            .await;
         // What is not written is not reported again, except for this, and needs no option.
         let json = stack.json(&["campaign", "apply", "--yes", &file]).await;
         assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
     }
     let asking = format!("{open}{}", receipt.replace("false", "true"));
-    let ended = stack.run(&["campaign", "apply", "--yes", &stack.file("chai.yaml", asking)]).await;
+    let ended = stack
+        .run(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &stack.file("chai.yaml", asking),
+        ])
+        .await;
     assert_eq!(ended.code, ops_core::EXIT_OK);
     assert!(!ended.err.contains("anybody can enter"), "{}", ended.err);
 }
@@ -297,27 +403,47 @@ async fn a_campaign_that_asks_for_neither_a_code_nor_a_receipt_needs_an_option_t
 #[tokio::test]
 async fn applying_says_how_fast_receipts_and_a_partners_codes_are_settled() {
     let stack = Stack::empty().await;
-    let limited = with_partner().replace("  reply:", "  timeout_seconds: 5\n  max_in_flight: 20\n  reply:");
+    let limited = with_partner().replace(
+        "  reply:",
+        "  timeout_seconds: 5\n  max_in_flight: 20\n  reply:",
+    );
     let said = "chai-bora-2026: at most 20 requests ask the partner at a time (partner.max_in_flight); the queue asks \
                 about the rest, 120 a minute while an answer takes 5 s, 600 at 1 s (PartnerConcurrency of the \
                 deployment: 10 unless it was set)\n";
     let file = stack.file("chai.yaml", limited);
     let told = stack.run(&["campaign", "apply", "--yes", &file]).await.err;
-    assert!(!told.contains("ops code mint") && told.ends_with(said), "{told}");
-    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "", "it was so before");
-    let file = stack.file("chai.yaml", format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"));
+    assert!(
+        !told.contains("ops code mint") && told.ends_with(said),
+        "{told}"
+    );
+    assert_eq!(
+        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
+        "",
+        "it was so before"
+    );
+    let file = stack.file(
+        "chai.yaml",
+        format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"),
+    );
     let said = "chai-bora-2026: receipts are looked up at the tax authority at 40 a minute, 2,400 an hour, for all \
                 campaigns of the deployment together; what comes faster waits\n";
-    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, said);
+    assert_eq!(
+        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
+        said
+    );
 }
 
 #[tokio::test]
 async fn applying_counts_with_the_partner_concurrency_of_the_env_file() {
     let stack = Stack::empty().await;
-    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())].into_iter().collect();
+    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
+        .into_iter()
+        .collect();
     let env = stack.env.clone().overridden_by(deployed);
     let file = stack.file("chai.yaml", with_partner());
-    let told = run(&["campaign", "apply", "--yes", &file], env, &stack.clock).await.err;
+    let told = run(&["campaign", "apply", "--yes", &file], env, &stack.clock)
+        .await
+        .err;
     let said = "187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the deployment: 25); what waits \
                 after an outage is sent at 640 a minute at most\n";
     assert!(told.ends_with(said), "{told}");
@@ -326,8 +452,13 @@ async fn applying_counts_with_the_partner_concurrency_of_the_env_file() {
 #[tokio::test]
 async fn a_partner_and_receipts_are_refused_together() {
     let stack = Stack::empty().await;
-    let both = format!("{}receipt: {{ ranges: [{{ name: Classic }}] }}\n", with_partner());
-    let error = stack.refused(&["campaign", "apply", "--yes", &stack.file("chai.yaml", both)]).await;
+    let both = format!(
+        "{}receipt: {{ ranges: [{{ name: Classic }}] }}\n",
+        with_partner()
+    );
+    let error = stack
+        .refused(&["campaign", "apply", "--yes", &stack.file("chai.yaml", both)])
+        .await;
     assert_eq!(
         (&error["code"], &error["problems"][0]["field"]),
         (&json!("campaign_file_invalid"), &json!("receipt"))

@@ -16,27 +16,44 @@ fn changed(stack: &Stack, from: &str, to: &str) -> String {
 /// What a file would change, as `--dry-run` prints it, but for the first and the last line.
 async fn would_change(stack: &Stack, file: &str) -> String {
     let said = stack.fine(&["campaign", "apply", "--dry-run", file]).await;
-    let said = said.strip_prefix("chai-bora-2026 changes:\n").expect("it changes");
+    let said = said
+        .strip_prefix("chai-bora-2026 changes:\n")
+        .expect("it changes");
     said.strip_suffix("Nothing was changed, because of --dry-run; leave it out to apply this.\n")
         .expect("it says so")
         .to_owned()
 }
 
 async fn name(stack: &Stack) -> Value {
-    stack.json(&["campaign", "show", SLUG]).await.get("name").expect("a name").clone()
+    stack
+        .json(&["campaign", "show", SLUG])
+        .await
+        .get("name")
+        .expect("a name")
+        .clone()
 }
 
 #[tokio::test]
 async fn a_change_is_shown_and_written_once_somebody_agrees() {
     let stack = Stack::with_chai().await;
     let file = changed(&stack, "Shinda", "Pata");
-    let shown = "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
+    let shown =
+        "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops_core::EXIT_FAILURE, ""));
-    assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to continue\n"));
+    assert_eq!(
+        (refused.code, refused.out.as_str()),
+        (ops_core::EXIT_FAILURE, "")
+    );
+    assert_eq!(
+        refused.err,
+        format!("{shown}error: nothing was changed; answer `y` to continue\n")
+    );
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
-    assert_eq!((applied.out.as_str(), applied.err.as_str()), ("chai-bora-2026 updated\n", shown));
+    assert_eq!(
+        (applied.out.as_str(), applied.err.as_str()),
+        ("chai-bora-2026 updated\n", shown)
+    );
     assert_eq!(name(&stack).await, "Chai Bora Pata");
     let again = stack.answering(&["campaign", "apply", &file], "").await;
     assert_eq!(
@@ -52,7 +69,13 @@ async fn without_a_terminal_a_change_needs_the_option() {
     let file = changed(&stack, "Shinda", "Pata");
     let error = stack.refused(&["campaign", "apply", &file]).await;
     assert_eq!(error["code"], "confirmation_needed");
-    assert!(error["message"].as_str().expect("text").contains("add --yes"), "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .expect("text")
+            .contains("add --yes"),
+        "{error}"
+    );
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
 }
 
@@ -68,7 +91,10 @@ async fn a_new_campaign_is_shown_as_new() {
     ] {
         assert!(said.contains(line), "{line}{said}");
     }
-    assert_eq!(stack.json(&["campaign", "list"]).await, json!({ "campaigns": [] }));
+    assert_eq!(
+        stack.json(&["campaign", "list"]).await,
+        json!({ "campaigns": [] })
+    );
 }
 
 #[tokio::test]
@@ -110,7 +136,11 @@ async fn what_a_change_means_is_said() {
             "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam -> 2026-06-01 00:00:00 Africa/Dar_es_Salaam\n      \
              nobody can enter before the new start\n",
         ),
-        ("phone_daily: 3", "phone_daily: null", "  limits.phone_daily: 3 -> no limit\n"),
+        (
+            "phone_daily: 3",
+            "phone_daily: null",
+            "  limits.phone_daily: 3 -> no limit\n",
+        ),
         (
             "entries_per_submission: 2",
             "entries_per_submission: 3",
@@ -151,21 +181,41 @@ async fn what_a_change_means_is_said() {
 async fn block_that_comes_or_goes_is_one_line() {
     let stack = Stack::with_chai().await;
     let plain = stack.file("plain.yaml", CHAI);
-    let with = stack.file("with.yaml", format!("{CHAI}receipt: {{ required: false, typed: true }}\n"));
+    let with = stack.file(
+        "with.yaml",
+        format!("{CHAI}receipt: {{ required: false, typed: true }}\n"),
+    );
     let said = would_change(&stack, &with).await;
     assert!(
-        said.starts_with("  receipt: it takes no receipts -> these rules\n      receipt.required: false\n"),
+        said.starts_with(
+            "  receipt: it takes no receipts -> these rules\n      receipt.required: false\n"
+        ),
         "{said}"
     );
     stack.fine(&["campaign", "apply", "--yes", &with]).await;
-    assert_eq!(would_change(&stack, &plain).await, "  receipt: its rules -> it takes no receipts\n");
+    assert_eq!(
+        would_change(&stack, &plain).await,
+        "  receipt: its rules -> it takes no receipts\n"
+    );
 }
 
 #[tokio::test]
 async fn items_of_a_list_are_compared_by_their_names() {
     let stack = Stack::empty().await;
-    let with = |ranges: &str| stack.file("r.yaml", format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n"));
-    stack.fine(&["campaign", "apply", "--yes", &with("{ name: A, tag: one }, { name: B }")]).await;
+    let with = |ranges: &str| {
+        stack.file(
+            "r.yaml",
+            format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n"),
+        )
+    };
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &with("{ name: A, tag: one }, { name: B }"),
+        ])
+        .await;
     let said = would_change(&stack, &with("{ name: A, tag: two }, { name: C }")).await;
     assert_eq!(
         said,
@@ -182,12 +232,20 @@ async fn a_changed_consent_under_the_same_version_is_noticed() {
     let consent = |version: &str, en: &str| {
         stack.file("c.yaml", format!("{CHAI}consent: {{ version: \"{version}\", en: {en}, sw: Nakubali }}\nretention: {{ phones_days: 90 }}\n"))
     };
-    stack.fine(&["campaign", "apply", "--yes", &consent("1", "I agree")]).await;
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["consent"]["version"], "1");
+    stack
+        .fine(&["campaign", "apply", "--yes", &consent("1", "I agree")])
+        .await;
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["consent"]["version"],
+        "1"
+    );
     let said = would_change(&stack, &consent("1", "I agree to more")).await;
     assert!(said.contains("raise consent.version"), "{said}");
     let said = would_change(&stack, &consent("2", "I agree to more")).await;
-    assert_eq!(said, "  consent.version: 1 -> 2\n  consent.en: I agree -> I agree to more\n");
+    assert_eq!(
+        said,
+        "  consent.version: 1 -> 2\n  consent.en: I agree -> I agree to more\n"
+    );
 }
 
 #[tokio::test]
@@ -196,52 +254,111 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     let file = |end: &str, phones_days: u32| {
         let text = CHAI.replace("start: 2026-01-01", "start: 2025-01-01");
         let text = text.replace("end: null", &format!("end: {end}T00:00:00+03:00"));
-        stack
-            .file("due.yaml", format!("{text}retention: {{ phones_days: {phones_days}, photos_days: 60 }}\n"))
+        stack.file(
+            "due.yaml",
+            format!("{text}retention: {{ phones_days: {phones_days}, photos_days: 60 }}\n"),
+        )
     };
-    stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
+    stack
+        .fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)])
+        .await;
     let said = would_change(&stack, &file("2025-12-31", 90)).await;
     let due = "the window ends in the past: no more entries are taken; photos are past their retention then, and their deletion \
                begins within the hour\n";
     assert!(said.ends_with(due), "{said}");
     let slip = file("2025-11-30", 90);
     let refused = stack.answering(&["campaign", "apply", &slip], "y\n").await;
-    assert!(refused.err.contains("phones and photos are past their retention then"), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("phones and photos are past their retention then"),
+        "{}",
+        refused.err
+    );
     let asked = "Apply this, and begin to delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
                  chai-bora-2026 to continue: error: nothing was changed";
     assert!(refused.err.contains(asked), "{}", refused.err);
     let error = stack.refused(&["campaign", "apply", "--yes", &slip]).await;
     assert_eq!(error["code"], "deletes_personal_data");
-    assert!(error["message"].as_str().expect("text").contains("--delete-now"), "{error}");
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "live");
+    assert!(
+        error["message"]
+            .as_str()
+            .expect("text")
+            .contains("--delete-now"),
+        "{error}"
+    );
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["status"],
+        "live"
+    );
 
-    stack.fine(&["campaign", "apply", "--yes", &file("2026-01-15", 90)]).await;
+    stack
+        .fine(&["campaign", "apply", "--yes", &file("2026-01-15", 90)])
+        .await;
     let lower = file("2026-01-15", 30);
     let said = would_change(&stack, &lower).await;
     let due = "phones are past their retention then, and their deletion begins within the hour\n";
-    assert_eq!(said, format!("  retention.phones_days: 90 -> 30\n      {due}"));
-    let typed = stack.answering(&["campaign", "apply", &lower], "chai-bora-2026\n").await;
+    assert_eq!(
+        said,
+        format!("  retention.phones_days: 90 -> 30\n      {due}")
+    );
+    let typed = stack
+        .answering(&["campaign", "apply", &lower], "chai-bora-2026\n")
+        .await;
     assert_eq!(typed.code, ops_core::EXIT_OK, "{}", typed.err);
-    stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
-    stack.fine(&["campaign", "apply", "--yes", "--delete-now", &file("2025-11-30", 90)]).await;
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "ended");
+    stack
+        .fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)])
+        .await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            "--delete-now",
+            &file("2025-11-30", 90),
+        ])
+        .await;
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["status"],
+        "ended"
+    );
 }
 
 #[tokio::test]
 async fn a_difference_shows_no_secret_of_a_partner() {
     let stack = Stack::empty().await;
-    stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", with_partner())]).await;
-    let other =
-        with_partner().replace("token=hush", "token=shhh").replace("X-Client: hush", "X-Client: shhh");
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &stack.file("chai.yaml", with_partner()),
+        ])
+        .await;
+    let other = with_partner()
+        .replace("token=hush", "token=shhh")
+        .replace("X-Client: hush", "X-Client: shhh");
     let file = stack.file("chai.yaml", other);
     let ended = stack.run(&["campaign", "apply", "--dry-run", &file]).await;
     assert!(
-        ended.out.contains("  partner.url: https://partner.example/redeem?(not shown) -> "),
+        ended
+            .out
+            .contains("  partner.url: https://partner.example/redeem?(not shown) -> "),
         "{}",
         ended.out
     );
-    assert!(ended.out.contains("  partner.headers.X-Client: (not shown) -> (not shown)\n"), "{}", ended.out);
-    assert!(!ended.out.contains("hush") && !ended.out.contains("shhh"), "{}", ended.out);
+    assert!(
+        ended
+            .out
+            .contains("  partner.headers.X-Client: (not shown) -> (not shown)\n"),
+        "{}",
+        ended.out
+    );
+    assert!(
+        !ended.out.contains("hush") && !ended.out.contains("shhh"),
+        "{}",
+        ended.out
+    );
 }
 
 #[tokio::test]
@@ -249,48 +366,103 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
     let file = |text: &str| ops_core::campaign_file::read("a.yaml", text).expect("a campaign");
-    let change = || common::store::campaign_versions::CampaignChange { at: crate::support::NOW, by: None };
-    let first =
-        ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata"))).await.expect("a plan");
-    let second =
-        ops_core::campaigns::plan(&tables, &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4"))).await;
+    let change = || common::store::campaign_versions::CampaignChange {
+        at: crate::support::NOW,
+        by: None,
+    };
+    let first = ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata")))
+        .await
+        .expect("a plan");
+    let second = ops_core::campaigns::plan(
+        &tables,
+        &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4")),
+    )
+    .await;
     let second = second.expect("a plan");
-    ops_core::campaigns::carry_out(&tables, &first, change()).await.expect("it is first");
-    let refused =
-        ops_core::campaigns::carry_out(&tables, &second, change()).await.expect_err("it has changed");
+    ops_core::campaigns::carry_out(&tables, &first, change())
+        .await
+        .expect("it is first");
+    let refused = ops_core::campaigns::carry_out(&tables, &second, change())
+        .await
+        .expect_err("it has changed");
     assert_eq!(refused.code, "campaign_changed");
     assert!(refused.message.contains("run this again"), "{refused}");
     let shown = stack.json(&["campaign", "show", SLUG]).await;
-    assert_eq!((&shown["name"], &shown["limits"]["phone_daily"]), (&json!("Chai Bora Pata"), &json!(3)));
+    assert_eq!(
+        (&shown["name"], &shown["limits"]["phone_daily"]),
+        (&json!("Chai Bora Pata"), &json!(3))
+    );
     // A pause counts as well: the file would have taken it back unseen.
-    let third = ops_core::campaigns::plan(&tables, &file(CHAI)).await.expect("a plan");
+    let third = ops_core::campaigns::plan(&tables, &file(CHAI))
+        .await
+        .expect("a plan");
     stack.fine(&["campaign", "pause", SLUG]).await;
-    let refused = ops_core::campaigns::carry_out(&tables, &third, change()).await.expect_err("it is paused");
+    let refused = ops_core::campaigns::carry_out(&tables, &third, change())
+        .await
+        .expect_err("it is paused");
     assert_eq!(refused.code, "campaign_changed");
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "paused");
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["status"],
+        "paused"
+    );
 }
 
 #[tokio::test]
 async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
     let stack = Stack::with_chai().await;
-    stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "Shinda", "Pata")]).await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &changed(&stack, "Shinda", "Pata"),
+        ])
+        .await;
     stack.fine(&["campaign", "pause", SLUG]).await;
-    stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "phone_daily: 3", "phone_daily: 4")]).await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &changed(&stack, "phone_daily: 3", "phone_daily: 4"),
+        ])
+        .await;
     let text = stack.fine(&["campaign", "history", SLUG]).await;
     assert!(text.starts_with("REVISION  WHEN                 BY            CHANGED\n4         2026-03-01 03:00:00  asha (local)  name, limits.phone_daily\n"), "{text}");
     let document = stack.json(&["campaign", "history", SLUG]).await;
-    let revisions: Vec<_> =
-        document["history"].as_array().expect("a list").iter().map(|one| one["revision"].clone()).collect();
+    let revisions: Vec<_> = document["history"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["revision"].clone())
+        .collect();
     assert_eq!(revisions, [4, 3, 2, 1]);
-    assert_eq!(document["history"][1]["by"], Value::Null, "a pause is known by what it did alone");
+    assert_eq!(
+        document["history"][1]["by"],
+        Value::Null,
+        "a pause is known by what it did alone"
+    );
     assert_eq!(document["history"][1]["differences"][0]["field"], "paused");
-    let limited = stack.json(&["campaign", "history", SLUG, "--limit", "1"]).await;
+    let limited = stack
+        .json(&["campaign", "history", SLUG, "--limit", "1"])
+        .await;
     assert_eq!(limited["history"][0], document["history"][0]);
 
-    let first = stack.fine(&["campaign", "show", SLUG, "--yaml", "--revision", "1"]).await;
-    stack.fine(&["campaign", "apply", "--yes", &stack.file("first.yaml", first)]).await;
+    let first = stack
+        .fine(&["campaign", "show", SLUG, "--yaml", "--revision", "1"])
+        .await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &stack.file("first.yaml", first),
+        ])
+        .await;
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
-    let error = stack.refused(&["campaign", "show", SLUG, "--yaml", "--revision", "99"]).await;
+    let error = stack
+        .refused(&["campaign", "show", SLUG, "--yaml", "--revision", "99"])
+        .await;
     assert_eq!(error["code"], "version_unknown");
 }
 
@@ -298,10 +470,14 @@ async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
 async fn a_campaign_is_shown_as_a_file_that_changes_nothing() {
     let stack = Stack::empty().await;
     for text in [CHAI.to_owned(), with_partner()] {
-        stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", text)]).await;
+        stack
+            .fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", text)])
+            .await;
         stack.fine(&["campaign", "pause", SLUG]).await;
         let yaml = stack.fine(&["campaign", "show", SLUG, "--yaml"]).await;
-        let said = stack.fine(&["campaign", "apply", &stack.file("shown.yaml", yaml)]).await;
+        let said = stack
+            .fine(&["campaign", "apply", &stack.file("shown.yaml", yaml)])
+            .await;
         assert_eq!(said, "chai-bora-2026 unchanged\n");
     }
 }
@@ -310,8 +486,26 @@ async fn a_campaign_is_shown_as_a_file_that_changes_nothing() {
 async fn a_clone_is_the_same_campaign_under_another_name() {
     let stack = Stack::with_chai().await;
     let path = stack.arg("next.yaml");
-    stack.fine(&["campaign", "clone", SLUG, "chai-bora-2027", "--output", &path]).await;
-    let error = stack.refused(&["campaign", "clone", SLUG, "chai-bora-2027", "--output", &path]).await;
+    stack
+        .fine(&[
+            "campaign",
+            "clone",
+            SLUG,
+            "chai-bora-2027",
+            "--output",
+            &path,
+        ])
+        .await;
+    let error = stack
+        .refused(&[
+            "campaign",
+            "clone",
+            SLUG,
+            "chai-bora-2027",
+            "--output",
+            &path,
+        ])
+        .await;
     assert_eq!(error["code"], "file_exists");
     stack.fine(&["campaign", "apply", "--yes", &path]).await;
     let (mut old, mut new) = (
@@ -323,9 +517,13 @@ async fn a_clone_is_the_same_campaign_under_another_name() {
         shown["slug"] = Value::Null;
     }
     assert_eq!(old, new);
-    let error = stack.refused(&["campaign", "clone", SLUG, "chai-bora-2027"]).await;
+    let error = stack
+        .refused(&["campaign", "clone", SLUG, "chai-bora-2027"])
+        .await;
     assert_eq!(error["code"], "campaign_exists");
-    let printed = stack.fine(&["campaign", "clone", SLUG, "chai-bora-2028"]).await;
+    let printed = stack
+        .fine(&["campaign", "clone", SLUG, "chai-bora-2028"])
+        .await;
     assert!(printed.contains("\nslug: chai-bora-2028\n"), "{printed}");
 }
 
@@ -345,10 +543,19 @@ async fn a_campaign_that_is_over_can_be_put_away_and_taken_back() {
     // A file that would open it again does not.
     let open = stack.file("chai.yaml", CHAI);
     let said = stack.fine(&["campaign", "apply", "--yes", &open]).await;
-    assert!(said.contains("`ops campaign unarchive chai-bora-2026` takes it back"), "{said}");
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "ended");
+    assert!(
+        said.contains("`ops campaign unarchive chai-bora-2026` takes it back"),
+        "{said}"
+    );
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["status"],
+        "ended"
+    );
     stack.fine(&["campaign", "unarchive", SLUG]).await;
-    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "live");
+    assert_eq!(
+        stack.json(&["campaign", "show", SLUG]).await["status"],
+        "live"
+    );
     let history = stack.fine(&["campaign", "history", SLUG]).await;
     for word in ["  archived\n", "  unarchived\n"] {
         assert!(history.contains(word), "{history}");

@@ -2,7 +2,9 @@
 
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Metric};
 use common::domain::scope::Environment;
-use common::store::retention::{CampaignRetention, Deletion, PostponeReason, Postponement, Revised};
+use common::store::retention::{
+    CampaignRetention, Deletion, PostponeReason, Postponement, Revised,
+};
 use serde_json::Value;
 
 use crate::support::{CHAI, Stack, chai};
@@ -22,9 +24,21 @@ async fn a_change_is_judged_by_what_has_been_counted() {
     let tables = stack.tables().await;
     let add = async |metric, day: &str, dimension: &str, records, entries| {
         let (day, dimension) = (day.to_owned(), dimension.to_owned());
-        let cell = Cell { scope: scope.clone(), metric, day, hour: String::new(), dimension };
+        let cell = Cell {
+            scope: scope.clone(),
+            metric,
+            day,
+            hour: String::new(),
+            dimension,
+        };
         let amount = Amount { records, entries };
-        assert!(tables.numbers.correct(&cell, Amount::default(), amount).await.expect("it answers"));
+        assert!(
+            tables
+                .numbers
+                .correct(&cell, Amount::default(), amount)
+                .await
+                .expect("it answers")
+        );
     };
     for day in ["2026-02-27", "2026-02-28"] {
         add(Metric::Days, ALL_DAYS, day, 3_500, 6_000).await;
@@ -48,7 +62,11 @@ async fn a_change_is_judged_by_what_has_been_counted() {
             "phone_total: 1",
             "accepted; by the numbers, 2,600 phones have 3 entries or more\n",
         ),
-        ("phone_total: 20", "phone_total: 3", "no further submission accepted\n"),
+        (
+            "phone_total: 20",
+            "phone_total: 3",
+            "no further submission accepted\n",
+        ),
         (
             "entries_per_submission: 2",
             "entries_per_submission: 1",
@@ -65,23 +83,65 @@ async fn a_change_is_judged_by_what_has_been_counted() {
 async fn a_campaign_shows_who_turned_its_pause_switch_when_and_why() {
     let stack = Stack::with_chai().await;
     let shown = async || stack.fine(&["campaign", "show", SLUG]).await;
-    assert!(shown().await.contains("\npaused                  false\n"), "{}", shown().await);
-    stack.fine(&["campaign", "pause", SLUG, "--why", "codes were leaked", "--by", "asha"]).await;
+    assert!(
+        shown().await.contains("\npaused                  false\n"),
+        "{}",
+        shown().await
+    );
+    stack
+        .fine(&[
+            "campaign",
+            "pause",
+            SLUG,
+            "--why",
+            "codes were leaked",
+            "--by",
+            "asha",
+        ])
+        .await;
     let at = "2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local)";
-    assert!(shown().await.contains(&format!("true, paused {at}: codes were leaked\n")), "{}", shown().await);
-    let row = stack.json(&["audit", "list"]).await["rows"].as_array().expect("rows").last().cloned();
+    assert!(
+        shown()
+            .await
+            .contains(&format!("true, paused {at}: codes were leaked\n")),
+        "{}",
+        shown().await
+    );
+    let row = stack.json(&["audit", "list"]).await["rows"]
+        .as_array()
+        .expect("rows")
+        .last()
+        .cloned();
     assert_eq!(row.expect("a row")["why"], "codes were leaked");
     // A file that does not speak of it keeps the pause and who made it.
-    stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "Shinda", "Pata")]).await;
+    stack
+        .fine(&[
+            "campaign",
+            "apply",
+            "--yes",
+            &changed(&stack, "Shinda", "Pata"),
+        ])
+        .await;
     let document = stack.json(&["campaign", "show", SLUG]).await;
     assert_eq!(document["pause_change"]["by"], "asha (local)");
-    stack.fine(&["campaign", "resume", SLUG, "--by", "juma"]).await;
+    stack
+        .fine(&["campaign", "resume", SLUG, "--by", "juma"])
+        .await;
     let resumed = "false, resumed 2026-03-01 03:00:00 Africa/Dar_es_Salaam by juma (local)\n";
     assert!(shown().await.contains(resumed), "{}", shown().await);
     let nameless = stack.fine(&["campaign", "pause", SLUG]).await;
     assert!(nameless.contains("paused"), "{nameless}");
-    assert!(shown().await.contains("Dar_es_Salaam by asha (local)\n"), "from OPS_BY: {}", shown().await);
-    assert_eq!(stack.refused(&["campaign", "pause", SLUG, "--why", " "]).await["code"], "words_invalid");
+    assert!(
+        shown().await.contains("Dar_es_Salaam by asha (local)\n"),
+        "from OPS_BY: {}",
+        shown().await
+    );
+    assert_eq!(
+        stack
+            .refused(&["campaign", "pause", SLUG, "--why", " "])
+            .await["code"],
+        "words_invalid"
+    );
 }
 
 #[tokio::test]
@@ -89,9 +149,19 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
     let stack = Stack::with_chai().await;
     let shown = async || stack.fine(&["campaign", "show", SLUG]).await;
     let apply = async |end: &str| {
-        let file =
-            format!("{}retention: {{ phones_days: 30, photos_days: 7 }}\n", CHAI.replace("end: null", end));
-        stack.fine(&["campaign", "apply", "--yes", "--delete-now", &stack.file("kept.yaml", file)]).await;
+        let file = format!(
+            "{}retention: {{ phones_days: 30, photos_days: 7 }}\n",
+            CHAI.replace("end: null", end)
+        );
+        stack
+            .fine(&[
+                "campaign",
+                "apply",
+                "--yes",
+                "--delete-now",
+                &stack.file("kept.yaml", file),
+            ])
+            .await;
     };
     apply("end: null").await;
     assert!(shown().await.contains(
@@ -109,16 +179,39 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
     assert!(!text.contains("  phones, live"), "{text}");
 
     let tables = stack.tables().await;
-    let campaign = tables.campaign(&SLUG.parse().expect("a slug")).await.expect("it is there");
+    let campaign = tables
+        .campaign(&SLUG.parse().expect("a slug"))
+        .await
+        .expect("it is there");
     let mut retention = CampaignRetention::default();
     let at = "2026-03-01T00:00:00Z".parse().expect("a time");
     let begun = retention.next(&campaign, at).expect("photos of test");
     let why = PostponeReason::Unsettled;
-    retention.update(Deletion { postponed: Some(Postponement { reason: why, until: at }), ..begun.clone() });
-    let live = Deletion { environment: Environment::Live, done: 1_234, finished_at: Some(at), ..begun };
+    retention.update(Deletion {
+        postponed: Some(Postponement {
+            reason: why,
+            until: at,
+        }),
+        ..begun.clone()
+    });
+    let live = Deletion {
+        environment: Environment::Live,
+        done: 1_234,
+        finished_at: Some(at),
+        ..begun
+    };
     retention.update(live);
-    let record = Revised { revision: 0, value: retention };
-    assert!(tables.retention.save(&campaign.slug, &record).await.expect("it answers"));
+    let record = Revised {
+        revision: 0,
+        value: retention,
+    };
+    assert!(
+        tables
+            .retention
+            .save(&campaign.slug, &record)
+            .await
+            .expect("it answers")
+    );
     let text = shown().await;
     for line in [
         "photos, live          1,234 photos are deleted, finished 2026-03-01 03:00:00 Africa/Dar_es_Salaam\n",

@@ -9,9 +9,13 @@ use crate::support::{CHAI, Stack, files_in};
 
 /// The lines of the template that a `#` keeps out, for one field and what is in it.
 fn uncommented(template: &str, name: &str) -> String {
-    let lines = template.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let lines = template
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line));
     let from = lines.skip_while(|line| !line.starts_with(&format!("{name}:")));
-    let lines = from.enumerate().take_while(|(index, line)| *index == 0 || line.starts_with(' '));
+    let lines = from
+        .enumerate()
+        .take_while(|(index, line)| *index == 0 || line.starts_with(' '));
     lines.map(|(_, line)| format!("{line}\n")).collect()
 }
 
@@ -32,11 +36,18 @@ async fn the_template_applies_once_it_is_filled_in() {
     let path = stack.arg("new.yaml");
     stack.fine(&["campaign", "init", &path]).await;
     let empty = stack.refused(&["campaign", "apply", &path]).await;
-    assert_eq!(empty["problems"].as_array().map(Vec::len), Some(5), "{empty}");
+    assert_eq!(
+        empty["problems"].as_array().map(Vec::len),
+        Some(5),
+        "{empty}"
+    );
     let template = std::fs::read_to_string(&path).expect("a file");
     let file = stack.file("filled.yaml", filled_in(&template));
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
-    assert_eq!(stack.json(&["campaign", "show", "chai-bora-2026"]).await["brand"], "Chai Bora");
+    assert_eq!(
+        stack.json(&["campaign", "show", "chai-bora-2026"]).await["brand"],
+        "Chai Bora"
+    );
 }
 
 #[tokio::test]
@@ -54,11 +65,15 @@ async fn each_optional_field_of_the_template_can_be_taken_as_it_is() {
         "consent",
         "retention",
     ];
-    let all: String = optional.iter().map(|name| uncommented(&template, name)).collect();
+    let all: String = optional
+        .iter()
+        .map(|name| uncommented(&template, name))
+        .collect();
     let all = format!("{filled}{all}");
-    ops_core::campaign_file::read("all.yaml", &all).unwrap_or_else(|problems| panic!("{problems:?}\n{all}"));
-    let partner =
-        filled.replace("checked_by: service", "checked_by: partner") + &uncommented(&template, "partner");
+    ops_core::campaign_file::read("all.yaml", &all)
+        .unwrap_or_else(|problems| panic!("{problems:?}\n{all}"));
+    let partner = filled.replace("checked_by: service", "checked_by: partner")
+        + &uncommented(&template, "partner");
     ops_core::campaign_file::read("p.yaml", &partner)
         .unwrap_or_else(|problems| panic!("{problems:?}\n{partner}"));
 }
@@ -68,7 +83,11 @@ fn template_lists_every_message_with_its_text() {
     let template = ops_core::campaign_file::template();
     for key in TextKey::all() {
         for language in [Language::En, Language::Sw] {
-            let line = format!("#     {}: {}\n", key.as_str(), serde_json::json!(key.text(language)));
+            let line = format!(
+                "#     {}: {}\n",
+                key.as_str(),
+                serde_json::json!(key.text(language))
+            );
             assert!(template.contains(&line), "{line}{template}");
         }
     }
@@ -98,16 +117,28 @@ fn the_page_is_the_one_that_is_printed() {
 #[tokio::test]
 async fn the_schema_takes_what_the_reader_takes_and_refuses_most_of_what_it_refuses() {
     let stack = Stack::empty().await;
-    let schema: Value = serde_json::from_str(&stack.fine(&["campaign", "schema"]).await).expect("JSON");
+    let schema: Value =
+        serde_json::from_str(&stack.fine(&["campaign", "schema"]).await).expect("JSON");
     let schema = jsonschema::validator_for(&schema).expect("a schema");
     for text in [CHAI, &crate::campaign::with_partner()] {
-        stack.fine(&["campaign", "apply", "--yes", &stack.file("a.yaml", text)]).await;
+        stack
+            .fine(&["campaign", "apply", "--yes", &stack.file("a.yaml", text)])
+            .await;
         let mut shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
         let fields = shown.as_object_mut().expect("an object");
-        for beside in ["status", "archived", "codes", "pause_change", "retention_progress"] {
+        for beside in [
+            "status",
+            "archived",
+            "codes",
+            "pause_change",
+            "retention_progress",
+        ] {
             fields.remove(beside);
         }
-        let errors: Vec<_> = schema.iter_errors(&shown).map(|error| error.to_string()).collect();
+        let errors: Vec<_> = schema
+            .iter_errors(&shown)
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{errors:?}");
         for (pointer, wrong) in [
             ("/slug", Value::from("Chai Bora")),

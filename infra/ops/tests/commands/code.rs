@@ -30,7 +30,13 @@ async fn book(stack: &Stack) -> CodeBook {
 }
 
 fn mint_args<'a>(count: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["code", "mint"], &LIVE[..], &["--count", count, "--output", output], more].concat()
+    [
+        &["code", "mint"],
+        &LIVE[..],
+        &["--count", count, "--output", output],
+        more,
+    ]
+    .concat()
 }
 
 fn codes_in(stack: &Stack, name: &str) -> Vec<String> {
@@ -47,19 +53,30 @@ fn normal(code: &str) -> String {
 async fn record(stack: &Stack, code: &str) -> Option<CodeRecord> {
     let book = book(stack).await;
     let key = match book.verify(&normal(code)) {
-        BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => CodeKey::Minted(serial),
-        BookMatch::PerhapsImported | BookMatch::Unknown => {
-            CodeKey::Imported { digest: book.digest(&normal(code)), batch: String::new() }
+        BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => {
+            CodeKey::Minted(serial)
         }
+        BookMatch::PerhapsImported | BookMatch::Unknown => CodeKey::Imported {
+            digest: book.digest(&normal(code)),
+            batch: String::new(),
+        },
     };
-    stack.tables().await.codes().get(&chai(Environment::Live), &key).await.expect("it answers")
+    stack
+        .tables()
+        .await
+        .codes()
+        .get(&chai(Environment::Live), &key)
+        .await
+        .expect("it answers")
 }
 
 #[tokio::test]
 async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("codes.csv");
-    let minted = stack.json(&mint_args("9000", &output, &["--prize", "A kettle"])).await;
+    let minted = stack
+        .json(&mint_args("9000", &output, &["--prize", "A kettle"]))
+        .await;
     assert_eq!(minted["batch"], "batch-1");
     assert_eq!(minted["count"], 9000);
     assert!(minted["odds_of_a_guess"].as_f64().expect("odds") < 1e-13);
@@ -69,7 +86,10 @@ async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
     for (serial, code) in (0..).zip(&codes) {
         assert_eq!(code.len(), "XXXX-XXXX-XXXX".len());
         let prize = Some("A kettle".to_owned());
-        assert_eq!(book.verify(&normal(code)), BookMatch::Minted { serial, prize });
+        assert_eq!(
+            book.verify(&normal(code)),
+            BookMatch::Minted { serial, prize }
+        );
     }
 }
 
@@ -78,19 +98,34 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
     let stack = Stack::with_chai().await;
     let (first, second) = (stack.arg("a.csv"), stack.arg("b.csv"));
     stack.fine(&mint_args("10", &first, &[])).await;
-    let text = stack.fine(&mint_args("5", &second, &["--batch", "april"])).await;
-    assert!(text.contains("15 good minted codes of 12 characters"), "{text}");
-    let all: HashSet<_> = codes_in(&stack, "a.csv").into_iter().chain(codes_in(&stack, "b.csv")).collect();
+    let text = stack
+        .fine(&mint_args("5", &second, &["--batch", "april"]))
+        .await;
+    assert!(
+        text.contains("15 good minted codes of 12 characters"),
+        "{text}"
+    );
+    let all: HashSet<_> = codes_in(&stack, "a.csv")
+        .into_iter()
+        .chain(codes_in(&stack, "b.csv"))
+        .collect();
     assert_eq!(all.len(), 15);
-    let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    let listed = stack
+        .json(&[&["code", "batches"], &LIVE[..]].concat())
+        .await;
     let expected = json!([
         { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
         { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
     ]);
     assert_eq!(listed["batches"], expected);
-    let error = stack.refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"])).await;
+    let error = stack
+        .refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"]))
+        .await;
     assert_eq!(error["code"], "batch_exists");
-    assert_eq!(files_in(stack.folder.path()), ["a.csv", "b.csv", "chai.yaml"]);
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["a.csv", "b.csv", "chai.yaml"]
+    );
 }
 
 #[tokio::test]
@@ -101,10 +136,15 @@ async fn minting_at_once_never_gives_a_code_twice() {
     for _ in 0..8 {
         let books = tables.code_books.clone();
         mintings.push(tokio::spawn(async move {
-            let request = mint::MintRequest { count: 50, ..mint::MintRequest::default() };
+            let request = mint::MintRequest {
+                count: 50,
+                ..mint::MintRequest::default()
+            };
             let mut out = Vec::new();
             let scope = chai(Environment::Live);
-            mint::mint(&books, &scope, &request, &mut out).await.expect("it mints");
+            mint::mint(&books, &scope, &request, &mut out)
+                .await
+                .expect("it mints");
             String::from_utf8(out).expect("ASCII")
         }));
     }
@@ -113,7 +153,13 @@ async fn minting_at_once_never_gives_a_code_twice() {
         all.extend(minting.await.expect("it ends").lines().map(str::to_owned));
     }
     assert_eq!(all.len(), 400);
-    assert!(book(&stack).await.batches.iter().all(|batch| batch.status == BatchStatus::Active));
+    assert!(
+        book(&stack)
+            .await
+            .batches
+            .iter()
+            .all(|batch| batch.status == BatchStatus::Active)
+    );
 }
 
 #[tokio::test]
@@ -124,12 +170,30 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     // 31^8 is 852,891,037,441: with more than 852,891 codes, more than one guess in a million is right.
     let error = stack.refused(&mint_args("852892", &output, &weak)).await;
     assert_eq!(error["code"], "codes_too_weak");
-    assert!(error["message"].as_str().expect("a message").contains("--allow-weak"), "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .expect("a message")
+            .contains("--allow-weak"),
+        "{error}"
+    );
     assert!(book(&stack).await.batches.is_empty());
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
-    stack.fine(&mint_args("3", &output, &[&weak[..], &["--allow-weak"]].concat())).await;
-    assert!(codes_in(&stack, "weak.csv").iter().all(|code| code.len() == "XXXX-XXXX".len()));
-    let error = stack.refused(&mint_args("3", &stack.arg("b.csv"), &["--length", "12"])).await;
+    stack
+        .fine(&mint_args(
+            "3",
+            &output,
+            &[&weak[..], &["--allow-weak"]].concat(),
+        ))
+        .await;
+    assert!(
+        codes_in(&stack, "weak.csv")
+            .iter()
+            .all(|code| code.len() == "XXXX-XXXX".len())
+    );
+    let error = stack
+        .refused(&mint_args("3", &stack.arg("b.csv"), &["--length", "12"]))
+        .await;
     assert_eq!(error["code"], "length_fixed");
 }
 
@@ -137,50 +201,117 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
 async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
     let stack = Stack::with_chai().await;
     let output = stack.file("codes.csv", "precious");
-    assert_eq!(stack.refused(&mint_args("3", &output, &[])).await["code"], "file_exists");
-    assert_eq!(std::fs::read_to_string(&output).expect("it is there"), "precious");
+    assert_eq!(
+        stack.refused(&mint_args("3", &output, &[])).await["code"],
+        "file_exists"
+    );
+    assert_eq!(
+        std::fs::read_to_string(&output).expect("it is there"),
+        "precious"
+    );
     let nowhere = stack.arg("no/such/folder.csv");
-    assert_eq!(stack.refused(&mint_args("3", &nowhere, &[])).await["code"], "file_failed");
+    assert_eq!(
+        stack.refused(&mint_args("3", &nowhere, &[])).await["code"],
+        "file_failed"
+    );
     assert_eq!(book(&stack).await.minted, 0);
 }
 
 #[tokio::test]
 async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let stack = Stack::with_chai().await;
-    let request = mint::MintRequest { count: 5, ..mint::MintRequest::default() };
+    let request = mint::MintRequest {
+        count: 5,
+        ..mint::MintRequest::default()
+    };
     let books = stack.tables().await.code_books.clone();
-    let reservation = mint::reserve(&books, &chai(Environment::Live), &request).await.expect("it reserves");
-    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    assert!(listed.contains("batch-1  minted  5      12      reserved"), "{listed}");
-    assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
-    let late = mint::activate(&books, reservation).await.expect_err("it is void");
+    let reservation = mint::reserve(&books, &chai(Environment::Live), &request)
+        .await
+        .expect("it reserves");
+    let listed = stack
+        .fine(&[&["code", "batches"], &LIVE[..]].concat())
+        .await;
+    assert!(
+        listed.contains("batch-1  minted  5      12      reserved"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("void it: ops code void --campaign chai-bora-2026"),
+        "{listed}"
+    );
+    stack
+        .fine(
+            &[
+                &["code", "void", "--yes"],
+                &LIVE[..],
+                &["--batch", "batch-1"],
+            ]
+            .concat(),
+        )
+        .await;
+    let late = mint::activate(&books, reservation)
+        .await
+        .expect_err("it is void");
     assert_eq!(late.code, "batch_void");
 }
 
 #[tokio::test]
 async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_counted() {
     let stack = Stack::with_chai().await;
-    let file = stack.file("brand.csv", "code\nkettle-01\nKETTLE 02\nkettle01\nKETTLE-03\n");
-    let import =
-        [&["code", "import"], &LIVE[..], &[&file, "--allow-weak", "--batch", "spring", "--prize", "A mug"]]
-            .concat();
+    let file = stack.file(
+        "brand.csv",
+        "code\nkettle-01\nKETTLE 02\nkettle01\nKETTLE-03\n",
+    );
+    let import = [
+        &["code", "import"],
+        &LIVE[..],
+        &[
+            &file,
+            "--allow-weak",
+            "--batch",
+            "spring",
+            "--prize",
+            "A mug",
+        ],
+    ]
+    .concat();
     let done = stack.json(&import).await;
-    assert_eq!((&done["imported"], &done["duplicates"]), (&json!(3), &json!(1)));
+    assert_eq!(
+        (&done["imported"], &done["duplicates"]),
+        (&json!(3), &json!(1))
+    );
     let found = record(&stack, "Kettle 0-2").await.expect("it was imported");
     assert_eq!(found.batch.as_deref(), Some("spring"));
-    assert_eq!(stack.json(&import).await["imported"], 0, "a second time changes nothing");
+    assert_eq!(
+        stack.json(&import).await["imported"],
+        0,
+        "a second time changes nothing"
+    );
 
     let more = stack.file("more.csv", "KETTLE-03\nKETTLE-04\n");
     stack
-        .fine(&[&["code", "import"], &LIVE[..], &[&more, "--allow-weak", "--batch", "spring"]].concat())
+        .fine(
+            &[
+                &["code", "import"],
+                &LIVE[..],
+                &[&more, "--allow-weak", "--batch", "spring"],
+            ]
+            .concat(),
+        )
         .await;
-    let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    let listed = stack
+        .json(&[&["code", "batches"], &LIVE[..]].concat())
+        .await;
     let expected = json!({
         "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active",
     });
     assert_eq!(listed["batches"], json!([expected]));
-    let other = [&["code", "import"], &LIVE[..], &[&more, "--batch", "spring", "--prize", "A car"]].concat();
+    let other = [
+        &["code", "import"],
+        &LIVE[..],
+        &[&more, "--batch", "spring", "--prize", "A car"],
+    ]
+    .concat();
     assert_eq!(stack.refused(&other).await["code"], "prize_differs");
 }
 
@@ -190,29 +321,54 @@ async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
     let output = stack.arg("minted.csv");
     stack.fine(&mint_args("1", &output, &[])).await;
     let minted = codes_in(&stack, "minted.csv").concat();
-    let file = stack.file("bad.csv", format!("GOOD-1\nTEST-0-VALID\n{minted}/1\nA;SECRET\n"));
-    let ended = stack.run(&[&["code", "import"], &LIVE[..], &[&file]].concat()).await;
+    let file = stack.file(
+        "bad.csv",
+        format!("GOOD-1\nTEST-0-VALID\n{minted}/1\nA;SECRET\n"),
+    );
+    let ended = stack
+        .run(&[&["code", "import"], &LIVE[..], &[&file]].concat())
+        .await;
     assert_eq!(ended.code, 1);
     for line in ["bad.csv:2: ", "bad.csv:3: ", "bad.csv:4: "] {
         assert!(ended.err.contains(line), "{line} {}", ended.err);
     }
-    assert!(!ended.err.contains(&minted) && !ended.err.contains("SECRET"), "{}", ended.err);
+    assert!(
+        !ended.err.contains(&minted) && !ended.err.contains("SECRET"),
+        "{}",
+        ended.err
+    );
     assert_eq!(book(&stack).await.batches.len(), 1);
     assert_eq!(record(&stack, "GOOD-1").await, None);
     let empty = stack.file("empty.csv", "code\n\n");
-    let error = stack.refused(&[&["code", "import"], &LIVE[..], &[&empty]].concat()).await;
+    let error = stack
+        .refused(&[&["code", "import"], &LIVE[..], &[&empty]].concat())
+        .await;
     assert_eq!(error["code"], "code_file_invalid");
 }
 
 #[tokio::test]
 async fn a_campaign_without_codes_is_given_none() {
     let stack = Stack::with_chai().await;
-    let file = stack.file("chai.yaml", CHAI.replace("checked_by: service", "checked_by: none"));
-    stack.fine(&["campaign", "apply", "--yes", "--allow-anyone", &file]).await;
-    let error = stack.refused(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    let file = stack.file(
+        "chai.yaml",
+        CHAI.replace("checked_by: service", "checked_by: none"),
+    );
+    stack
+        .fine(&["campaign", "apply", "--yes", "--allow-anyone", &file])
+        .await;
+    let error = stack
+        .refused(&mint_args("3", &stack.arg("a.csv"), &[]))
+        .await;
     assert_eq!(error["code"], "campaign_without_codes");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
-    let other = ["code", "batches", "--campaign", "nobody", "--environment", "test"];
+    let other = [
+        "code",
+        "batches",
+        "--campaign",
+        "nobody",
+        "--environment",
+        "test",
+    ];
     assert_eq!(stack.refused(&other).await["code"], "campaign_unknown");
 }
 
@@ -234,13 +390,20 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
         }
     };
     let in_time = tokio::time::timeout(Duration::from_secs(60), begun).await;
-    let stop = std::process::Command::new("kill").args(["-INT", &minting.id().to_string()]).status();
+    let stop = std::process::Command::new("kill")
+        .args(["-INT", &minting.id().to_string()])
+        .status();
     assert!(in_time.is_ok() && stop.expect("it can be told").success());
-    let ended = tokio::task::spawn_blocking(|| minting.wait_with_output()).await.expect("it is waited for");
+    let ended = tokio::task::spawn_blocking(|| minting.wait_with_output())
+        .await
+        .expect("it is waited for");
     let ended = ended.expect("it ends");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.contains("minting was stopped: nothing is left of it, and batch batch-1 is void"), "{said}");
+    assert!(
+        said.contains("minting was stopped: nothing is left of it, and batch batch-1 is void"),
+        "{said}"
+    );
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     assert_eq!(book(&stack).await.batches[0].status, BatchStatus::Void);
 }
@@ -252,19 +415,29 @@ fn import_args<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[tokio::test]
 async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
     let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("1", &stack.arg("before.csv"), &[])).await;
+    stack
+        .fine(&mint_args("1", &stack.arg("before.csv"), &[]))
+        .await;
     let file = stack.file("chai.yaml", crate::campaign::with_partner());
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     let brand = stack.file("brand.csv", "KETTLE-01\n");
     for refused in [
         mint_args("3", &stack.arg("a.csv"), &[]),
         import_args(&brand, &[]),
-        [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat(),
+        [
+            &["code", "void", "--yes"],
+            &LIVE[..],
+            &["--batch", "batch-1"],
+        ]
+        .concat(),
     ] {
         let error = stack.refused(&refused).await;
         assert_eq!(error["code"], "codes_checked_by_partner");
         let message = error["message"].as_str().expect("a message");
-        for what_to_do in ["get the codes from the partner", "set code.checked_by to `service`"] {
+        for what_to_do in [
+            "get the codes from the partner",
+            "set code.checked_by to `service`",
+        ] {
             assert!(message.contains(what_to_do), "{message}");
         }
     }
@@ -280,15 +453,26 @@ async fn verifier(stack: &Stack) -> CodeVerifier {
 /// The result for a code in a function that read the code book before.
 async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
-    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, consumer: None };
+    let query = CodeQuery {
+        scope: &scope,
+        policy: CodePolicy::Service,
+        code: &code,
+        consumer: None,
+    };
     let now = stack.clock.now();
-    verifier.resolve(query, None, Staleness::BeforeRejecting, now).await.expect("it answers")
+    verifier
+        .resolve(query, None, Staleness::BeforeRejecting, now)
+        .await
+        .expect("it answers")
 }
 
 /// Codes of this length that look random; no two are the same.
 fn random_looking(count: u64, length: usize) -> String {
     let code = |number: u64| {
-        let code = format!("{:032X}", u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 64);
+        let code = format!(
+            "{:032X}",
+            u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 64
+        );
         code[..length].to_owned() + "\n"
     };
     (1..=count).map(code).collect()
@@ -299,30 +483,53 @@ async fn imported_length_is_not_minted() {
     let stack = Stack::with_chai().await;
     let brand = stack.file("brand.csv", random_looking(300, 12));
     assert_eq!(stack.json(&import_args(&brand, &[])).await["imported"], 300);
-    let wanted = stack.refused(&mint_args("2", &stack.arg("a.csv"), &["--length", "12"])).await;
+    let wanted = stack
+        .refused(&mint_args("2", &stack.arg("a.csv"), &["--length", "12"]))
+        .await;
     assert_eq!(wanted["code"], "length_imported");
     let ended = stack.run(&mint_args("2", &stack.arg("a.csv"), &[])).await;
     let said = "Codes of 12 characters are imported in this environment, so these have 13.\n";
-    assert!(ended.err.starts_with(said), "before it prints: {}", ended.err);
-    assert!(ended.out.contains("2 good minted codes of 13 characters"), "{}", ended.out);
+    assert!(
+        ended.err.starts_with(said),
+        "before it prints: {}",
+        ended.err
+    );
+    assert!(
+        ended.out.contains("2 good minted codes of 13 characters"),
+        "{}",
+        ended.out
+    );
     let book = book(&stack).await;
     for code in codes_in(&stack, "a.csv") {
         assert_eq!(normal(&code).len(), 13);
-        assert!(matches!(book.verify(&normal(&code)), BookMatch::Minted { .. }));
+        assert!(matches!(
+            book.verify(&normal(&code)),
+            BookMatch::Minted { .. }
+        ));
     }
     let more = stack.file("more.csv", random_looking(400, 12));
-    assert_eq!(stack.json(&import_args(&more, &[])).await["imported"], 100, "12 stays imported");
+    assert_eq!(
+        stack.json(&import_args(&more, &[])).await["imported"],
+        100,
+        "12 stays imported"
+    );
 }
 
 #[tokio::test]
 async fn minted_length_is_not_imported() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
-    let brand = stack.file("brand.csv", random_looking(300, 12) + &random_looking(9, 11));
+    let brand = stack.file(
+        "brand.csv",
+        random_looking(300, 12) + &random_looking(9, 11),
+    );
     let error = stack.refused(&import_args(&brand, &[])).await;
     let message = "300 of these codes have 12 characters, the length of the codes minted in this environment, and a \
                    length is either minted or imported; import them into another campaign";
-    assert_eq!((&error["code"], &error["message"]), (&json!("length_minted"), &json!(message)));
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!("length_minted"), &json!(message))
+    );
     assert_eq!(book(&stack).await.batches.len(), 1);
     let other = stack.file("other.csv", random_looking(300, 11));
     assert_eq!(stack.json(&import_args(&other, &[])).await["imported"], 300);
@@ -339,10 +546,14 @@ async fn mint_and_import_at_once_never_share_a_length() {
         batch: None,
         allow_weak: false,
     };
-    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
+    let checked = check(&tables, &scope, request, |_, _| ())
+        .await
+        .expect("codes");
     // Minted after the import has looked, before it writes.
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
-    let refused = import(&tables, &scope, request, &checked, |_| ()).await.expect_err("12 is minted");
+    let refused = import(&tables, &scope, request, &checked, |_| ())
+        .await
+        .expect_err("12 is minted");
     assert_eq!(refused.code, "length_minted");
     assert_eq!(book(&stack).await.imported_codes(), 0);
 }
@@ -351,31 +562,62 @@ async fn mint_and_import_at_once_never_share_a_length() {
 async fn code_with_other_characters_is_not_imported() {
     let stack = Stack::with_chai().await;
     let lines = "KETTLE\u{c9}-01\nKETTLE/01\nABCD-EFG0\n";
-    let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &["--allow-weak"])).await;
-    let lines: Vec<_> =
-        error["problems"].as_array().expect("a list").iter().map(|one| &one["line"]).collect();
+    let error = stack
+        .refused(&import_args(
+            &stack.file("brand.csv", lines),
+            &["--allow-weak"],
+        ))
+        .await;
+    let lines: Vec<_> = error["problems"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["line"])
+        .collect();
     assert_eq!(lines, [1, 2], "{error}");
 }
 
 #[tokio::test]
 async fn imported_codes_that_can_be_guessed_are_refused() {
     let stack = Stack::with_chai().await;
-    let digits: String = (0..100).map(|number| format!("{}\n", 10_000_000 + number * 7_919)).collect();
+    let digits: String = (0..100)
+        .map(|number| format!("{}\n", 10_000_000 + number * 7_919))
+        .collect();
     let weak = stack.file("weak.csv", digits);
     let text = stack.fine(&import_args(&weak, &[])).await;
-    assert!(text.contains("one guess in 1 million would be right: 100 imported codes"), "{text}");
-    let more: String = (0..100).map(|number| format!("{}\n", 20_000_000 + number * 7_919)).collect();
-    let error = stack.refused(&import_args(&stack.file("more.csv", more), &[])).await;
-    assert_eq!(error["code"], "codes_too_weak", "those that are there count too");
+    assert!(
+        text.contains("one guess in 1 million would be right: 100 imported codes"),
+        "{text}"
+    );
+    let more: String = (0..100)
+        .map(|number| format!("{}\n", 20_000_000 + number * 7_919))
+        .collect();
+    let error = stack
+        .refused(&import_args(&stack.file("more.csv", more), &[]))
+        .await;
+    assert_eq!(
+        error["code"], "codes_too_weak",
+        "those that are there count too"
+    );
     let message = error["message"].as_str().expect("a message");
     assert!(
-        message.starts_with("one guess in 500,000 would be right, and one guess in 1 million is accepted"),
+        message.starts_with(
+            "one guess in 500,000 would be right, and one guess in 1 million is accepted"
+        ),
         "{message}"
     );
-    let short = stack.refused(&import_args(&stack.file("short.csv", random_looking(99, 12)), &[])).await;
+    let short = stack
+        .refused(&import_args(
+            &stack.file("short.csv", random_looking(99, 12)),
+            &[],
+        ))
+        .await;
     assert_eq!(short["code"], "codes_too_weak");
     let message = short["message"].as_str().expect("a message");
-    assert!(message.starts_with("the list has 99 codes, and fewer than 100"), "{message}");
+    assert!(
+        message.starts_with("the list has 99 codes, and fewer than 100"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -387,12 +629,20 @@ async fn list_that_is_imported_again_makes_no_batch() {
         let again = stack.json(&import_args(&file, batch)).await;
         assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
         assert_eq!(
-            (&again["batch"], &again["imported"], &again["duplicates"], &again["void"]),
+            (
+                &again["batch"],
+                &again["imported"],
+                &again["duplicates"],
+                &again["void"]
+            ),
             (&json!(null), &json!(0), &json!(2), &json!(0))
         );
     }
     let text = stack.fine(&import_args(&file, &[])).await;
-    assert!(text.starts_with("Nothing was imported: all 2 codes were there before.\n"), "{text}");
+    assert!(
+        text.starts_with("Nothing was imported: all 2 codes were there before.\n"),
+        "{text}"
+    );
     assert_eq!(book(&stack).await.batches.len(), 1);
 }
 
@@ -400,34 +650,64 @@ async fn list_that_is_imported_again_makes_no_batch() {
 async fn codes_are_good_at_once_also_with_an_older_book() {
     let stack = Stack::with_chai().await;
     let verifier = verifier(&stack).await;
-    assert_eq!(judged(&verifier, &stack, "KETTLE-01").await, ResolvedCode::Unknown, "the book is read now");
+    assert_eq!(
+        judged(&verifier, &stack, "KETTLE-01").await,
+        ResolvedCode::Unknown,
+        "the book is read now"
+    );
     let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
     assert!(text.contains("The codes work now."), "{text}");
     let minted = codes_in(&stack, "a.csv").concat();
-    assert_eq!(judged(&verifier, &stack, &minted).await.key(), Some(&CodeKey::Minted(0)));
+    assert_eq!(
+        judged(&verifier, &stack, &minted).await.key(),
+        Some(&CodeKey::Minted(0))
+    );
 
-    let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &["--allow-weak"])).await;
+    let text = stack
+        .fine(&import_args(
+            &stack.file("brand.csv", "KETTLE-01\n"),
+            &["--allow-weak"],
+        ))
+        .await;
     assert!(text.contains("The codes work now."), "{text}");
     let imported = judged(&verifier, &stack, "KETTLE-01").await;
-    assert!(matches!(imported.key(), Some(CodeKey::Imported { .. })), "{imported:?}");
+    assert!(
+        matches!(imported.key(), Some(CodeKey::Imported { .. })),
+        "{imported:?}"
+    );
 }
 
 #[tokio::test]
 async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-    stack.fine(&import_args(&file, &["--allow-weak", "--batch", "april"])).await;
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "april"]].concat()).await;
+    stack
+        .fine(&import_args(&file, &["--allow-weak", "--batch", "april"]))
+        .await;
+    stack
+        .fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "april"]].concat())
+        .await;
     let more = stack.file("more.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\n");
     let text = stack.fine(&import_args(&more, &["--allow-weak"])).await;
-    assert!(text.contains("Imported 1 codes as batch batch-2; 2 were there before."), "{text}");
-    assert!(text.contains("2 of those that were there before are void and stay void"), "{text}");
-    assert!(text.contains("Print other codes in their place and import those."), "{text}");
+    assert!(
+        text.contains("Imported 1 codes as batch batch-2; 2 were there before."),
+        "{text}"
+    );
+    assert!(
+        text.contains("2 of those that were there before are void and stay void"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Print other codes in their place and import those."),
+        "{text}"
+    );
 }
 
 /// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
 async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<Ended> {
-    let env = cuts.in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env).await;
+    let env = cuts
+        .in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env)
+        .await;
     let args = mint_args("5", output, &["--batch", "april"]);
     tokio::select! {
         ended = run(&args, env, &stack.clock) => Some(ended),
@@ -438,17 +718,31 @@ async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<E
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_count() {
     let mut calls = 0;
-    for how in [FaultKind::DiesBefore, FaultKind::DiesAfter, FaultKind::AnswerLost] {
+    for how in [
+        FaultKind::DiesBefore,
+        FaultKind::DiesAfter,
+        FaultKind::AnswerLost,
+    ] {
         for call in 0.. {
             let stack = Stack::with_chai().await;
             let (cuts, output) = (FaultInjector::at(call, how), stack.arg("codes.csv"));
             let ended = mint_cut(&stack, &cuts, &output).await;
             let batches = book(&stack).await.batches;
-            let counts = batches.iter().any(|batch| batch.status == BatchStatus::Active);
+            let counts = batches
+                .iter()
+                .any(|batch| batch.status == BatchStatus::Active);
             let is_there = stack.path("codes.csv").exists();
-            assert!(counts || !is_there, "{how:?} at call {call}: a file of codes that do not count");
+            assert!(
+                counts || !is_there,
+                "{how:?} at call {call}: a file of codes that do not count"
+            );
             if let Some(ended) = &ended {
-                assert_eq!(ended.code, ops_core::EXIT_OK, "{how:?} at call {call}: {}", ended.err);
+                assert_eq!(
+                    ended.code,
+                    ops_core::EXIT_OK,
+                    "{how:?} at call {call}: {}",
+                    ended.err
+                );
                 assert!(is_there && counts, "{how:?} at call {call}");
                 assert_eq!(
                     (batches.len(), book(&stack).await.minted),
@@ -463,5 +757,8 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
             }
         }
     }
-    assert!(calls >= 3 * 5, "the campaign, the book twice read and twice written: {calls}");
+    assert!(
+        calls >= 3 * 5,
+        "the campaign, the book twice read and twice written: {calls}"
+    );
 }

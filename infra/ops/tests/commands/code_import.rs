@@ -17,8 +17,22 @@ use tokio::task::spawn_blocking;
 
 use crate::support::{NOW, Stack, chai};
 
-const IMPORT: [&str; 6] = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live"];
-const BATCHES: [&str; 6] = ["code", "batches", "--campaign", "chai-bora-2026", "--environment", "live"];
+const IMPORT: [&str; 6] = [
+    "code",
+    "import",
+    "--campaign",
+    "chai-bora-2026",
+    "--environment",
+    "live",
+];
+const BATCHES: [&str; 6] = [
+    "code",
+    "batches",
+    "--campaign",
+    "chai-bora-2026",
+    "--environment",
+    "live",
+];
 
 fn import<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&IMPORT[..], &[file], more].concat()
@@ -26,7 +40,11 @@ fn import<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 async fn is_without_codes(stack: &Stack) -> bool {
     let books = stack.tables().await.code_books;
-    ops_core::codes::book::read(&books, &chai(Environment::Live)).await.expect("a book").batches.is_empty()
+    ops_core::codes::book::read(&books, &chai(Environment::Live))
+        .await
+        .expect("a book")
+        .batches
+        .is_empty()
 }
 
 /// Codes of eight letters and digits that look random; no two are the same.
@@ -61,17 +79,33 @@ async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported
         (9, "other characters"),
         (10, "a quote in the middle"),
     ] {
-        let problem = ended.err.lines().find(|shown| shown.contains(&format!("brand.csv:{line}: ")));
-        assert!(problem.is_some_and(|shown| shown.contains(why)), "{line} {why}: {}", ended.err);
+        let problem = ended
+            .err
+            .lines()
+            .find(|shown| shown.contains(&format!("brand.csv:{line}: ")));
+        assert!(
+            problem.is_some_and(|shown| shown.contains(why)),
+            "{line} {why}: {}",
+            ended.err
+        );
     }
-    assert!(!ended.err.contains("E+11") && !ended.err.contains("KET"), "no cell is repeated: {}", ended.err);
+    assert!(
+        !ended.err.contains("E+11") && !ended.err.contains("KET"),
+        "no cell is repeated: {}",
+        ended.err
+    );
     assert!(is_without_codes(&stack).await);
-    for (name, bytes) in
-        [("empty.csv", &b""[..]), ("codes.xlsx", b"PK\x03\x04rest"), ("utf16.csv", b"\xff\xfeA\x001\0\n\0")]
-    {
+    for (name, bytes) in [
+        ("empty.csv", &b""[..]),
+        ("codes.xlsx", b"PK\x03\x04rest"),
+        ("utf16.csv", b"\xff\xfeA\x001\0\n\0"),
+    ] {
         let file = stack.file(name, bytes);
         let error = stack.refused(&import(&file, &[])).await;
-        assert_eq!((&error["code"], &error["problems"][0]["line"]), (&json!("code_file_invalid"), &json!(1)));
+        assert_eq!(
+            (&error["code"], &error["problems"][0]["line"]),
+            (&json!("code_file_invalid"), &json!(1))
+        );
     }
 }
 
@@ -90,8 +124,13 @@ async fn one_bad_line_in_the_middle_of_a_long_file_is_named_and_nothing_is_impor
 #[tokio::test]
 async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
     let stack = Stack::with_chai().await;
-    let file = stack.file("brand.csv", "promo code\nKETTLE-01\nkettle 02\nKETTLE01\nMUG-7\n");
-    let described = stack.json(&import(&file, &["--allow-weak", "--dry-run"])).await;
+    let file = stack.file(
+        "brand.csv",
+        "promo code\nKETTLE-01\nkettle 02\nKETTLE01\nMUG-7\n",
+    );
+    let described = stack
+        .json(&import(&file, &["--allow-weak", "--dry-run"]))
+        .await;
     let expected = json!({
         "count": 4, "repeated": 1, "imported_before": 0, "characters": "0127EGKLMTU",
         "lengths": [
@@ -103,10 +142,16 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
         ],
     });
     assert_eq!(
-        (&described["file"], &described["dry_run"], &described["imported"]),
+        (
+            &described["file"],
+            &described["dry_run"],
+            &described["imported"]
+        ),
         (&expected, &json!(true), &json!(0))
     );
-    let text = stack.fine(&import(&file, &["--allow-weak", "--dry-run"])).await;
+    let text = stack
+        .fine(&import(&file, &["--allow-weak", "--dry-run"]))
+        .await;
     for shown in [
         "Nothing was imported, because of --dry-run. The file can be imported: 3 codes would be new.",
         "The file has 4 codes of 11 different characters: 0127EGKLMTU",
@@ -120,9 +165,15 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
     assert!(!text.contains("KETTLE"), "no whole code is shown: {text}");
     assert!(is_without_codes(&stack).await);
     let done = stack.json(&import(&file, &["--allow-weak"])).await;
-    assert_eq!((&done["imported"], &done["duplicates"], &done["file"]), (&json!(3), &json!(1), &expected));
+    assert_eq!(
+        (&done["imported"], &done["duplicates"], &done["file"]),
+        (&json!(3), &json!(1), &expected)
+    );
     let weak = stack.file("weak.csv", "MUG-8\nMUG-9\n");
-    assert_eq!(stack.refused(&import(&weak, &["--dry-run"])).await["code"], "codes_too_weak");
+    assert_eq!(
+        stack.refused(&import(&weak, &["--dry-run"])).await["code"],
+        "codes_too_weak"
+    );
 }
 
 #[tokio::test]
@@ -131,20 +182,38 @@ async fn the_column_is_recognised_or_named() {
     let text = "Shop;Voucher no.;Printed\nMwanza;AB-1201;x\n\"Arusha; north\";AB-1202;x\n";
     let file = stack.file("brand.csv", text);
     let error = stack.refused(&import(&file, &[])).await;
-    let message = error["problems"][0]["message"].as_str().expect("a message").to_owned();
-    assert!(message.contains("several columns") && message.contains("--column"), "{message}");
-    let wrong = stack.refused(&import(&file, &["--column", "Voucher"])).await;
+    let message = error["problems"][0]["message"]
+        .as_str()
+        .expect("a message")
+        .to_owned();
+    assert!(
+        message.contains("several columns") && message.contains("--column"),
+        "{message}"
+    );
+    let wrong = stack
+        .refused(&import(&file, &["--column", "Voucher"]))
+        .await;
     assert_eq!(wrong["problems"].as_array().map(Vec::len), Some(1));
-    let named = stack.json(&import(&file, &["--allow-weak", "--column", "voucher no."])).await;
+    let named = stack
+        .json(&import(&file, &["--allow-weak", "--column", "voucher no."]))
+        .await;
     assert_eq!(named["imported"], 2);
 
     let heading = stack.file("heading.csv", "Voucher\nAB-1203\nAB-1204\n");
     let error = stack.refused(&import(&heading, &[])).await;
     assert!(
-        error["problems"][0]["message"].as_str().expect("a message").contains("probably the heading"),
+        error["problems"][0]["message"]
+            .as_str()
+            .expect("a message")
+            .contains("probably the heading"),
         "{error}"
     );
-    assert_eq!(stack.json(&import(&heading, &["--allow-weak", "--column", "Voucher"])).await["imported"], 2);
+    assert_eq!(
+        stack
+            .json(&import(&heading, &["--allow-weak", "--column", "Voucher"]))
+            .await["imported"],
+        2
+    );
 }
 
 #[tokio::test]
@@ -158,19 +227,39 @@ async fn heading_that_was_found_is_not_looked_for_again() {
 #[tokio::test]
 async fn workbook_is_named_in_one_line() {
     let stack = Stack::with_chai().await;
-    let garbage: Vec<u8> =
-        (0..100_000u32).map(|number| u8::try_from(number * 31 % 251).expect("a byte")).collect();
+    let garbage: Vec<u8> = (0..100_000u32)
+        .map(|number| u8::try_from(number * 31 % 251).expect("a byte"))
+        .collect();
     for (start, why) in [
-        (&b"PK\x03\x04"[..], "this is an Excel workbook: save the sheet as CSV UTF-8"),
-        (b"\xd0\xcf\x11\xe0", "this is an Excel workbook: save the sheet as CSV UTF-8"),
-        (b"\x89PNG\r\n\x1a\n", "this line is not UTF-8; save the file as CSV UTF-8"),
-        (b"book\0", "this is not a text file; save the list as CSV UTF-8"),
+        (
+            &b"PK\x03\x04"[..],
+            "this is an Excel workbook: save the sheet as CSV UTF-8",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0",
+            "this is an Excel workbook: save the sheet as CSV UTF-8",
+        ),
+        (
+            b"\x89PNG\r\n\x1a\n",
+            "this line is not UTF-8; save the file as CSV UTF-8",
+        ),
+        (
+            b"book\0",
+            "this is not a text file; save the list as CSV UTF-8",
+        ),
     ] {
         let file = stack.file("book.xlsx", [start, &garbage].concat());
         let error = stack.refused(&import(&file, &[])).await;
-        assert_eq!(error["problems"].as_array().map(Vec::len), Some(1), "{error}");
         assert_eq!(
-            (&error["problems"][0]["line"], &error["problems"][0]["message"]),
+            error["problems"].as_array().map(Vec::len),
+            Some(1),
+            "{error}"
+        );
+        assert_eq!(
+            (
+                &error["problems"][0]["line"],
+                &error["problems"][0]["message"]
+            ),
             (&json!(1), &json!(why))
         );
     }
@@ -180,7 +269,9 @@ async fn workbook_is_named_in_one_line() {
 async fn numbers_of_different_lengths_are_pointed_out() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
-    let text = stack.fine(&import(&file, &["--allow-weak", "--dry-run"])).await;
+    let text = stack
+        .fine(&import(&file, &["--allow-weak", "--dry-run"]))
+        .await;
     assert!(text.contains("numbers of different lengths"), "{text}");
 }
 
@@ -190,7 +281,13 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
     let stack = Stack::with_chai().await;
     let codes = "KETTLE-01\nKETTLE-02\n";
     let (file, pipe) = (stack.file("brand.csv", codes), stack.arg("pipe.csv"));
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let request = |path| ImportRequest {
         codes: lines::codes(Path::new(path), None),
@@ -198,14 +295,18 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
         batch: Some("april"),
         allow_weak: true,
     };
-    let checked = check(&tables, &scope, request(&file), |_, _| ()).await.expect("codes");
+    let checked = check(&tables, &scope, request(&file), |_, _| ())
+        .await
+        .expect("codes");
     let (others, runtime) = (tables.clone(), Handle::current());
     let voiding = {
         let (pipe, scope) = (pipe.clone(), scope.clone());
         spawn_blocking(move || {
             // Opens once the import reads the codes, which is after it has made the batch.
             let mut pipe = OpenOptions::new().write(true).open(pipe).expect("a pipe");
-            runtime.block_on(void_batch(&others, &scope, "april", NOW)).expect("there is such a batch");
+            runtime
+                .block_on(void_batch(&others, &scope, "april", NOW))
+                .expect("there is such a batch");
             pipe.write_all(codes.as_bytes()).expect("a reader");
         })
     };
@@ -213,10 +314,16 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
     voiding.await.expect("no panic");
     let failure = imported.expect_err("its codes count nowhere");
     assert_eq!(failure.code, "batch_void");
-    assert!(failure.message.contains("april") && failure.message.contains("stay void"), "{failure}");
+    assert!(
+        failure.message.contains("april") && failure.message.contains("stay void"),
+        "{failure}"
+    );
     let batches = stack.json(&BATCHES).await;
     assert_eq!(
-        (&batches["batches"][0]["status"], &batches["batches"][0]["count"]),
+        (
+            &batches["batches"][0]["status"],
+            &batches["batches"][0]["count"]
+        ),
         (&json!("void"), &json!(2))
     );
 }
@@ -228,35 +335,70 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\nMUG-00001\n");
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let earlier = stack.file("earlier.csv", "KETTLE-03\n");
-    stack.fine(&import(&earlier, &["--allow-weak", "--batch", "april"])).await;
+    stack
+        .fine(&import(&earlier, &["--allow-weak", "--batch", "april"]))
+        .await;
     let request = ImportRequest {
         codes: lines::codes(Path::new(&file), None),
         prize: None,
         batch: Some("april"),
         allow_weak: true,
     };
-    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
+    let checked = check(&tables, &scope, request, |_, _| ())
+        .await
+        .expect("codes");
     let books = &tables.code_books;
-    let mut stored = books.get(&scope).await.expect("it answers").expect("a book");
-    stored.book.batches[0].origin.begin_import(&checked.digest, checked.list.lengths(), checked.new_codes());
+    let mut stored = books
+        .get(&scope)
+        .await
+        .expect("it answers")
+        .expect("a book");
+    stored.book.batches[0].origin.begin_import(
+        &checked.digest,
+        checked.list.lengths(),
+        checked.new_codes(),
+    );
     let digest = stored.book.digest("KETTLE01");
     books.save(&scope, &stored).await.expect("it answers");
-    let key = CodeKey::Imported { digest, batch: "april".to_owned() };
-    assert!(tables.codes().import(&scope, &key, "april").await.expect("it answers"));
+    let key = CodeKey::Imported {
+        digest,
+        batch: "april".to_owned(),
+    };
+    assert!(
+        tables
+            .codes()
+            .import(&scope, &key, "april")
+            .await
+            .expect("it answers")
+    );
 
     let text = stack.fine(&BATCHES).await;
-    assert!(text.contains("An import into batch april is running, or was cut short"), "{text}");
-    let other = stack.refused(&import(&file, &["--allow-weak", "--batch", "may"])).await;
+    assert!(
+        text.contains("An import into batch april is running, or was cut short"),
+        "{text}"
+    );
+    let other = stack
+        .refused(&import(&file, &["--allow-weak", "--batch", "may"]))
+        .await;
     assert_eq!(other["code"], "import_unfinished");
     let resumed = stack.json(&import(&file, &["--allow-weak"])).await;
-    assert_eq!((&resumed["batch"], &resumed["imported"]), (&json!("april"), &json!(2)));
+    assert_eq!(
+        (&resumed["batch"], &resumed["imported"]),
+        (&json!("april"), &json!(2))
+    );
     let batches = stack.json(&BATCHES).await;
     assert_eq!(
-        (&batches["batches"][0]["count"], batches["batches"].as_array().map(Vec::len)),
+        (
+            &batches["batches"][0]["count"],
+            batches["batches"].as_array().map(Vec::len)
+        ),
         (&json!(4), Some(1))
     );
     let again = stack.json(&import(&file, &["--allow-weak"])).await;
-    assert_eq!((&again["batch"], &again["duplicates"]), (&json!(null), &json!(4)));
+    assert_eq!(
+        (&again["batch"], &again["duplicates"]),
+        (&json!(null), &json!(4))
+    );
     assert!(!stack.fine(&BATCHES).await.contains("cut short"));
 }
 
@@ -264,7 +406,9 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
 async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cut_short() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\n");
-    stack.fine(&import(&file, &["--allow-weak", "--batch", "april"])).await;
+    stack
+        .fine(&import(&file, &["--allow-weak", "--batch", "april"]))
+        .await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let request = ImportRequest {
         codes: lines::codes(Path::new(&file), None),
@@ -272,10 +416,23 @@ async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cu
         batch: None,
         allow_weak: true,
     };
-    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
-    let mut stored = tables.code_books.get(&scope).await.expect("it answers").expect("a book");
-    stored.book.batches[0].origin.begin_import(&checked.digest, &[8].into(), 0);
-    tables.code_books.save(&scope, &stored).await.expect("it answers");
+    let checked = check(&tables, &scope, request, |_, _| ())
+        .await
+        .expect("codes");
+    let mut stored = tables
+        .code_books
+        .get(&scope)
+        .await
+        .expect("it answers")
+        .expect("a book");
+    stored.book.batches[0]
+        .origin
+        .begin_import(&checked.digest, &[8].into(), 0);
+    tables
+        .code_books
+        .save(&scope, &stored)
+        .await
+        .expect("it answers");
     let void = [
         "code",
         "void",
@@ -288,6 +445,14 @@ async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cu
         "april",
     ];
     stack.fine(&void).await;
-    assert_eq!(stack.json(&import(&file, &["--allow-weak"])).await["batch"], json!(null));
-    assert_eq!(stack.json(&BATCHES).await["batches"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        stack.json(&import(&file, &["--allow-weak"])).await["batch"],
+        json!(null)
+    );
+    assert_eq!(
+        stack.json(&BATCHES).await["batches"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
 }

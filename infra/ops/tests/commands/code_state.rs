@@ -29,11 +29,18 @@ impl Fixture {
         stack
             .fine(&code(
                 "mint",
-                &["--count", "5", "--batch", "packs", "--prize", "A mug", "--output", &output],
+                &[
+                    "--count", "5", "--batch", "packs", "--prize", "A mug", "--output", &output,
+                ],
             ))
             .await;
         let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-        stack.fine(&code("import", &["--allow-weak", "--batch", "brand", &brand])).await;
+        stack
+            .fine(&code(
+                "import",
+                &["--allow-weak", "--batch", "brand", &brand],
+            ))
+            .await;
         let text = std::fs::read_to_string(&output).expect("a file");
         let minted = text.lines().skip(1).map(str::to_owned).collect();
         let mut submissions = Vec::new();
@@ -44,7 +51,11 @@ impl Fixture {
             write(&stack, &submission, Some(&key)).await;
             submissions.push(submission);
         }
-        Self { stack, minted, submissions }
+        Self {
+            stack,
+            minted,
+            submissions,
+        }
     }
 
     async fn shown(&self, typed: &str) -> Value {
@@ -57,7 +68,11 @@ impl Fixture {
 async fn used_and_unused_codes_are_counted_by_batch() {
     let fixture = Fixture::new().await;
     let ended = fixture.stack.run(&code("batches", &["--used"])).await;
-    assert!(ended.err.starts_with("Counting the used codes"), "{}", ended.err);
+    assert!(
+        ended.err.starts_with("Counting the used codes"),
+        "{}",
+        ended.err
+    );
     for row in [
         "BATCH  ORIGIN    CODES  USED  HELD  UNUSED  LENGTH  STATUS  PRIZE",
         "packs  minted    5      1     1     3       12      active  A mug",
@@ -67,7 +82,10 @@ async fn used_and_unused_codes_are_counted_by_batch() {
     }
     let json = fixture.stack.json(&code("batches", &["--used"])).await;
     let packs = &json["batches"][0];
-    assert_eq!((&packs["used"], &packs["held"], &packs["unused"]), (&json!(1), &json!(1), &json!(3)));
+    assert_eq!(
+        (&packs["used"], &packs["held"], &packs["unused"]),
+        (&json!(1), &json!(1), &json!(3))
+    );
     let without = fixture.stack.run(&code("batches", &[])).await;
     assert!(
         without.err.is_empty() && without.out.contains("--used counts"),
@@ -75,13 +93,19 @@ async fn used_and_unused_codes_are_counted_by_batch() {
         without.out,
         without.err
     );
-    assert_eq!(fixture.stack.json(&code("batches", &[])).await["batches"][0].get("used"), None);
+    assert_eq!(
+        fixture.stack.json(&code("batches", &[])).await["batches"][0].get("used"),
+        None
+    );
 }
 
 #[tokio::test]
 async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
     let fixture = Fixture::new().await;
-    for (index, state, message) in [(0, "redeemed", "redeemed"), (1, "held", "held by a submission")] {
+    for (index, state, message) in [
+        (0, "redeemed", "redeemed"),
+        (1, "held", "held by a submission"),
+    ] {
         let submission = &fixture.submissions[index];
         let typed = fixture.minted[index].to_lowercase();
         let expected = json!({
@@ -99,8 +123,11 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
             submission.reference(),
             submission.submission_id
         );
-        for shown in ["batch       packs (minted, active)", &format!("state       {message}"), &of_submission]
-        {
+        for shown in [
+            "batch       packs (minted, active)",
+            &format!("state       {message}"),
+            &of_submission,
+        ] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
         assert!(!text.contains(&fixture.minted[index]), "{text}");
@@ -108,15 +135,32 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
     assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused");
     let imported = fixture.shown("kettle 01").await;
     assert_eq!(
-        (&imported["batch"], &imported["state"], &imported["submission"]),
+        (
+            &imported["batch"],
+            &imported["state"],
+            &imported["submission"]
+        ),
         (&json!("brand"), &json!("unused"), &json!(null))
     );
     for nothing in ["KETTLE-99", "ABCD-EFGH-JKMN"] {
-        assert_eq!(fixture.shown(nothing).await, json!({ "state": "not_of_this_campaign" }));
+        assert_eq!(
+            fixture.shown(nothing).await,
+            json!({ "state": "not_of_this_campaign" })
+        );
     }
-    assert_eq!(fixture.stack.refused(&code("show", &["TEST-0-VALID"])).await["code"], "code_is_sentinel");
+    assert_eq!(
+        fixture
+            .stack
+            .refused(&code("show", &["TEST-0-VALID"]))
+            .await["code"],
+        "code_is_sentinel"
+    );
     let wrong = fixture.stack.run(&code("show", &["\u{7}"])).await;
-    assert!(wrong.code == ops_core::EXIT_FAILURE && !wrong.err.contains('\u{7}'), "{}", wrong.err);
+    assert!(
+        wrong.code == ops_core::EXIT_FAILURE && !wrong.err.contains('\u{7}'),
+        "{}",
+        wrong.err
+    );
 }
 
 #[tokio::test]
@@ -124,37 +168,64 @@ async fn a_code_can_be_typed_when_asked() {
     let fixture = Fixture::new().await;
     let typed = format!(" {}\n", fixture.minted[3]);
     let ended = fixture.stack.answering(&code("show", &["-"]), &typed).await;
-    assert!(ended.err == "Code: " && ended.out.contains("unused"), "{}{}", ended.out, ended.err);
-    assert_eq!(fixture.stack.refused(&code("show", &["-"])).await["code"], "no_terminal");
+    assert!(
+        ended.err == "Code: " && ended.out.contains("unused"),
+        "{}{}",
+        ended.out,
+        ended.err
+    );
+    assert_eq!(
+        fixture.stack.refused(&code("show", &["-"])).await["code"],
+        "no_terminal"
+    );
 }
 
 #[tokio::test]
 async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     let fixture = Fixture::new().await;
     let void = code("void", &["--batch", "packs"]);
-    assert_eq!(fixture.stack.refused(&void).await["code"], "confirmation_needed");
+    assert_eq!(
+        fixture.stack.refused(&void).await["code"],
+        "confirmation_needed"
+    );
     let ended = fixture.stack.answering(&void, "y\n").await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
                     others keep them. This cannot be undone. Type packs to continue: ";
     assert!(ended.err.contains(question), "{}", ended.err);
-    assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused", "nothing was voided");
+    assert_eq!(
+        fixture.shown(&fixture.minted[2]).await["state"],
+        "unused",
+        "nothing was voided"
+    );
     let ended = fixture.stack.answering(&void, "packs\n").await;
     assert!(
-        ended.out.starts_with("Batch packs is void: its 5 codes stop working"),
+        ended
+            .out
+            .starts_with("Batch packs is void: its 5 codes stop working"),
         "{}{}",
         ended.out,
         ended.err
     );
     assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "void");
     let redeemed = fixture.shown(&fixture.minted[0]).await;
-    assert_eq!((&redeemed["state"], &redeemed["is_void"]), (&json!("redeemed"), &json!(true)));
+    assert_eq!(
+        (&redeemed["state"], &redeemed["is_void"]),
+        (&json!("redeemed"), &json!(true))
+    );
     let again = fixture.stack.run(&void).await;
     assert!(
         again.code == ops_core::EXIT_OK && again.err.is_empty(),
         "a void batch needs no question: {}",
         again.err
     );
-    let unknown = fixture.stack.answering(&code("void", &["--batch", "nothing"]), "nothing\n").await;
-    assert!(unknown.err.contains("there is no batch of this name"), "{}", unknown.err);
+    let unknown = fixture
+        .stack
+        .answering(&code("void", &["--batch", "nothing"]), "nothing\n")
+        .await;
+    assert!(
+        unknown.err.contains("there is no batch of this name"),
+        "{}",
+        unknown.err
+    );
 }

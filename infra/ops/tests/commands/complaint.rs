@@ -18,34 +18,71 @@ async fn ops(service: &Service, args: &[&str]) -> Ended {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn complaint_is_answered_in_one_sentence() {
     let clock = common::clock::Clock::manual(service_tests::service::NOON);
-    let service = Service::with_options(Options { clock, background: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        clock,
+        background: false,
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&service, plain()).await;
     let holder = campaign.submit(&phone(1), &campaign.code(1)).await;
     service.clock.advance(Duration::from_secs(12 * 60 + 5));
     let refused = campaign.submit(&phone(2), &campaign.code(1)).await;
     assert_eq!(refused.field("message_key"), "already_used");
     let (id, reference) = (holder.field("id"), holder.field("ref"));
-    let (id, reference) = (id.as_str().expect("an id"), reference.as_str().expect("a reference"));
+    let (id, reference) = (
+        id.as_str().expect("an id"),
+        reference.as_str().expect("a reference"),
+    );
     for secret in [id, reference, "first", "holder", "refusal"] {
-        assert!(!refused.text.contains(secret), "{secret} is not for callers: {}", refused.text);
+        assert!(
+            !refused.text.contains(secret),
+            "{secret} is not for callers: {}",
+            refused.text
+        );
     }
 
     let masked = "+2557\u{2022}\u{2022}\u{2022}\u{2022}\u{2022}001";
     let entered = format!("This code was entered on 15 Jun 15:00 by {masked} ({reference})");
-    let complaint = refused.field("ref").as_str().expect("a reference").to_owned();
+    let complaint = refused
+        .field("ref")
+        .as_str()
+        .expect("a reference")
+        .to_owned();
     for command in ["show", "story"] {
-        let said = ops(&service, &["submission", command, &complaint]).await.out;
-        assert!(said.contains(&format!("{entered}, 12 minutes earlier.")), "{command}: {said}");
+        let said = ops(&service, &["submission", command, &complaint])
+            .await
+            .out;
+        assert!(
+            said.contains(&format!("{entered}, 12 minutes earlier.")),
+            "{command}: {said}"
+        );
     }
-    let shown = ops(&service, &["submission", "show", &complaint, "--json"]).await.out;
+    let shown = ops(&service, &["submission", "show", &complaint, "--json"])
+        .await
+        .out;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     let holder = &shown["submissions"][0]["code_entered"];
-    assert_eq!((&holder["id"], &holder["ref"]), (&json!(id), &json!(reference)));
-    assert_eq!((&holder["batch"], &holder["phone"]), (&json!("first"), &json!(masked)));
+    assert_eq!(
+        (&holder["id"], &holder["ref"]),
+        (&json!(id), &json!(reference))
+    );
+    assert_eq!(
+        (&holder["batch"], &holder["phone"]),
+        (&json!("first"), &json!(masked))
+    );
 
     let code = campaign.code(1);
     let slug = campaign.config.slug.as_str();
-    let list = ["submission", "list", "--campaign", slug, "--environment", "test", "--code", &code];
+    let list = [
+        "submission",
+        "list",
+        "--campaign",
+        slug,
+        "--environment",
+        "test",
+        "--code",
+        &code,
+    ];
     let listed = ops(&service, &list).await.out;
     let entered = entered.replace("15 Jun", "15 Jun 2050");
     assert!(listed.contains(&format!("{entered}.")), "{listed}");

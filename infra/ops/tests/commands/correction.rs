@@ -22,10 +22,24 @@ fn on<'a>(what: &'a str, name: &'a str, options: &[&'a str]) -> Vec<&'a str> {
 }
 
 pub(crate) async fn minted(stack: &Stack, prize: Option<&str>) {
-    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "9"];
-    let (output, prize) = (stack.arg("codes.csv"), prize.map(|prize| ["--prize", prize]));
+    let mint = [
+        "code",
+        "mint",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--count",
+        "9",
+    ];
+    let (output, prize) = (
+        stack.arg("codes.csv"),
+        prize.map(|prize| ["--prize", prize]),
+    );
     let prize = prize.as_ref().map_or(&[][..], |prize| &prize[..]);
-    stack.fine(&[&mint[..], &["--output", &output], prize].concat()).await;
+    stack
+        .fine(&[&mint[..], &["--output", &output], prize].concat())
+        .await;
 }
 
 /// Writes an accepted submission with the first minted code.
@@ -40,7 +54,10 @@ async fn accepted(stack: &Stack, prize: Option<&str>) -> Submission {
 
 async fn claim(stack: &Stack) -> Option<Claim> {
     let tables = stack.tables().await;
-    let record = tables.codes().get(&chai(Environment::Live), &CodeKey::Minted(0)).await;
+    let record = tables
+        .codes()
+        .get(&chai(Environment::Live), &CodeKey::Minted(0))
+        .await;
     record.expect("it answers").and_then(|record| record.claim)
 }
 
@@ -59,11 +76,17 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
     let ended = stack.run(&on("revoke", &reference, &[])).await;
     assert_eq!(
         (ended.code, ended.out),
-        (ops_core::EXIT_OK, format!("{reference} revoked: 2 entries taken back; its code stays used\n"))
+        (
+            ops_core::EXIT_OK,
+            format!("{reference} revoked: 2 entries taken back; its code stays used\n")
+        )
     );
     let id = entered.submission_id.to_string();
     let shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
-    assert_eq!((&shown["state"], &shown["display_status"]), (&json!("rejected"), &json!("not_accepted")));
+    assert_eq!(
+        (&shown["state"], &shown["display_status"]),
+        (&json!("rejected"), &json!("not_accepted"))
+    );
     assert_eq!(
         (&shown["message_key"], &shown["reasons"]),
         (&json!("blocked"), &json!(["blocked", "revoked"]))
@@ -75,21 +98,34 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
     let claim = claim(&stack).await.expect("it stays used");
     assert!(
-        claim.redeemed && claim.submission_id == entered.submission_id && claim.entrant != entered.entrant_id
+        claim.redeemed
+            && claim.submission_id == entered.submission_id
+            && claim.entrant != entered.entrant_id
     );
 
     let ended = stack.run(&on("revoke", &id, &["--by", "juma"])).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     assert!(
-        ended.out.contains("was revoked already by asha") && ended.out.contains("nothing was changed"),
+        ended.out.contains("was revoked already by asha")
+            && ended.out.contains("nothing was changed"),
         "{}",
         ended.out
     );
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
     let story = stack.fine(&["submission", "story", &id]).await;
-    let place = |part: &str| story.find(part).unwrap_or_else(|| panic!("{part} in {story}"));
-    assert!(place("made: accepted, entered") < place("decided by asha: Receipt seen"), "{story}");
-    assert!(place("decided by asha") < place("rejected, blocked, revoked"), "{story}");
+    let place = |part: &str| {
+        story
+            .find(part)
+            .unwrap_or_else(|| panic!("{part} in {story}"))
+    };
+    assert!(
+        place("made: accepted, entered") < place("decided by asha: Receipt seen"),
+        "{story}"
+    );
+    assert!(
+        place("decided by asha") < place("rejected, blocked, revoked"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
@@ -103,7 +139,10 @@ async fn a_reopened_entry_holds_its_code_again_and_can_be_accepted_again() {
         assert_eq!(claim(&stack).await.is_none(), !free_code.is_empty());
 
         let reopened = stack.json(&on("reopen", &id, &[])).await;
-        assert_eq!((&reopened["state"], &reopened["reasons"]), (&json!("unknown"), &json!(["reopened"])));
+        assert_eq!(
+            (&reopened["state"], &reopened["reasons"]),
+            (&json!("unknown"), &json!(["reopened"]))
+        );
         assert_eq!(counts(&stack, &entered).await, (1, 1, 0));
         let held = claim(&stack).await.expect("it holds the code");
         let expected = Claim {
@@ -112,11 +151,22 @@ async fn a_reopened_entry_holds_its_code_again_and_can_be_accepted_again() {
             redeemed: false,
         };
         assert_eq!(held, expected);
-        let listed = stack.json(&["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"]).await;
+        let listed = stack
+            .json(&[
+                "submission",
+                "list",
+                "--campaign",
+                "chai-bora-2026",
+                "--unsettled",
+            ])
+            .await;
         assert_eq!(listed["submissions"][0]["settling"]["assignee"], "operator");
 
         let error = stack.refused(&["submission", "resume", &id]).await;
-        assert_eq!(error["code"], "nothing_to_resume", "the service would accept it unseen");
+        assert_eq!(
+            error["code"], "nothing_to_resume",
+            "the service would accept it unseen"
+        );
         stack.fine(&on("settle", &id, &["--accept"])).await;
         assert_eq!(counts(&stack, &entered).await, (1, 1, 2));
         assert!(claim(&stack).await.is_some_and(|claim| claim.redeemed));
@@ -131,23 +181,69 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     let id = first.submission_id.to_string();
     stack.fine(&on("revoke", &id, &["--free-code"])).await;
     let second = accepted(&stack, None).await;
-    assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "code_taken");
-    assert_eq!(claim(&stack).await.map(|claim| claim.submission_id), Some(second.submission_id));
-    stack.fine(&on("revoke", &second.submission_id.to_string(), &["--free-code"])).await;
+    assert_eq!(
+        stack.refused(&on("reopen", &id, &[])).await["code"],
+        "code_taken"
+    );
+    assert_eq!(
+        claim(&stack).await.map(|claim| claim.submission_id),
+        Some(second.submission_id)
+    );
+    stack
+        .fine(&on(
+            "revoke",
+            &second.submission_id.to_string(),
+            &["--free-code"],
+        ))
+        .await;
 
     stack
-        .fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"])
+        .fine(&[
+            "phone",
+            "block",
+            "--campaign",
+            "chai-bora-2026",
+            "--why",
+            "Sells codes",
+            "0712345678",
+        ])
         .await;
-    assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "phone_blocked");
+    assert_eq!(
+        stack.refused(&on("reopen", &id, &[])).await["code"],
+        "phone_blocked"
+    );
     stack
-        .fine(&["phone", "unblock", "--campaign", "chai-bora-2026", "--why", "Mistaken", "0712345678"])
+        .fine(&[
+            "phone",
+            "unblock",
+            "--campaign",
+            "chai-bora-2026",
+            "--why",
+            "Mistaken",
+            "0712345678",
+        ])
         .await;
     for _ in 0..3 {
-        write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
-            .await;
+        write(
+            &stack,
+            &submission(
+                random::submission_id(),
+                SubmissionStatus::accepted(1, None),
+                None,
+            ),
+            None,
+        )
+        .await;
     }
-    assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "place_taken", "three a day");
-    assert_eq!((claim(&stack).await, counts(&stack, &first).await), (None, (3, 3, 3)));
+    assert_eq!(
+        stack.refused(&on("reopen", &id, &[])).await["code"],
+        "place_taken",
+        "three a day"
+    );
+    assert_eq!(
+        (claim(&stack).await, counts(&stack, &first).await),
+        (None, (3, 3, 3))
+    );
 
     let batch = [
         "code",
@@ -161,15 +257,25 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
         "batch-1",
     ];
     stack.fine(&batch).await;
-    assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "code_void");
+    assert_eq!(
+        stack.refused(&on("reopen", &id, &[])).await["code"],
+        "code_void"
+    );
 }
 
 /// Runs a command with an AWS identity and a name of its own.
 pub(crate) async fn by(stack: &Stack, operator: &str, args: Vec<&str>) -> Ended {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
-    let identity = [("AWS_ACCESS_KEY_ID".to_owned(), identity.to_owned())].into_iter().collect();
+    let identity = [("AWS_ACCESS_KEY_ID".to_owned(), identity.to_owned())]
+        .into_iter()
+        .collect();
     let args = [&args[..], &["--by", name, "--json"]].concat();
-    run(&args, stack.env.clone().overridden_by(identity), &stack.clock).await
+    run(
+        &args,
+        stack.env.clone().overridden_by(identity),
+        &stack.clock,
+    )
+    .await
 }
 
 #[tokio::test]
@@ -182,13 +288,23 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     for what in ["revoke", "reopen"] {
         stack.clock.advance(Duration::from_secs(60));
         let before = state().await;
-        assert_eq!(by(&stack, "asha", on(what, &id, &[])).await.code, ops_core::EXIT_OK);
+        assert_eq!(
+            by(&stack, "asha", on(what, &id, &[])).await.code,
+            ops_core::EXIT_OK
+        );
         let after = state().await;
-        assert_eq!((&before["state"], &before["updated_at"]), (&after["state"], &after["updated_at"]));
+        assert_eq!(
+            (&before["state"], &before["updated_at"]),
+            (&after["state"], &after["updated_at"])
+        );
         assert_eq!(after["proposal"]["decision"]["by"], "asha");
         for same in ["asha/juma", "juma/ASHA"] {
             let refused = by(&stack, same, on(what, &id, &[])).await;
-            assert!(refused.err.contains("second_person_needed"), "{same}: {}", refused.err);
+            assert!(
+                refused.err.contains("second_person_needed"),
+                "{same}: {}",
+                refused.err
+            );
         }
         if what == "revoke" {
             // Another correction is another proposal.
@@ -196,18 +312,29 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
             let other: Value = serde_json::from_str(&other.out).expect("JSON");
             assert_eq!(other["replaced_proposal"]["decision"]["by"], "asha");
             let told = stack.run(&on(what, &id, &["--by", "asha"])).await.out;
-            assert!(told.contains("This replaces what juma asked for at"), "{told}");
+            assert!(
+                told.contains("This replaces what juma asked for at"),
+                "{told}"
+            );
             assert!(told.contains("to free the code of, and revoke"), "{told}");
         }
         let corrected = by(&stack, "juma", on(what, &id, &[])).await;
         let corrected: Value = serde_json::from_str(&corrected.out).expect("JSON");
         assert_ne!(corrected["state"], before["state"]);
         let decision = &corrected["decision"];
-        assert_eq!((&decision["by"], &decision["confirmed"]["by"]), (&json!("asha"), &json!("juma")));
+        assert_eq!(
+            (&decision["by"], &decision["confirmed"]["by"]),
+            (&json!("asha"), &json!("juma"))
+        );
         assert_eq!(corrected["proposal"], json!(null));
     }
     stack.clock.advance(Duration::from_secs(60));
-    assert_eq!(by(&stack, "asha", on("settle", &id, &["--accept"])).await.code, ops_core::EXIT_OK);
+    assert_eq!(
+        by(&stack, "asha", on("settle", &id, &["--accept"]))
+            .await
+            .code,
+        ops_core::EXIT_OK
+    );
     let accept = by(&stack, "juma", on("settle", &id, &["--accept"])).await;
     let accept: Value = serde_json::from_str(&accept.out).expect("JSON");
     assert_eq!(
@@ -216,7 +343,9 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     );
     let story = stack.fine(&["submission", "story", &id]).await;
     assert_eq!(
-        story.matches("decided by asha: Receipt seen; confirmed by juma: Receipt seen").count(),
+        story
+            .matches("decided by asha: Receipt seen; confirmed by juma: Receipt seen")
+            .count(),
         3,
         "{story}"
     );
@@ -225,19 +354,32 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
 #[tokio::test]
 async fn nobody_reopens_a_decision_of_their_own() {
     let stack = Stack::with_chai().await;
-    for verdict in [&["--accept", "--receipt-code", CODE][..], &["--reject", "receipt_wrong_store"]] {
+    for verdict in [
+        &["--accept", "--receipt-code", CODE][..],
+        &["--reject", "receipt_wrong_store"],
+    ] {
         let waiting = with_receipt(&stack, photo(None), as_it_is).await;
         let id = waiting.submission_id.to_string();
-        assert_eq!(by(&stack, "neema", on("settle", &id, verdict)).await.code, ops_core::EXIT_OK);
+        assert_eq!(
+            by(&stack, "neema", on("settle", &id, verdict)).await.code,
+            ops_core::EXIT_OK
+        );
         if verdict.contains(&"--accept") {
             // Revoking gives nobody anything, so one person may.
-            assert_eq!(by(&stack, "neema", on("revoke", &id, &[])).await.code, ops_core::EXIT_OK);
+            assert_eq!(
+                by(&stack, "neema", on("revoke", &id, &[])).await.code,
+                ops_core::EXIT_OK
+            );
         }
         let rows = async || stack.json(&["audit", "verify"]).await["count"].clone();
         let before = rows().await;
         for same in ["neema/juma", "juma/NEEMA"] {
             let refused = by(&stack, same, on("reopen", &id, &[])).await;
-            assert!(refused.err.contains("second_person_needed"), "{same}: {}", refused.err);
+            assert!(
+                refused.err.contains("second_person_needed"),
+                "{same}: {}",
+                refused.err
+            );
         }
         assert_eq!(rows().await, before, "what is refused is no row");
         let reopened = by(&stack, "juma", on("reopen", &id, &[])).await;
@@ -250,20 +392,36 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     let stack = Stack::with_chai().await;
     let first = with_receipt(&stack, photo(None), as_it_is).await;
     let second = with_receipt(&stack, photo(None), as_it_is).await;
-    let (first_id, second_id) = (first.submission_id.to_string(), second.submission_id.to_string());
+    let (first_id, second_id) = (
+        first.submission_id.to_string(),
+        second.submission_id.to_string(),
+    );
     let accept = ["--accept", "--receipt-code", CODE];
     stack.fine(&on("settle", &first_id, &accept)).await;
     stack.fine(&on("revoke", &first_id, &[])).await;
     let tables = stack.tables().await;
-    let owner = async || tables.store.receipts().purchase(&first.scope, &code()).await.expect("it answers");
+    let owner = async || {
+        tables
+            .store
+            .receipts()
+            .purchase(&first.scope, &code())
+            .await
+            .expect("it answers")
+    };
     assert_eq!(owner().await, None);
     stack.fine(&on("settle", &second_id, &accept)).await;
 
     let reopened = by(&stack, "juma", on("reopen", &first_id, &[])).await;
     let reopened: Value = serde_json::from_str(&reopened.out).expect("JSON");
     assert_eq!(reopened["display_status"], "receipt_in_review");
-    assert_eq!(stack.refused(&on("settle", &first_id, &["--accept"])).await["code"], "receipt_code_needed");
-    assert_eq!(stack.refused(&on("settle", &first_id, &accept)).await["code"], "purchase_taken");
+    assert_eq!(
+        stack.refused(&on("settle", &first_id, &["--accept"])).await["code"],
+        "receipt_code_needed"
+    );
+    assert_eq!(
+        stack.refused(&on("settle", &first_id, &accept)).await["code"],
+        "purchase_taken"
+    );
     assert_eq!(owner().await, Some(second.submission_id));
     assert_eq!(counts(&stack, &first).await, (2, 2, 2));
 }
@@ -271,21 +429,45 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
 #[tokio::test]
 async fn what_cannot_be_corrected_is_said() {
     let stack = Stack::with_chai().await;
-    let waiting = with_receipt(&stack, photo(None), as_it_is).await.submission_id.to_string();
+    let waiting = with_receipt(&stack, photo(None), as_it_is)
+        .await
+        .submission_id
+        .to_string();
     let entered = accepted(&stack, None).await.submission_id.to_string();
     for (what, name, code) in [
         ("revoke", &waiting, "not_settled"),
         ("reopen", &waiting, "not_settled"),
         ("reopen", &entered, "accepted"),
         ("revoke", &"nothing".to_owned(), "name_invalid"),
-        ("reopen", &random::submission_id().to_string(), "submission_unknown"),
+        (
+            "reopen",
+            &random::submission_id().to_string(),
+            "submission_unknown",
+        ),
     ] {
-        assert_eq!(stack.refused(&on(what, name, &[])).await["code"], code, "{what} {code}");
+        assert_eq!(
+            stack.refused(&on(what, name, &[])).await["code"],
+            code,
+            "{what} {code}"
+        );
     }
-    stack.fine(&on("settle", &waiting, &["--reject", "receipt_wrong_store"])).await;
-    assert_eq!(stack.refused(&on("revoke", &waiting, &[])).await["code"], "not_accepted");
+    stack
+        .fine(&on(
+            "settle",
+            &waiting,
+            &["--reject", "receipt_wrong_store"],
+        ))
+        .await;
+    assert_eq!(
+        stack.refused(&on("revoke", &waiting, &[])).await["code"],
+        "not_accepted"
+    );
     let ended = stack.run(&["submission", "revoke", &entered]).await;
-    assert!(ended.code == ops_core::EXIT_USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
+    assert!(
+        ended.code == ops_core::EXIT_USAGE && ended.err.contains("--why <TEXT>"),
+        "{}",
+        ended.err
+    );
 }
 
 #[tokio::test]
@@ -305,7 +487,12 @@ async fn a_code_that_stayed_used_is_not_freed_silently_later() {
     stack.fine(&on("reopen", &id, &[])).await;
     stack.fine(&on("settle", &id, &["--accept"])).await;
     stack.fine(&on("revoke", &id, &["--free-code"])).await;
-    assert!(stack.fine(&on("revoke", &id, &["--free-code"])).await.contains("was revoked already"));
+    assert!(
+        stack
+            .fine(&on("revoke", &id, &["--free-code"]))
+            .await
+            .contains("was revoked already")
+    );
     assert_eq!(claim(&stack).await, None);
 }
 
@@ -316,7 +503,10 @@ async fn of_two_who_revoke_at_once_one_does() {
     let id = entered.submission_id.to_string();
     let revoke = on("revoke", &id, &[]);
     let (one, other): (Ended, Ended) = tokio::join!(stack.run(&revoke), stack.run(&revoke));
-    let done = [&one, &other].iter().filter(|ended| ended.out.contains("taken back")).count();
+    let done = [&one, &other]
+        .iter()
+        .filter(|ended| ended.out.contains("taken back"))
+        .count();
     assert_eq!(done, 1, "{}{}{}{}", one.out, one.err, other.out, other.err);
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
 }
@@ -330,8 +520,10 @@ fn any_act() -> impl Strategy<Value = (usize, Vec<&'static str>)> {
         ("settle", vec!["--accept"]),
         ("settle", vec!["--reject", "invalid"]),
     ];
-    let acts: Vec<Vec<&str>> =
-        acts.into_iter().map(|(what, options)| [&[what][..], &options].concat()).collect();
+    let acts: Vec<Vec<&str>> = acts
+        .into_iter()
+        .map(|(what, options)| [&[what][..], &options].concat())
+        .collect();
     (0..2usize, prop::sample::select(acts))
 }
 
@@ -340,23 +532,42 @@ async fn whatever_is_corrected_in_any_order_counts_agree_and_a_code_is_never_hel
     let stack = Stack::with_chai().await;
     minted(&stack, None).await;
     let first = accepted(&stack, None).await;
-    let ids = [first.submission_id, accepted_after(&stack, &first).await.submission_id];
+    let ids = [
+        first.submission_id,
+        accepted_after(&stack, &first).await.submission_id,
+    ];
     let acts = prop::collection::vec(any_act(), 60).new_tree(&mut TestRunner::deterministic());
     for (which, act) in acts.expect("acts").current() {
         let id = ids[which].to_string();
-        let [what, options @ ..] = &act[..] else { continue };
+        let [what, options @ ..] = &act[..] else {
+            continue;
+        };
         let ended = stack.run(&on(what, &id, options)).await;
-        assert!(ended.code == ops_core::EXIT_OK || ended.err.starts_with("error: "), "{}", ended.err);
+        assert!(
+            ended.code == ops_core::EXIT_OK || ended.err.starts_with("error: "),
+            "{}",
+            ended.err
+        );
         let mut shown: Vec<Value> = Vec::new();
         for id in &ids {
             let document = stack.json(&["submission", "show", &id.to_string()]).await;
             shown.push(document["submissions"][0].clone());
         }
-        let counting: Vec<_> = shown.iter().filter(|one| one["state"] != "rejected").collect();
+        let counting: Vec<_> = shown
+            .iter()
+            .filter(|one| one["state"] != "rejected")
+            .collect();
         assert!(counting.len() <= 1, "one code, two submissions: {shown:?}");
-        let entries = counting.iter().filter_map(|one| one["entries"].as_u64()).sum();
+        let entries = counting
+            .iter()
+            .filter_map(|one| one["entries"].as_u64())
+            .sum();
         let places = u32::try_from(counting.len()).expect("few");
-        assert_eq!(counts(&stack, &first).await, (places, places, entries), "after {what} {options:?}");
+        assert_eq!(
+            counts(&stack, &first).await,
+            (places, places, entries),
+            "after {what} {options:?}"
+        );
         let holder = claim(&stack).await;
         if let Some(one) = counting.first() {
             let holder = holder.expect("a code");
@@ -371,6 +582,12 @@ async fn whatever_is_corrected_in_any_order_counts_agree_and_a_code_is_never_hel
 
 /// Frees the code of a submission, and writes another that is accepted with it.
 async fn accepted_after(stack: &Stack, first: &Submission) -> Submission {
-    stack.fine(&on("revoke", &first.submission_id.to_string(), &["--free-code"])).await;
+    stack
+        .fine(&on(
+            "revoke",
+            &first.submission_id.to_string(),
+            &["--free-code"],
+        ))
+        .await;
     accepted(stack, None).await
 }

@@ -24,39 +24,79 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
     let stack = Stack::with_chai().await;
     let first = with_receipt(&stack, photo(None), as_it_is).await;
     let second = with_receipt(&stack, photo(None), as_it_is).await;
-    let (first_id, second_id) = (first.submission_id.to_string(), second.submission_id.to_string());
-    let settled = stack.json(&settle(&first_id, &["--accept", "--receipt-code", "ab12-cd3456"])).await;
-    assert_eq!((&settled["review_status"], &settled["purchase_known"]), (&json!("verified"), &json!(true)));
+    let (first_id, second_id) = (
+        first.submission_id.to_string(),
+        second.submission_id.to_string(),
+    );
+    let settled = stack
+        .json(&settle(
+            &first_id,
+            &["--accept", "--receipt-code", "ab12-cd3456"],
+        ))
+        .await;
+    assert_eq!(
+        (&settled["review_status"], &settled["purchase_known"]),
+        (&json!("verified"), &json!(true))
+    );
     let tables = stack.tables().await;
-    let owner = tables.store.receipts().purchase(&first.scope, &code()).await.expect("it answers");
+    let owner = tables
+        .store
+        .receipts()
+        .purchase(&first.scope, &code())
+        .await
+        .expect("it answers");
     assert_eq!(owner, Some(first.submission_id));
 
-    let error = stack.refused(&settle(&second_id, &["--accept", "--receipt-code", CODE])).await;
+    let error = stack
+        .refused(&settle(&second_id, &["--accept", "--receipt-code", CODE]))
+        .await;
     assert_eq!(error["code"], "purchase_taken");
     let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("`--reject receipt_already_used`") && !message.contains(CODE), "{message}");
-    assert_eq!(shown(&stack, &second, &[]).await.0["review_status"], "under_review");
-    let settled = stack.json(&settle(&second_id, &["--reject", "receipt_already_used"])).await;
+    assert!(
+        message.contains("`--reject receipt_already_used`") && !message.contains(CODE),
+        "{message}"
+    );
+    assert_eq!(
+        shown(&stack, &second, &[]).await.0["review_status"],
+        "under_review"
+    );
+    let settled = stack
+        .json(&settle(&second_id, &["--reject", "receipt_already_used"]))
+        .await;
     assert_eq!(
         (&settled["state"], &settled["display_status"]),
         (&json!("rejected"), &json!("needs_attention"))
     );
     let entrant = entrant(&stack, &first).await;
-    assert_eq!((entrant.entries, entrant.total), (2, 1), "the second gave its place back");
+    assert_eq!(
+        (entrant.entries, entrant.total),
+        (2, 1),
+        "the second gave its place back"
+    );
 }
 
 #[tokio::test]
 async fn the_purchase_of_the_record_is_taken_and_no_other() {
     let stack = Stack::with_chai().await;
-    let known = |submission| Submission { purchase: Some(code()), ..submission };
+    let known = |submission| Submission {
+        purchase: Some(code()),
+        ..submission
+    };
     let waiting = with_receipt(&stack, photo(None), known).await;
     let id = waiting.submission_id.to_string();
-    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", "ZZ12CD3456"])).await;
+    let error = stack
+        .refused(&settle(&id, &["--accept", "--receipt-code", "ZZ12CD3456"]))
+        .await;
     assert_eq!(error["code"], "receipt_code_differs");
     assert!(!error.to_string().contains("CD3456"), "{error}");
     stack.fine(&settle(&id, &["--accept"])).await;
     let tables = stack.tables().await;
-    let owner = tables.store.receipts().purchase(&waiting.scope, &code()).await.expect("it answers");
+    let owner = tables
+        .store
+        .receipts()
+        .purchase(&waiting.scope, &code())
+        .await
+        .expect("it answers");
     assert_eq!(owner, Some(waiting.submission_id));
 }
 
@@ -72,17 +112,30 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
         message.contains("--receipt-code CODE") && message.contains("--without-receipt-code"),
         "{message}"
     );
-    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", "no code!"])).await;
+    let error = stack
+        .refused(&settle(&id, &["--accept", "--receipt-code", "no code!"]))
+        .await;
     assert_eq!(error["code"], "receipt_code_invalid");
     assert!(!error.to_string().contains("no code!"), "{error}");
-    let settled = stack.json(&settle(&id, &["--accept", "--without-receipt-code"])).await;
-    assert_eq!(settled["reasons"], json!(["entered", "operator_decision", "without_receipt_code"]));
+    let settled = stack
+        .json(&settle(&id, &["--accept", "--without-receipt-code"]))
+        .await;
+    assert_eq!(
+        settled["reasons"],
+        json!(["entered", "operator_decision", "without_receipt_code"])
+    );
     assert_eq!(settled["purchase_known"], false);
 
-    let bare = submission(random::submission_id(), SubmissionStatus::unanswered(), None);
+    let bare = submission(
+        random::submission_id(),
+        SubmissionStatus::unanswered(),
+        None,
+    );
     write(&stack, &bare, None).await;
     let id = bare.submission_id.to_string();
-    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    let error = stack
+        .refused(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .await;
     assert_eq!(error["code"], "receipt_absent");
     let settled = stack.json(&settle(&id, &["--accept"])).await;
     assert_eq!(settled["reasons"], json!(["entered", "operator_decision"]));
@@ -98,19 +151,42 @@ async fn a_decision_made_while_the_service_works_stands() {
     };
     let due = with_receipt(&stack, typed(), fresh).await;
     let store = stack.tables().await.store;
-    let Some(StepClaim::Claimed(settling)) = due.settling.as_ref().map(|settling| settling.claim(NOW)) else {
+    let Some(StepClaim::Claimed(settling)) =
+        due.settling.as_ref().map(|settling| settling.claim(NOW))
+    else {
         panic!("it is due");
     };
-    let begun = Submission { settling: Some(settling), ..due.changed(NOW) };
-    assert_eq!(store.settle(&due, &begun, None).await.expect("it answers"), SettleResult::Committed);
-    assert!(shown(&stack, &due, &[]).await.1.contains("under way; due again at "));
+    let begun = Submission {
+        settling: Some(settling),
+        ..due.changed(NOW)
+    };
+    assert_eq!(
+        store.settle(&due, &begun, None).await.expect("it answers"),
+        SettleResult::Committed
+    );
+    assert!(
+        shown(&stack, &due, &[])
+            .await
+            .1
+            .contains("under way; due again at ")
+    );
 
     let id = due.submission_id.to_string();
-    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
-    let accept = Transition::Accept { entries: 9, prize: None };
-    let concluded = begun.apply(&accept, Findings::default(), NOW).expect("it was open");
+    stack
+        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .await;
+    let accept = Transition::Accept {
+        entries: 9,
+        prize: None,
+    };
+    let concluded = begun
+        .apply(&accept, Findings::default(), NOW)
+        .expect("it was open");
     assert_eq!(
-        store.settle(&begun, &concluded, None).await.expect("it answers"),
+        store
+            .settle(&begun, &concluded, None)
+            .await
+            .expect("it answers"),
         SettleResult::StaleRevision
     );
     let entrant = entrant(&stack, &due).await;
@@ -132,9 +208,18 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
     assert!(!error.to_string().contains("OKAY-1"), "{error}");
 
     let store = stack.tables().await.store;
-    let left = asked.settling.as_ref().map(|settling| settling.escalate(NOW));
-    let left = Submission { settling: left, ..asked.changed(NOW) };
-    assert_eq!(store.settle(&asked, &left, None).await.expect("it answers"), SettleResult::Committed);
+    let left = asked
+        .settling
+        .as_ref()
+        .map(|settling| settling.escalate(NOW));
+    let left = Submission {
+        settling: left,
+        ..asked.changed(NOW)
+    };
+    assert_eq!(
+        store.settle(&asked, &left, None).await.expect("it answers"),
+        SettleResult::Committed
+    );
     stack.fine(&settle(&id, &["--reject", "invalid"])).await;
 }
 
@@ -148,8 +233,11 @@ async fn of_two_decisions_at_once_one_stands() {
         let reject = settle(&id, &["--reject", "receipt_unreadable"]);
         let (accepted, rejected) = tokio::join!(stack.run(&accept), stack.run(&reject));
         let state = shown(&stack, &waiting, &[]).await.0["state"].clone();
-        let (winner, loser): (&Ended, &Ended) =
-            if state == "accepted" { (&accepted, &rejected) } else { (&rejected, &accepted) };
+        let (winner, loser): (&Ended, &Ended) = if state == "accepted" {
+            (&accepted, &rejected)
+        } else {
+            (&rejected, &accepted)
+        };
         assert_eq!(
             (winner.code, loser.code),
             (ops_core::EXIT_OK, ops_core::EXIT_FAILURE),
@@ -157,51 +245,93 @@ async fn of_two_decisions_at_once_one_stands() {
             winner.err,
             loser.err
         );
-        let told = ["changed in the meantime", "settled already"].iter().any(|part| loser.err.contains(part));
+        let told = ["changed in the meantime", "settled already"]
+            .iter()
+            .any(|part| loser.err.contains(part));
         assert!(told, "{}", loser.err);
     }
 }
 
 #[tokio::test]
-async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_operator_says_otherwise() {
+async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_operator_says_otherwise()
+ {
     let stack = Stack::with_chai().await;
     let counting = |entries| {
         move |submission| {
             let (date, branch, items_summary) = (None, None, None);
-            let receipt = ReceiptSummary { date, branch, items_summary, counted_entries: Some(entries) };
-            Submission { receipt: Some(receipt), ..submission }
+            let receipt = ReceiptSummary {
+                date,
+                branch,
+                items_summary,
+                counted_entries: Some(entries),
+            };
+            Submission {
+                receipt: Some(receipt),
+                ..submission
+            }
         }
     };
     let accept = ["--accept", "--without-receipt-code"];
     let waiting = with_receipt(&stack, photo(None), counting(3)).await;
-    assert!(shown(&stack, &waiting, &[]).await.1.contains("  3 entries counted\n"));
-    let text = stack.fine(&settle(&waiting.submission_id.to_string(), &accept)).await;
-    assert!(text.ends_with(" settled as `entered`, with 3 entries\n"), "{text}");
+    assert!(
+        shown(&stack, &waiting, &[])
+            .await
+            .1
+            .contains("  3 entries counted\n")
+    );
+    let text = stack
+        .fine(&settle(&waiting.submission_id.to_string(), &accept))
+        .await;
+    assert!(
+        text.ends_with(" settled as `entered`, with 3 entries\n"),
+        "{text}"
+    );
 
     let many = with_receipt(&stack, photo(None), counting(1_000_000)).await;
     let id = many.submission_id.to_string();
     let error = stack.refused(&settle(&id, &accept)).await;
     assert_eq!(error["code"], "entries_needed");
     let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("1,000,000 entries") && message.contains("--entries"), "{message}");
-    let settled = stack.json(&settle(&id, &[&accept[..], &["--entries", "2"]].concat())).await;
+    assert!(
+        message.contains("1,000,000 entries") && message.contains("--entries"),
+        "{message}"
+    );
+    let settled = stack
+        .json(&settle(&id, &[&accept[..], &["--entries", "2"]].concat()))
+        .await;
     assert_eq!(settled["entries"], 2);
 }
 
 #[tokio::test]
 async fn a_submissions_story_tells_what_happened_in_order() {
     let stack = Stack::with_chai().await;
-    let from = |submission| Submission { request_id: Some("shop-4711".to_owned()), ..submission };
+    let from = |submission| Submission {
+        request_id: Some("shop-4711".to_owned()),
+        ..submission
+    };
     let waiting = with_receipt(&stack, photo(None), from).await;
     let id = waiting.submission_id.to_string();
-    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
-    let story = stack.json(&["submission", "story", &waiting.reference().to_string()]).await;
+    stack
+        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .await;
+    let story = stack
+        .json(&["submission", "story", &waiting.reference().to_string()])
+        .await;
     let told = story["submissions"][0].clone();
-    assert_eq!((&told["id"], &told["request_id"]), (&json!(id), &json!("shop-4711")));
+    assert_eq!(
+        (&told["id"], &told["request_id"]),
+        (&json!(id), &json!("shop-4711"))
+    );
     let events = told["events"].as_array().expect("events").iter();
-    let said: Vec<_> = events.clone().filter_map(|event| event["what"].as_str()).collect();
-    let place =
-        |part: &str| said.iter().position(|what| what.contains(part)).unwrap_or_else(|| panic!("{said:?}"));
+    let said: Vec<_> = events
+        .clone()
+        .filter_map(|event| event["what"].as_str())
+        .collect();
+    let place = |part: &str| {
+        said.iter()
+            .position(|what| what.contains(part))
+            .unwrap_or_else(|| panic!("{said:?}"))
+    };
     let in_order = [
         place("receipt "),
         place("made: pending, receipt_received, under_review"),
@@ -211,10 +341,19 @@ async fn a_submissions_story_tells_what_happened_in_order() {
     assert!(in_order.is_sorted(), "{said:?}");
     let times: Vec<_> = events.filter_map(|event| event["at"].as_str()).collect();
     assert!(times.is_sorted(), "{times:?}");
-    assert!(!story.to_string().contains(CODE) && !story.to_string().contains("712345678"), "{story}");
+    assert!(
+        !story.to_string().contains(CODE) && !story.to_string().contains("712345678"),
+        "{story}"
+    );
 
     let text = stack.fine(&["submission", "story", &id]).await;
-    assert!(text.contains("made by request shop-4711") && text.contains("accepted, entered"), "{text}");
+    assert!(
+        text.contains("made by request shop-4711") && text.contains("accepted, entered"),
+        "{text}"
+    );
     let error = stack.refused(&["submission", "story", "nothing"]).await;
-    assert_eq!(error["code"], stack.refused(&["submission", "show", "nothing"]).await["code"]);
+    assert_eq!(
+        error["code"],
+        stack.refused(&["submission", "show", "nothing"]).await["code"]
+    );
 }

@@ -34,7 +34,12 @@ const NOTICE: Duration = Duration::from_secs(15 * 60);
 const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 
 /// A submission of a phone with this status, created at this time.
-async fn submitted(stack: &Stack, phone: &str, status: SubmissionStatus, at: Timestamp) -> Submission {
+async fn submitted(
+    stack: &Stack,
+    phone: &str,
+    status: SubmissionStatus,
+    at: Timestamp,
+) -> Submission {
     submitted_in(Environment::Live, stack, phone, status, at).await
 }
 
@@ -67,7 +72,13 @@ fn chrono_tz() -> chrono_tz::Tz {
 
 /// An accepted submission within the period.
 pub(crate) async fn entered(stack: &Stack, phone: &str, entries: u32) -> Submission {
-    submitted(stack, phone, SubmissionStatus::accepted(entries, None), ENTERED).await
+    submitted(
+        stack,
+        phone,
+        SubmissionStatus::accepted(entries, None),
+        ENTERED,
+    )
+    .await
 }
 
 /// A stack with the entries of three phones: 1, 2 and, in two submissions, 7.
@@ -83,8 +94,14 @@ async fn with_entries() -> Stack {
 /// The arguments of a freeze into a folder of the draw's name.
 pub(crate) fn freeze(stack: &Stack, name: &str, more: &[&str]) -> Vec<String> {
     let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE).to_string());
-    let own = ["draw", "freeze", "--draw", name, "--at", &at, "--output", &output, "--yes"];
-    [&own[..], &CAMPAIGN, &PERIOD, more].concat().into_iter().map(str::to_owned).collect()
+    let own = [
+        "draw", "freeze", "--draw", name, "--at", &at, "--output", &output, "--yes",
+    ];
+    [&own[..], &CAMPAIGN, &PERIOD, more]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
 }
 
 pub(crate) fn args(owned: &[String]) -> Vec<&str> {
@@ -103,33 +120,76 @@ fn run<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 /// The key of a file of a draw in its bucket.
 fn key(draw: &Value, file: &str) -> String {
     let text = |name: &str| draw[name].as_str().expect("text");
-    format!("chai-bora-2026/live/{}/{}/{file}", text("draw"), text("commitment"))
+    format!(
+        "chai-bora-2026/live/{}/{}/{file}",
+        text("draw"),
+        text("commitment")
+    )
 }
 
 /// What the relay of the stack answers for the round of a draw.
 async fn relay_reply(stack: &Stack, draw: &Value) -> String {
     let url = stack.env.required("BEACON_URL").expect("the stack sets it");
-    let url = format!("{url}/{}/public/{}", draw["chain"].as_str().expect("a chain"), draw["round"]);
-    service_tests::http::request_to_storage("GET", url).send().await.text
+    let url = format!(
+        "{url}/{}/public/{}",
+        draw["chain"].as_str().expect("a chain"),
+        draw["round"]
+    );
+    service_tests::http::request_to_storage("GET", url)
+        .send()
+        .await
+        .text
 }
 
 #[tokio::test]
 async fn a_draw_is_frozen_run_and_shown() {
     let stack = with_entries().await;
-    let frozen = frozen(&stack, "week-03", &["--prize", "Kettle=1", "--prize", "Tea=2"]).await;
-    assert_eq!((&frozen["header"]["rows"], &frozen["header"]["total"]), (&json!(3), &json!(10)));
-    assert_eq!(frozen["days"], json!({ "2026-02-28": { "submissions": 4, "entries": 10 } }));
-    assert_eq!(frozen["header"]["days"], json!({ "2026-02-28": 10 }), "the commitment covers them");
+    let frozen = frozen(
+        &stack,
+        "week-03",
+        &["--prize", "Kettle=1", "--prize", "Tea=2"],
+    )
+    .await;
+    assert_eq!(
+        (&frozen["header"]["rows"], &frozen["header"]["total"]),
+        (&json!(3), &json!(10))
+    );
+    assert_eq!(
+        frozen["days"],
+        json!({ "2026-02-28": { "submissions": 4, "entries": 10 } })
+    );
+    assert_eq!(
+        frozen["header"]["days"],
+        json!({ "2026-02-28": 10 }),
+        "the commitment covers them"
+    );
     assert_eq!(frozen["state"], "frozen");
 
     let folder = stack.path("week-03");
-    assert_eq!(files_in(&folder), ["commitment.txt", "entries.csv", "header.json", "openings.csv"]);
+    assert_eq!(
+        files_in(&folder),
+        [
+            "commitment.txt",
+            "entries.csv",
+            "header.json",
+            "openings.csv"
+        ]
+    );
     let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file");
     assert_eq!(json!(read("commitment.txt")), frozen["commitment"]);
-    assert_eq!(serde_json::from_str::<Value>(&read("header.json")).expect("JSON"), frozen["header"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&read("header.json")).expect("JSON"),
+        frozen["header"]
+    );
     let counts: Vec<u64> = read("entries.csv")
         .lines()
-        .map(|line| line.rsplit(',').next().expect("a count").parse().expect("one"))
+        .map(|line| {
+            line.rsplit(',')
+                .next()
+                .expect("a count")
+                .parse()
+                .expect("one")
+        })
         .collect();
     assert_eq!(counts.iter().sum::<u64>(), 10);
     let mode = |name: &str| {
@@ -137,42 +197,79 @@ async fn a_draw_is_frozen_run_and_shown() {
         std::os::unix::fs::PermissionsExt::mode(&found.permissions())
     };
     assert_eq!(
-        (mode("week-03") & 0o777, mode("week-03/openings.csv") & 0o777),
+        (
+            mode("week-03") & 0o777,
+            mode("week-03/openings.csv") & 0o777
+        ),
         (0o700, 0o600),
         "openings are secret"
     );
-    assert!(!read("openings.csv").contains("711000"), "no file has a phone");
+    assert!(
+        !read("openings.csv").contains("711000"),
+        "no file has a phone"
+    );
 
-    let ran = stack.run(&run("week-03", &["--output", &stack.arg("week-03")])).await;
+    let ran = stack
+        .run(&run("week-03", &["--output", &stack.arg("week-03")]))
+        .await;
     assert_eq!(ran.code, ops_core::EXIT_OK, "{}", ran.err);
     assert!(
-        ran.err.starts_with("round ") && ran.err.contains(" at 2026-03-01 03:15:00, in 15 min; Ctrl-C"),
+        ran.err.starts_with("round ")
+            && ran
+                .err
+                .contains(" at 2026-03-01 03:15:00, in 15 min; Ctrl-C"),
         "{}",
         ran.err
     );
-    assert_eq!(ran.err.matches("Ctrl-C").count(), 15, "a line each minute: {}", ran.err);
-    assert!(stack.clock.now() >= NOW.after(NOTICE), "it waited for the round");
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!(
+        ran.err.matches("Ctrl-C").count(),
+        15,
+        "a line each minute: {}",
+        ran.err
+    );
+    assert!(
+        stack.clock.now() >= NOW.after(NOTICE),
+        "it waited for the round"
+    );
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
     assert_eq!(shown["state"], "drawn");
     let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
     for (winner, tier, place) in [(0, 0, 0), (1, 1, 0), (2, 1, 1)] {
         let winner = &shown["winners"][winner];
         assert_eq!(winner["row"], result["tiers"][tier]["order"][place]["row"]);
-        assert_eq!((&winner["region"], &winner["state"]), (&json!("Mwanza"), &json!({ "is": "drawn" })));
-        assert!(winner["phone"].as_str().is_some_and(|phone| phone.starts_with("+2557•••••00")), "{winner}");
+        assert_eq!(
+            (&winner["region"], &winner["state"]),
+            (&json!("Mwanza"), &json!({ "is": "drawn" }))
+        );
+        assert!(
+            winner["phone"]
+                .as_str()
+                .is_some_and(|phone| phone.starts_with("+2557•••••00")),
+            "{winner}"
+        );
     }
     assert_eq!(shown["winners"].as_array().map(Vec::len), Some(3));
     assert_eq!(shown["outcome"]["randomness"], result["randomness"]);
-    let audit = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
-    assert!(audit.contains("draw.freeze") && audit.contains("draw.run"), "{audit}");
+    let audit = stack
+        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+        .await;
+    assert!(
+        audit.contains("draw.freeze") && audit.contains("draw.run"),
+        "{audit}"
+    );
 }
 
 #[tokio::test]
 async fn running_again_changes_nothing() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
-    let both =
-        futures_util::future::join(stack.json(&run("week-03", &[])), stack.json(&run("week-03", &[]))).await;
+    let both = futures_util::future::join(
+        stack.json(&run("week-03", &[])),
+        stack.json(&run("week-03", &[])),
+    )
+    .await;
     let (first, second) = both;
     assert_eq!(first["winners"], second["winners"]);
     stack.clock.advance(Duration::from_secs(3600));
@@ -180,26 +277,44 @@ async fn running_again_changes_nothing() {
     let reply = relay_reply(&stack, &first).await;
     for file in ["00", &reply] {
         let file = stack.file("reply.json", file);
-        assert_eq!(stack.json(&run("week-03", &["--beacon", &file])).await, first);
+        assert_eq!(
+            stack.json(&run("week-03", &["--beacon", &file])).await,
+            first
+        );
     }
 }
 
 #[tokio::test]
 async fn an_entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
     let stack = with_entries().await;
-    frozen(&stack, "rule", &["--prize", "Kettle=1", "--prize", "Tea=2", "--one-prize-per-entrant"]).await;
+    frozen(
+        &stack,
+        "rule",
+        &[
+            "--prize",
+            "Kettle=1",
+            "--prize",
+            "Tea=2",
+            "--one-prize-per-entrant",
+        ],
+    )
+    .await;
     let drawn = stack.json(&run("rule", &[])).await;
     let winners = drawn["winners"].as_array().expect("winners");
     let won = |state: Value| {
         let found = winners.iter().filter(|winner| winner["state"] == state);
-        found.map(|winner| winner["row"].as_u64().expect("a row")).collect::<Vec<_>>()
+        found
+            .map(|winner| winner["row"].as_u64().expect("a row"))
+            .collect::<Vec<_>>()
     };
     let mut rows = won(json!({ "is": "drawn" }));
     rows.sort_unstable();
     assert_eq!(rows, [0, 1, 2], "three prizes go to three entrants");
     let kettle = &winners[0]["row"];
     assert!(
-        won(json!({ "is": "skipped", "reason": "has_prize" })).iter().all(|row| kettle == row),
+        won(json!({ "is": "skipped", "reason": "has_prize" }))
+            .iter()
+            .all(|row| kettle == row),
         "{winners:?}"
     );
 }
@@ -215,13 +330,21 @@ async fn an_entrant_gets_the_opening_of_their_row() {
     let opening = &told["openings"][0];
     let text = opening["opening"].as_str().expect("text");
     assert!(text.starts_with("svc-draw-entry-v1\n"), "{text}");
-    assert!(text.contains(&reference) && text.contains(&other.reference().to_string()), "{text}");
+    assert!(
+        text.contains(&reference) && text.contains(&other.reference().to_string()),
+        "{text}"
+    );
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     let row = usize::try_from(opening["row"].as_u64().expect("a row")).expect("few");
     let line = entries.lines().nth(row).expect("a line");
-    assert!(line.starts_with(opening["hash"].as_str().expect("a hash")) && line.ends_with(",6"), "{line}");
+    assert!(
+        line.starts_with(opening["hash"].as_str().expect("a hash")) && line.ends_with(",6"),
+        "{line}"
+    );
     assert_eq!(draw["header"]["total"], 16);
-    let audit = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
+    let audit = stack
+        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+        .await;
     assert!(audit.contains("draw.opening"), "{audit}");
     let unknown = stack.refused(&["draw", "opening", "2222-2222"]).await;
     assert_eq!(unknown["code"], "opening_unknown");
@@ -230,16 +353,29 @@ async fn an_entrant_gets_the_opening_of_their_row() {
 #[tokio::test]
 async fn draws_are_listed_and_those_of_tests_are_apart() {
     let stack = with_entries().await;
-    let list = |environment| [&["draw", "list", "--environment", environment], &CAMPAIGN[..]].concat();
+    let list = |environment| {
+        [
+            &["draw", "list", "--environment", environment],
+            &CAMPAIGN[..],
+        ]
+        .concat()
+    };
     assert!(stack.fine(&list("live")).await.contains("has no draws"));
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let listed = stack.fine(&list("live")).await;
     assert!(listed.contains("week-03  frozen  3         10"), "{listed}");
     assert!(stack.fine(&list("test")).await.contains("has no draws"));
-    let rehearsal =
-        args(&freeze(&stack, "rehearsal", &["--prize", "Kettle=1", "--environment", "test"])).join(" ");
+    let rehearsal = args(&freeze(
+        &stack,
+        "rehearsal",
+        &["--prize", "Kettle=1", "--environment", "test"],
+    ))
+    .join(" ");
     let rehearsal: Vec<_> = rehearsal.split(' ').collect();
-    assert_eq!(stack.refused(&rehearsal).await["code"], "period_without_entries");
+    assert_eq!(
+        stack.refused(&rehearsal).await["code"],
+        "period_without_entries"
+    );
     let unknown = stack.refused(&run("week-04", &[])).await;
     assert_eq!(unknown["code"], "draw_unknown");
 }

@@ -22,21 +22,43 @@ pub(crate) async fn drawn() -> Stack {
     for number in 1..=30 {
         entered(&stack, &format!("07110000{number:02}"), 1 + number % 3).await;
     }
-    let prizes = ["--prize", "Kettle=1", "--prize", "Tea=2", "--one-prize-per-entrant"];
+    let prizes = [
+        "--prize",
+        "Kettle=1",
+        "--prize",
+        "Tea=2",
+        "--one-prize-per-entrant",
+    ];
     stack.fine(&args(&freeze(&stack, "week-03", &prizes))).await;
-    stack.fine(&[&["draw", "run"], &DRAW[..], &["--output", &stack.arg("week-03")]].concat()).await;
+    stack
+        .fine(
+            &[
+                &["draw", "run"],
+                &DRAW[..],
+                &["--output", &stack.arg("week-03")],
+            ]
+            .concat(),
+        )
+        .await;
     stack
 }
 
 /// A step of a winner, logged by Juma.
 async fn step(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Ended {
     let winner = ["--tier", prize, "--winner", place, "--by", "Juma", "--json"];
-    stack.run(&[&["draw", command], &DRAW[..], &winner, more].concat()).await
+    stack
+        .run(&[&["draw", command], &DRAW[..], &winner, more].concat())
+        .await
 }
 
 async fn logged(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Value {
     let ended = step(stack, command, prize, place, more).await;
-    assert_eq!(ended.code, ops_core::EXIT_OK, "{command} {more:?}: {}", ended.err);
+    assert_eq!(
+        ended.code,
+        ops_core::EXIT_OK,
+        "{command} {more:?}: {}",
+        ended.err
+    );
     serde_json::from_str(&ended.out).expect("JSON")
 }
 
@@ -49,7 +71,10 @@ async fn refused(stack: &Stack, command: &str, prize: &str, place: &str, more: &
         ended.err
     );
     let document: Value = serde_json::from_str(&ended.err).expect("JSON");
-    format!("{}: {}", document["error"]["code"], document["error"]["message"])
+    format!(
+        "{}: {}",
+        document["error"]["code"], document["error"]["message"]
+    )
 }
 
 const NO_ANSWER: [&str; 2] = ["--outcome", "no-answer"];
@@ -89,14 +114,34 @@ async fn handed_over(stack: &Stack, prize: &str, place: &str) {
 async fn a_draw_is_walked_to_its_certificate_which_others_check() {
     let stack = drawn().await;
     let next = skipped(&stack, "Kettle", "1").await;
-    assert_eq!(next["winner"]["state"], json!({ "is": "skipped", "reason": "no_answer" }));
-    let place = next["next"].as_array().expect("a list").last().expect("the next one")["place"].to_string();
+    assert_eq!(
+        next["winner"]["state"],
+        json!({ "is": "skipped", "reason": "no_answer" })
+    );
+    let place = next["next"]
+        .as_array()
+        .expect("a list")
+        .last()
+        .expect("the next one")["place"]
+        .to_string();
     handed_over(&stack, "Kettle", &place).await;
-    logged(&stack, "call", "Tea", &open_places(&stack, "Tea").await[0], &NO_ANSWER).await;
+    logged(
+        &stack,
+        "call",
+        "Tea",
+        &open_places(&stack, "Tea").await[0],
+        &NO_ANSWER,
+    )
+    .await;
 
     let page = stack.arg("public.html");
-    let written = stack.fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
-    assert!(written.contains("verify.py") && !written.contains("SECRET"), "{written}");
+    let written = stack
+        .fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
+        .await;
+    assert!(
+        written.contains("verify.py") && !written.contains("SECRET"),
+        "{written}"
+    );
     let published = [
         "commitment.txt",
         "entries.csv",
@@ -113,22 +158,37 @@ async fn a_draw_is_walked_to_its_certificate_which_others_check() {
     );
     let text = fs::read_to_string(stack.path("public.html")).expect("a page");
     let log = fs::read_to_string(stack.path("log.json")).expect("a log");
-    for word in
-        [r#""reason":"no_answer","inspector":"A. Inspector""#, r#""is":"handed_over""#, r#""is":"no_answer""#]
-    {
+    for word in [
+        r#""reason":"no_answer","inspector":"A. Inspector""#,
+        r#""is":"handed_over""#,
+        r#""is":"no_answer""#,
+    ] {
         assert!(log.contains(word), "{word}");
     }
-    assert!(text.contains("<h1>Chai Bora") && !log.contains("+25571100"), "{log}");
+    assert!(
+        text.contains("<h1>Chai Bora") && !log.contains("+25571100"),
+        "{log}"
+    );
     assert!(!text.contains("+25571100"), "no phone is whole");
 
-    for path in [stack.folder.path().display().to_string(), stack.arg("week-03")] {
+    for path in [
+        stack.folder.path().display().to_string(),
+        stack.arg("week-03"),
+    ] {
         let held = stack.json(&["draw", "verify", &path]).await;
-        assert_eq!((&held["holds"], &held["rows"]), (&json!(true), &json!(30)), "{path}");
+        assert_eq!(
+            (&held["holds"], &held["rows"]),
+            (&json!(true), &json!(30)),
+            "{path}"
+        );
     }
-    let chain = stack.env.required("BEACON_CHAIN").expect("the stack sets it");
+    let chain = stack
+        .env
+        .required("BEACON_CHAIN")
+        .expect("the stack sets it");
     let chain: Value = serde_json::from_str(&chain).expect("JSON");
-    let constants =
-        ["public_key", "genesis_time", "period"].map(|name| chain[name].to_string().replace('"', ""));
+    let constants = ["public_key", "genesis_time", "period"]
+        .map(|name| chain[name].to_string().replace('"', ""));
     let commitment = fs::read_to_string(stack.path("commitment.txt")).expect("a file");
     let folder = stack.folder.path();
     let mut python = Command::new("python3");
@@ -136,7 +196,9 @@ async fn a_draw_is_walked_to_its_certificate_which_others_check() {
         .arg(folder.join("verify.py"))
         .args([folder.as_os_str(), commitment.trim().as_ref()])
         .args(&constants);
-    let ran = python.output().expect("python3 is not installed: install it, or verify.py is not tested");
+    let ran = python
+        .output()
+        .expect("python3 is not installed: install it, or verify.py is not tested");
     assert!(ran.stdout.starts_with(b"FOLLOWS: 30 entrants"), "{ran:?}");
     // To look at it in a browser.
     if let Some(kept) = std::env::var_os("WALKED_DRAW_FOLDER") {
@@ -162,19 +224,39 @@ async fn steps_out_of_order_are_refused_and_leave_nothing() {
         assert!(said.contains(expected), "{command} {more:?}: {said}");
     }
     let said = refused(&stack, "call", "Kettle", "2", &REACHED).await;
-    assert!(said.contains("winner_unknown") && said.contains("once a winner before it is skipped"), "{said}");
-    assert!(refused(&stack, "call", "Car", "1", &REACHED).await.contains("Kettle, Tea"));
+    assert!(
+        said.contains("winner_unknown") && said.contains("once a winner before it is skipped"),
+        "{said}"
+    );
+    assert!(
+        refused(&stack, "call", "Car", "1", &REACHED)
+            .await
+            .contains("Kettle, Tea")
+    );
     let by_rule = step(&stack, "skip", "Kettle", "1", &because("has-prize")).await;
-    assert!(by_rule.code == ops_core::EXIT_USAGE && by_rule.err.contains("wrong-number"), "{}", by_rule.err);
+    assert!(
+        by_rule.code == ops_core::EXIT_USAGE && by_rule.err.contains("wrong-number"),
+        "{}",
+        by_rule.err
+    );
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
-    assert_eq!(shown["winners"][0]["steps"].as_array().map(Vec::len), Some(1), "only that it was drawn");
+    assert_eq!(
+        shown["winners"][0]["steps"].as_array().map(Vec::len),
+        Some(1),
+        "only that it was drawn"
+    );
 }
 
 #[tokio::test]
 async fn after_each_call_the_command_that_usually_follows_is_printed() {
     let stack = drawn().await;
     let mut printed = String::new();
-    let call = [&["draw", "call", "--tier", "Kettle", "--winner", "1"], &DRAW[..], &NO_ANSWER].concat();
+    let call = [
+        &["draw", "call", "--tier", "Kettle", "--winner", "1"],
+        &DRAW[..],
+        &NO_ANSWER,
+    ]
+    .concat();
     for command in ["draw call", "draw call", "draw skip"] {
         let called = stack.run(&call).await;
         stack.clock.advance(Duration::from_secs(60));
@@ -195,32 +277,54 @@ async fn call_within_a_minute_is_refused_with_when() {
     for call in [NO_ANSWER, REACHED] {
         let said = refused(&stack, "call", "Kettle", "1", &call).await;
         assert!(
-            said.contains("step_refused") && said.contains("can be logged at 2026-03-01T00:16:00.000Z"),
+            said.contains("step_refused")
+                && said.contains("can be logged at 2026-03-01T00:16:00.000Z"),
             "{said}"
         );
     }
     stack.clock.advance(Duration::from_millis(1));
     let steps = logged(&stack, "call", "Kettle", "1", &NO_ANSWER).await["winner"]["steps"].clone();
-    let times: Vec<_> = steps.as_array().expect("steps").iter().map(|step| step["at"].clone()).collect();
-    assert_eq!(times[1..], ["2026-03-01T00:15:00.000Z", "2026-03-01T00:16:00.000Z"].map(|time| json!(time)));
+    let times: Vec<_> = steps
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| step["at"].clone())
+        .collect();
+    assert_eq!(
+        times[1..],
+        ["2026-03-01T00:15:00.000Z", "2026-03-01T00:16:00.000Z"].map(|time| json!(time))
+    );
 }
 
 #[tokio::test]
 async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
     let stack = drawn().await;
     logged(&stack, "call", "Kettle", "1", &REACHED).await;
-    let asked =
-        ["draw", "skip", "--tier", "Kettle", "--winner", "1", "--reason", "declined", "--inspector", "A. I."];
+    let asked = [
+        "draw",
+        "skip",
+        "--tier",
+        "Kettle",
+        "--winner",
+        "1",
+        "--reason",
+        "declined",
+        "--inspector",
+        "A. I.",
+    ];
     let unsure = stack.answering(&[&asked[..], &DRAW].concat(), "y\n").await;
     assert!(
         unsure.err.contains("Type week-03 to continue") && unsure.code == ops_core::EXIT_FAILURE,
         "{}",
         unsure.err
     );
-    let sure = stack.answering(&[&asked[..], &DRAW].concat(), "week-03\n").await;
+    let sure = stack
+        .answering(&[&asked[..], &DRAW].concat(), "week-03\n")
+        .await;
     assert_eq!(sure.code, ops_core::EXIT_OK, "{}", sure.err);
     assert!(
-        sure.out.contains("skipped: declined the prize") && sure.out.contains("next: place 2 of Kettle"),
+        sure.out.contains("skipped: declined the prize")
+            && sure.out.contains("next: place 2 of Kettle"),
         "{}",
         sure.out
     );
@@ -232,16 +336,30 @@ async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
 async fn alternates_do_not_run_out_before_the_entrants() {
     let stack = drawn().await;
     for place in 1..=28_u8 {
-        logged(&stack, "skip", "Kettle", &place.to_string(), &because("excluded")).await;
+        logged(
+            &stack,
+            "skip",
+            "Kettle",
+            &place.to_string(),
+            &because("excluded"),
+        )
+        .await;
     }
     // Two rows have tea, and are passed over for the kettle while they have it.
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
-    let kettle =
-        shown["winners"].as_array().expect("a list").iter().filter(|winner| winner["prize"] == "Kettle");
+    let kettle = shown["winners"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|winner| winner["prize"] == "Kettle");
     assert!(kettle.count() > 28, "more than result.json has");
     let page = stack.arg("page.html");
-    stack.fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
-    stack.fine(&["draw", "verify", &stack.folder.path().display().to_string()]).await;
+    stack
+        .fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
+        .await;
+    stack
+        .fine(&["draw", "verify", &stack.folder.path().display().to_string()])
+        .await;
 }
 
 #[tokio::test]
@@ -257,7 +375,13 @@ async fn two_operators_who_skip_at_once_draw_one_winner_each() {
         step(&stack, "skip", "Tea", &places[1], &reason),
     )
     .await;
-    assert_eq!((one.code, other.code), (ops_core::EXIT_OK, ops_core::EXIT_OK), "{}{}", one.err, other.err);
+    assert_eq!(
+        (one.code, other.code),
+        (ops_core::EXIT_OK, ops_core::EXIT_OK),
+        "{}{}",
+        one.err,
+        other.err
+    );
     assert_eq!(open_places(&stack, "Tea").await.len(), 2);
 }
 
@@ -266,13 +390,30 @@ async fn winners_that_follow_from_an_outdated_log_are_not_recorded() {
     let stack = drawn().await;
     let (draws, scope) = (stack.tables().await.draws, chai(Environment::Live));
     let name = "week-03".parse().expect("a name");
-    let before = draws.get(&scope, &name).await.expect("it answers").expect("the draw");
+    let before = draws
+        .get(&scope, &name)
+        .await
+        .expect("it answers")
+        .expect("the draw");
     let known = draws.contacts(&scope, &name).await.expect("it answers");
     logged(&stack, "call", "Kettle", "1", &REACHED).await;
-    let outdated = [Contact { tier: 0, place: 9, ..known[0].clone() }];
-    let added = draws.add_contacts(&scope, &name, before.contact_changes, &outdated, Vec::new()).await;
+    let outdated = [Contact {
+        tier: 0,
+        place: 9,
+        ..known[0].clone()
+    }];
+    let added = draws
+        .add_contacts(&scope, &name, before.contact_changes, &outdated, Vec::new())
+        .await;
     assert!(!added.expect("it answers"));
-    assert_eq!(draws.contacts(&scope, &name).await.expect("it answers").len(), known.len());
+    assert_eq!(
+        draws
+            .contacts(&scope, &name)
+            .await
+            .expect("it answers")
+            .len(),
+        known.len()
+    );
 }
 
 #[tokio::test]
@@ -280,42 +421,76 @@ async fn winners_of_a_draw_are_exported_with_their_phones() {
     let stack = drawn().await;
     let winners = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await["winners"].clone();
     for (phones, part) in [(&[][..], "2557•••••0"), (&["--phones"], "25571100")] {
-        let output = stack.arg(if phones.is_empty() { "masked.csv" } else { "whole.csv" });
+        let output = stack.arg(if phones.is_empty() {
+            "masked.csv"
+        } else {
+            "whole.csv"
+        });
         let export = ["export", "winners", "--output", &output];
         stack.fine(&[&export[..], &DRAW, phones].concat()).await;
         let text = fs::read_to_string(&output).expect("a file");
-        assert!(text.starts_with("\u{feff}draw,prize,place,ref,phone,"), "{text}");
+        assert!(
+            text.starts_with("\u{feff}draw,prize,place,ref,phone,"),
+            "{text}"
+        );
         let rows: Vec<_> = text.lines().skip(1).collect();
         assert_eq!(Some(rows.len()), winners.as_array().map(Vec::len));
         for (row, winner) in rows.iter().zip(winners.as_array().expect("winners")) {
             let reference = winner["ref"].as_str().expect("a reference");
-            assert!(row.starts_with("week-03,") && row.contains(reference) && row.contains(part), "{row}");
+            assert!(
+                row.starts_with("week-03,") && row.contains(reference) && row.contains(part),
+                "{row}"
+            );
         }
     }
-    let log = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
-    assert_eq!(log.matches("  export").count(), 1, "whole numbers are recorded: {log}");
+    let log = stack
+        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+        .await;
+    assert_eq!(
+        log.matches("  export").count(),
+        1,
+        "whole numbers are recorded: {log}"
+    );
 }
 
 /// Revokes an entry of a winner, which one person cannot do alone.
 pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
     let revoke = || vec!["submission", "revoke", reference, "--why", "a bot"];
-    let state =
-        async || stack.json(&["submission", "show", reference]).await["submissions"][0]["state"].clone();
+    let state = async || {
+        stack.json(&["submission", "show", reference]).await["submissions"][0]["state"].clone()
+    };
     let proposed = by(stack, "asha", revoke()).await;
-    assert_eq!((proposed.code, state().await), (ops_core::EXIT_OK, json!("accepted")), "{}", proposed.err);
+    assert_eq!(
+        (proposed.code, state().await),
+        (ops_core::EXIT_OK, json!("accepted")),
+        "{}",
+        proposed.err
+    );
     for same in ["asha/juma", "juma/asha"] {
         let alone = by(stack, same, revoke()).await;
-        assert!(alone.err.contains("second_person_needed"), "{same}: {}", alone.err);
+        assert!(
+            alone.err.contains("second_person_needed"),
+            "{same}: {}",
+            alone.err
+        );
     }
     let confirmed = by(stack, "juma", revoke()).await;
-    assert_eq!((confirmed.code, state().await), (ops_core::EXIT_OK, json!("rejected")), "{}", confirmed.err);
+    assert_eq!(
+        (confirmed.code, state().await),
+        (ops_core::EXIT_OK, json!("rejected")),
+        "{}",
+        confirmed.err
+    );
 }
 
 #[tokio::test]
 async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
     let stack = drawn().await;
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
-    let reference = shown["winners"][0]["ref"].as_str().expect("a reference").to_owned();
+    let reference = shown["winners"][0]["ref"]
+        .as_str()
+        .expect("a reference")
+        .to_owned();
     revoked_by_two(&stack, &reference).await;
     let said = refused(&stack, "call", "Kettle", "1", &REACHED).await;
     assert!(said.contains("with the reason revoked"), "{said}");
@@ -326,13 +501,25 @@ async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
 #[tokio::test]
 async fn the_number_is_shown_only_when_asked_for_and_each_look_is_recorded() {
     let stack = drawn().await;
-    let call = logged(&stack, "call", "Kettle", "1", &NO_ANSWER).await.to_string();
+    let call = logged(&stack, "call", "Kettle", "1", &NO_ANSWER)
+        .await
+        .to_string();
     assert!(!call.contains("+25571100"), "{call}");
     let phone = logged(&stack, "call", "Kettle", "1", &["--show-phone"]).await;
-    assert!(phone["phone"].as_str().is_some_and(|phone| phone.starts_with("+25571100")), "{phone}");
+    assert!(
+        phone["phone"]
+            .as_str()
+            .is_some_and(|phone| phone.starts_with("+25571100")),
+        "{phone}"
+    );
     assert_eq!(phone["winner"]["state"]["times"], 1, "a look is no call");
-    let log = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
-    assert!(log.contains("draw.show_phone") && log.contains("draw.call"), "{log}");
+    let log = stack
+        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+        .await;
+    assert!(
+        log.contains("draw.show_phone") && log.contains("draw.call"),
+        "{log}"
+    );
     assert!(!log.contains("71100"), "{log}");
 }
 
@@ -340,16 +527,33 @@ async fn the_number_is_shown_only_when_asked_for_and_each_look_is_recorded() {
 async fn a_certificate_needs_winners_and_a_sheet_does_not() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
-    stack.fine(&args(&freeze(&stack, "week-03", &["--prize", "Kettle <b>=1"]))).await;
+    stack
+        .fine(&args(&freeze(
+            &stack,
+            "week-03",
+            &["--prize", "Kettle <b>=1"],
+        )))
+        .await;
     let output = stack.arg("page.html");
     let certificate = [&["draw", "certificate"], &DRAW[..], &["--output", &output]].concat();
     assert_eq!(stack.refused(&certificate).await["code"], "draw_not_run");
     let sheet = [&["draw", "sheet"], &DRAW[..], &["--output", &output]].concat();
     stack.fine(&sheet).await;
     let page = fs::read_to_string(&output).expect("a page");
-    let commitment = fs::read_to_string(stack.path("week-03").join("commitment.txt")).expect("a file");
-    let groups: Vec<_> = commitment.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
-    assert!(page.contains(&groups.join(" ")) && page.contains("1 x Kettle &lt;b&gt;"), "{page}");
-    assert!(page.contains("NOT drand") && !page.contains("{{"), "a rehearsal says so");
+    let commitment =
+        fs::read_to_string(stack.path("week-03").join("commitment.txt")).expect("a file");
+    let groups: Vec<_> = commitment
+        .as_bytes()
+        .chunks(4)
+        .map(String::from_utf8_lossy)
+        .collect();
+    assert!(
+        page.contains(&groups.join(" ")) && page.contains("1 x Kettle &lt;b&gt;"),
+        "{page}"
+    );
+    assert!(
+        page.contains("NOT drand") && !page.contains("{{"),
+        "a rehearsal says so"
+    );
     assert_eq!(stack.refused(&sheet).await["code"], "file_exists");
 }

@@ -19,7 +19,11 @@ const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 fn accepted(hours: i64, prize: Option<&str>) -> Submission {
     let at = Timestamp::from_millis(NOW.as_millis() + hours * 3_600_000);
     let status = SubmissionStatus::accepted(2, prize.map(str::to_owned));
-    Submission { created_at: at, updated_at: at, ..submission(random::submission_id(), status, None) }
+    Submission {
+        created_at: at,
+        updated_at: at,
+        ..submission(random::submission_id(), status, None)
+    }
 }
 
 /// A stack with a winner, an accepted submission that came a day later, and one that waits.
@@ -38,7 +42,13 @@ async fn with_three() -> (Stack, [Submission; 3]) {
 
 async fn export(stack: &Stack, what: &str, name: &str, options: &[&str]) -> (Value, String) {
     let output = stack.arg(name);
-    let args = [&["export", what], &CAMPAIGN[..], &["--output", &output], options].concat();
+    let args = [
+        &["export", what],
+        &CAMPAIGN[..],
+        &["--output", &output],
+        options,
+    ]
+    .concat();
     let manifest = stack.json(&args).await;
     (manifest, std::fs::read_to_string(output).expect("a file"))
 }
@@ -47,11 +57,16 @@ async fn export(stack: &Stack, what: &str, name: &str, options: &[&str]) -> (Val
 fn rows_of(text: &str) -> Vec<HashMap<&str, &str>> {
     let mut lines = text.trim_start_matches('\u{feff}').split_terminator("\r\n");
     let columns: Vec<_> = lines.next().expect("a heading").split(',').collect();
-    lines.map(|line| columns.iter().copied().zip(line.split(',')).collect()).collect()
+    lines
+        .map(|line| columns.iter().copied().zip(line.split(',')).collect())
+        .collect()
 }
 
 fn references(text: &str) -> BTreeSet<String> {
-    rows_of(text).iter().map(|row| row["ref"].to_owned()).collect()
+    rows_of(text)
+        .iter()
+        .map(|row| row["ref"].to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -60,11 +75,20 @@ async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_c
     let (manifest, text) = export(&stack, "submissions", "all.csv", &[]).await;
     let mut lines = text.split_terminator("\r\n");
     let heading = lines.next().expect("a heading");
-    assert!(heading.starts_with("\u{feff}id,ref,campaign,environment,entrant_id,phone,state,"), "{heading}");
+    assert!(
+        heading.starts_with("\u{feff}id,ref,campaign,environment,entrant_id,phone,state,"),
+        "{heading}"
+    );
     let rows: Vec<_> = lines.collect();
     assert_eq!(rows.len(), 3);
-    let row = rows.iter().find(|row| row.contains(&winner.reference().to_string())).expect("the winner");
-    assert!(row.starts_with(&format!("{},", winner.submission_id)), "{row}");
+    let row = rows
+        .iter()
+        .find(|row| row.contains(&winner.reference().to_string()))
+        .expect("the winner");
+    assert!(
+        row.starts_with(&format!("{},", winner.submission_id)),
+        "{row}"
+    );
     for cell in [
         ",2557•••••678,accepted,,entered,instant_win,,2,A kettle,2026-03-01,",
         ",2026-03-01T00:00:00.000Z,2026-03-01 03:00:00,",
@@ -73,7 +97,10 @@ async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_c
         assert!(row.contains(cell), "{cell}\n{row}");
     }
     assert!(!text.contains("712345678"));
-    assert_eq!((&manifest["rows"], &manifest["phones"]), (&json!(3), &json!("masked")));
+    assert_eq!(
+        (&manifest["rows"], &manifest["phones"]),
+        (&json!(3), &json!("masked"))
+    );
     let columns = manifest["columns"].as_array().expect("columns").len();
     assert_eq!(heading.split(',').count(), columns);
 }
@@ -82,19 +109,38 @@ async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_c
 async fn a_manifest_says_what_the_file_holds_and_only_the_operator_can_read_either() {
     let (stack, _) = with_three().await;
     let (manifest, _) = export(&stack, "winners", "winners.csv", &["--phones"]).await;
-    assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "winners.csv", "winners.csv.manifest.json"]);
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["chai.yaml", "winners.csv", "winners.csv.manifest.json"]
+    );
     let written = std::fs::read(stack.path("winners.csv.manifest.json")).expect("a manifest");
-    assert_eq!(serde_json::from_slice::<Value>(&written).expect("JSON"), manifest);
-    let sum = Command::new("sha256sum").arg(stack.path("winners.csv")).output().expect("sha256sum");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&written).expect("JSON"),
+        manifest
+    );
+    let sum = Command::new("sha256sum")
+        .arg(stack.path("winners.csv"))
+        .output()
+        .expect("sha256sum");
     let sum = String::from_utf8(sum.stdout).expect("text");
     assert_eq!(sum.split(' ').next(), manifest["sha256"].as_str());
-    let length = std::fs::metadata(stack.path("winners.csv")).expect("a file").len();
-    assert_eq!((&manifest["bytes"], &manifest["rows"]), (&json!(length), &json!(1)));
-    assert_eq!(manifest["filter"], json!({ "from": null, "to": null, "states": [] }));
+    let length = std::fs::metadata(stack.path("winners.csv"))
+        .expect("a file")
+        .len();
+    assert_eq!(
+        (&manifest["bytes"], &manifest["rows"]),
+        (&json!(length), &json!(1))
+    );
+    assert_eq!(
+        manifest["filter"],
+        json!({ "from": null, "to": null, "states": [] })
+    );
     #[cfg(unix)]
     for name in ["winners.csv", "winners.csv.manifest.json"] {
         let mode = std::os::unix::fs::PermissionsExt::mode(
-            &std::fs::metadata(stack.path(name)).expect("a file").permissions(),
+            &std::fs::metadata(stack.path(name))
+                .expect("a file")
+                .permissions(),
         );
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
@@ -103,16 +149,28 @@ async fn a_manifest_says_what_the_file_holds_and_only_the_operator_can_read_eith
 #[tokio::test]
 async fn submissions_are_picked_by_time_and_state() {
     let (stack, [winner, later, open]) = with_three().await;
-    let [winner, later, open] = [winner, later, open].map(|submission| submission.reference().to_string());
+    let [winner, later, open] =
+        [winner, later, open].map(|submission| submission.reference().to_string());
     // The campaign's day begins at 21:00 UTC.
     for (number, (options, expected)) in [
         (&[][..], vec![&winner, &later, &open]),
         (&["--to", "2026-03-01"], vec![&winner, &open]),
         (&["--from", "2026-03-02"], vec![&later]),
-        (&["--from", "2026-03-01T00:00:00Z", "--to", "2026-03-02T00:00:00Z"], vec![&winner, &open]),
+        (
+            &[
+                "--from",
+                "2026-03-01T00:00:00Z",
+                "--to",
+                "2026-03-02T00:00:00Z",
+            ],
+            vec![&winner, &open],
+        ),
         (&["--from", "2026-03-01T00:00:00.001Z"], vec![&later]),
         (&["--state", "pending"], vec![&open]),
-        (&["--state", "accepted,rejected", "--from", "2026-03-02"], vec![&later]),
+        (
+            &["--state", "accepted,rejected", "--from", "2026-03-02"],
+            vec![&later],
+        ),
         (&["--state", "rejected", "--state", "unknown"], vec![]),
         (&["--environment", "test"], vec![]),
     ]
@@ -120,22 +178,42 @@ async fn submissions_are_picked_by_time_and_state() {
     .enumerate()
     {
         let (_, text) = export(&stack, "submissions", &format!("{number}.csv"), options).await;
-        assert_eq!(references(&text), expected.into_iter().cloned().collect(), "{options:?}");
+        assert_eq!(
+            references(&text),
+            expected.into_iter().cloned().collect(),
+            "{options:?}"
+        );
     }
     let (_, text) = export(&stack, "winners", "winners.csv", &["--phones"]).await;
     let rows = rows_of(&text);
-    assert_eq!((rows.len(), rows[0]["ref"], rows[0]["phone"]), (1, winner.as_str(), "255712345678"));
-    assert_eq!((rows[0]["instant_win"], rows[0]["entries"]), ("A kettle", "2"));
+    assert_eq!(
+        (rows.len(), rows[0]["ref"], rows[0]["phone"]),
+        (1, winner.as_str(), "255712345678")
+    );
+    assert_eq!(
+        (rows[0]["instant_win"], rows[0]["entries"]),
+        ("A kettle", "2")
+    );
 }
 
 #[tokio::test]
 async fn entrants_come_with_their_counts_and_their_latest_submission() {
     let (stack, [_, later, _]) = with_three().await;
-    stack.fine(&[&["phone", "block"], &CAMPAIGN[..], &["--why", "Sells codes", "0787654321"]].concat()).await;
+    stack
+        .fine(
+            &[
+                &["phone", "block"],
+                &CAMPAIGN[..],
+                &["--why", "Sells codes", "0787654321"],
+            ]
+            .concat(),
+        )
+        .await;
     let (_, text) = export(&stack, "entrants", "entrants.csv", &[]).await;
     let rows = rows_of(&text);
     assert_eq!(rows.len(), 2);
-    let (entered, blocked): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["blocked_since"].is_empty());
+    let (entered, blocked): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row["blocked_since"].is_empty());
     let (entered, blocked) = (entered[0], blocked[0]);
     assert_eq!((entered["submissions"], entered["entries"]), ("3", "4"));
     assert_eq!(entered["latest_ref"], later.reference().to_string());
@@ -143,7 +221,11 @@ async fn entrants_come_with_their_counts_and_their_latest_submission() {
     assert_eq!((blocked["phone"], blocked["submissions"]), ("", "0"));
 
     let (_, text) = export(&stack, "entrants", "first.csv", &["--to", "2026-03-01"]).await;
-    assert_eq!(rows_of(&text).len(), 1, "a blocked phone has no submission in that time");
+    assert_eq!(
+        rows_of(&text).len(),
+        1,
+        "a blocked phone has no submission in that time"
+    );
     let (_, text) = export(&stack, "entrants", "none.csv", &["--from", "2026-03-03"]).await;
     assert_eq!(rows_of(&text).len(), 0);
 }
@@ -152,28 +234,53 @@ async fn entrants_come_with_their_counts_and_their_latest_submission() {
 async fn an_existing_file_is_never_written_over() {
     let (stack, _) = with_three().await;
     let output = stack.file("taken.csv", "precious");
-    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    let args = [
+        &["export", "submissions"],
+        &CAMPAIGN[..],
+        &["--output", &output],
+    ]
+    .concat();
     assert_eq!(stack.refused(&args).await["code"], "file_exists");
-    assert_eq!(std::fs::read(stack.path("taken.csv")).expect("a file"), b"precious");
+    assert_eq!(
+        std::fs::read(stack.path("taken.csv")).expect("a file"),
+        b"precious"
+    );
 
     let output = stack.arg("free.csv");
-    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    let args = [
+        &["export", "submissions"],
+        &CAMPAIGN[..],
+        &["--output", &output],
+    ]
+    .concat();
     let manifest = "free.csv.manifest.json";
     stack.file(manifest, "precious");
     assert_eq!(stack.refused(&args).await["code"], "file_exists");
-    assert_eq!(std::fs::read(stack.path(manifest)).expect("a file"), b"precious");
+    assert_eq!(
+        std::fs::read(stack.path(manifest)).expect("a file"),
+        b"precious"
+    );
     std::fs::remove_file(stack.path(manifest)).expect("it is there");
     stack.fine(&args).await;
     let again = stack.refused(&args).await;
-    assert_eq!(again["message"], format!("{output} exists already; choose another --output"));
+    assert_eq!(
+        again["message"],
+        format!("{output} exists already; choose another --output")
+    );
 }
 
 #[tokio::test]
 async fn what_cannot_be_exported_is_said_before_anything_is_read() {
     let stack = Stack::with_chai().await;
     for (options, code) in [
-        (&["--campaign", "nobody", "--output", "a.csv"][..], "campaign_unknown"),
-        (&["--campaign", "chai-bora-2026", "--output", "a.xlsx"], "format_unknown"),
+        (
+            &["--campaign", "nobody", "--output", "a.csv"][..],
+            "campaign_unknown",
+        ),
+        (
+            &["--campaign", "chai-bora-2026", "--output", "a.xlsx"],
+            "format_unknown",
+        ),
         (
             &[
                 "--campaign",
@@ -187,9 +294,17 @@ async fn what_cannot_be_exported_is_said_before_anything_is_read() {
             ],
             "period_empty",
         ),
-        (&["--campaign", "chai-bora-2026", "--output", "/nowhere/a.csv"], "file_failed"),
+        (
+            &["--campaign", "chai-bora-2026", "--output", "/nowhere/a.csv"],
+            "file_failed",
+        ),
     ] {
-        assert_eq!(stack.refused(&[&["export", "submissions"], options].concat()).await["code"], code);
+        assert_eq!(
+            stack
+                .refused(&[&["export", "submissions"], options].concat())
+                .await["code"],
+            code
+        );
     }
     let ended = stack.run(&[
         "export",
@@ -208,7 +323,13 @@ async fn what_cannot_be_exported_is_said_before_anything_is_read() {
 fn with_room_for(kibibytes: u32, ready: &Path, args: &[&str]) -> std::process::Output {
     let limited = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$@\"");
     Command::new("bash")
-        .args(["-c", &limited, "bash", env!("CARGO_BIN_EXE_ops"), "--env-file"])
+        .args([
+            "-c",
+            &limited,
+            "bash",
+            env!("CARGO_BIN_EXE_ops"),
+            "--env-file",
+        ])
         .arg(ready)
         .args(args)
         .output()
@@ -225,11 +346,19 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
     let ready = stack.path("ready.json");
     stack.write_ready_file(&ready.display().to_string());
     let output = stack.arg("all.csv");
-    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    let args = [
+        &["export", "submissions"],
+        &CAMPAIGN[..],
+        &["--output", &output],
+    ]
+    .concat();
     let full = with_room_for(40, &ready, &args);
     let said = String::from_utf8(full.stderr).expect("text");
     assert_eq!(full.status.code(), Some(1), "{said}");
-    assert!(said.contains("there is no room for") && said.contains("run the same command again"), "{said}");
+    assert!(
+        said.contains("there is no room for") && said.contains("run the same command again"),
+        "{said}"
+    );
     assert!(!stack.path("all.csv").exists() && !stack.path("all.csv.manifest.json").exists());
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     let manifest = stack.json(&args).await;
@@ -238,7 +367,12 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
     assert_eq!(references(&text).len(), 200);
     assert_eq!(
         files_in(stack.folder.path()),
-        ["all.csv", "all.csv.manifest.json", "chai.yaml", "ready.json"]
+        [
+            "all.csv",
+            "all.csv.manifest.json",
+            "chai.yaml",
+            "ready.json"
+        ]
     );
 }
 
@@ -246,8 +380,13 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
 async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
     let (stack, _) = with_three().await;
     let rows = async || {
-        let rows = stack.json(&["audit", "list"]).await["rows"].as_array().expect("rows").clone();
-        rows.into_iter().filter(|row| row["action"] == "export").collect::<Vec<_>>()
+        let rows = stack.json(&["audit", "list"]).await["rows"]
+            .as_array()
+            .expect("rows")
+            .clone();
+        rows.into_iter()
+            .filter(|row| row["action"] == "export")
+            .collect::<Vec<_>>()
     };
     export(&stack, "submissions", "masked.csv", &[]).await;
     assert_eq!(rows().await, [Value::Null; 0], "a masked phone is no look");
@@ -259,13 +398,36 @@ async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
         (&written[0]["campaign"], &written[0]["environment"]),
         (&json!("chai-bora-2026"), &json!("live"))
     );
-    let details: Value = serde_json::from_str(written[0]["details"].as_str().expect("text")).expect("JSON");
-    assert_eq!(details, json!({ "content": "submissions", "phones": "whole" }));
+    let details: Value =
+        serde_json::from_str(written[0]["details"].as_str().expect("text")).expect("JSON");
+    assert_eq!(
+        details,
+        json!({ "content": "submissions", "phones": "whole" })
+    );
 
-    let elsewhere = [(AUDIT_TABLE.to_owned(), "nowhere".to_owned())].into_iter().collect();
+    let elsewhere = [(AUDIT_TABLE.to_owned(), "nowhere".to_owned())]
+        .into_iter()
+        .collect();
     let output = stack.arg("unrecorded.csv");
-    let args = [&["export", "submissions", "--phones", "--output", &output], &CAMPAIGN[..]].concat();
-    let ended = run(&args, stack.env.clone().overridden_by(elsewhere), &stack.clock).await;
-    assert_eq!((ended.code, ended.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", ended.err);
-    assert!(!Path::new(&output).exists(), "what cannot be recorded is not exported");
+    let args = [
+        &["export", "submissions", "--phones", "--output", &output],
+        &CAMPAIGN[..],
+    ]
+    .concat();
+    let ended = run(
+        &args,
+        stack.env.clone().overridden_by(elsewhere),
+        &stack.clock,
+    )
+    .await;
+    assert_eq!(
+        (ended.code, ended.out.as_str()),
+        (ops_core::EXIT_FAILURE, ""),
+        "{}",
+        ended.err
+    );
+    assert!(
+        !Path::new(&output).exists(),
+        "what cannot be recorded is not exported"
+    );
 }

@@ -12,12 +12,27 @@ use crate::support::{Stack, run};
 #[tokio::test]
 async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
     let stack = Stack::with_chai().await;
-    let ended = stack.run(&["key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"]).await;
+    let ended = stack
+        .run(&[
+            "key",
+            "issue",
+            "--campaign",
+            "chai-bora-2026",
+            "--environment",
+            "test",
+        ])
+        .await;
     assert_eq!(ended.code, 0);
     let key = ended.out.trim_end();
     assert!(key.starts_with("svc_test_") && key.len() == 41, "{key}");
-    assert!(ended.err.contains("the only time that the key is shown"), "{}", ended.err);
-    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    assert!(
+        ended.err.contains("the only time that the key is shown"),
+        "{}",
+        ended.err
+    );
+    let listed = stack
+        .json(&["key", "list", "--campaign", "chai-bora-2026"])
+        .await;
     assert!(!listed.to_string().contains(key));
     assert_eq!(listed["keys"][0]["per_minute"], 600);
 }
@@ -25,12 +40,24 @@ async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
 #[tokio::test]
 async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
     let stack = Stack::with_chai().await;
-    let staging =
-        stack.env.clone().overridden_by([("STAGE".to_owned(), "staging".to_owned())].into_iter().collect());
-    for (env, environment, is_warned) in
-        [(&staging, "live", true), (&staging, "test", false), (&stack.env, "live", false)]
-    {
-        let issue = ["key", "issue", "--campaign", "chai-bora-2026", "--environment", environment];
+    let staging = stack.env.clone().overridden_by(
+        [("STAGE".to_owned(), "staging".to_owned())]
+            .into_iter()
+            .collect(),
+    );
+    for (env, environment, is_warned) in [
+        (&staging, "live", true),
+        (&staging, "test", false),
+        (&stack.env, "live", false),
+    ] {
+        let issue = [
+            "key",
+            "issue",
+            "--campaign",
+            "chai-bora-2026",
+            "--environment",
+            environment,
+        ];
         let ended = run(&issue, env.clone(), &stack.clock).await;
         assert_eq!(
             (ended.code, ended.err.contains("live keys are refused")),
@@ -45,9 +72,19 @@ async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
 async fn an_issued_key_can_be_listed_and_revoked() {
     let stack = Stack::with_chai().await;
     let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let issue = [&["key", "issue"], &scope[..], &["--label", "Duka Ltd", "--per-minute", "30"]].concat();
+    let issue = [
+        &["key", "issue"],
+        &scope[..],
+        &["--label", "Duka Ltd", "--per-minute", "30"],
+    ]
+    .concat();
     let issued = stack.json(&issue).await;
-    assert!(issued["key"].as_str().expect("a key").starts_with("svc_live_"));
+    assert!(
+        issued["key"]
+            .as_str()
+            .expect("a key")
+            .starts_with("svc_live_")
+    );
     let id = issued["key_id"].as_str().expect("an id");
     let revoke = ["key", "revoke", id];
     assert_eq!(stack.refused(&revoke).await["code"], "confirmation_needed");
@@ -56,19 +93,38 @@ async fn an_issued_key_can_be_listed_and_revoked() {
         "Revoke the live key {id} (Duka Ltd) of chai-bora-2026? Calls with it are refused within 5 seconds. This cannot be \
          undone. Type {id} to continue: "
     );
-    assert!(unsure.code == ops_core::EXIT_FAILURE && unsure.err.starts_with(&asked), "{}", unsure.err);
     assert!(
-        stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await["keys"][0]["revoked_at"].is_null()
+        unsure.code == ops_core::EXIT_FAILURE && unsure.err.starts_with(&asked),
+        "{}",
+        unsure.err
     );
-    let sure = stack.answering(&[&revoke[..], &["--json"]].concat(), &format!("{id}\n")).await;
+    assert!(
+        stack
+            .json(&["key", "list", "--campaign", "chai-bora-2026"])
+            .await["keys"][0]["revoked_at"]
+            .is_null()
+    );
+    let sure = stack
+        .answering(&[&revoke[..], &["--json"]].concat(), &format!("{id}\n"))
+        .await;
     let revoked: Value = serde_json::from_str(&sure.out).expect("JSON");
     assert_eq!(revoked["revoked_at"], "2026-03-01T00:00:00.000Z");
     let again = stack.run(&revoke).await;
-    assert_eq!(again.out, format!("{id} was revoked before; nothing changes\n"));
-    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    assert_eq!(
+        again.out,
+        format!("{id} was revoked before; nothing changes\n")
+    );
+    let listed = stack
+        .json(&["key", "list", "--campaign", "chai-bora-2026"])
+        .await;
     assert_eq!(listed["keys"][0], revoked);
     assert_eq!(listed["keys"][0]["label"], "Duka Ltd");
-    assert!(stack.fine(&["key", "list", "--campaign", "chai-bora-2026"]).await.contains("Duka Ltd"));
+    assert!(
+        stack
+            .fine(&["key", "list", "--campaign", "chai-bora-2026"])
+            .await
+            .contains("Duka Ltd")
+    );
 }
 
 #[tokio::test]
@@ -78,7 +134,11 @@ async fn a_key_can_be_issued_for_some_hours() {
     let issue = |hours| [&["key", "issue"], &scope[..], &["--valid-for", hours]].concat();
     let ended = stack.run(&issue("48")).await;
     let said = "\nIt works until 2026-03-03 03:00:00 Africa/Dar_es_Salaam, and is refused as revoked from then on.\n";
-    assert!(ended.code == 0 && ended.err.ends_with(said), "{}", ended.err);
+    assert!(
+        ended.code == 0 && ended.err.ends_with(said),
+        "{}",
+        ended.err
+    );
     let list = ["key", "list", "--campaign", "chai-bora-2026"];
     assert!(stack.fine(&list).await.contains("  2026-03-03 03:00:00  "));
     let listed = stack.json(&list).await;
@@ -91,47 +151,97 @@ async fn a_key_can_be_issued_for_some_hours() {
         "its successor would have no end"
     );
     let set = ["key", "set", id, "--per-minute", "9"];
-    stack.clock.advance(Duration::from_hours(48) - Duration::from_millis(1));
+    stack
+        .clock
+        .advance(Duration::from_hours(48) - Duration::from_millis(1));
     assert_eq!(stack.json(&set).await["valid_until"], key["valid_until"]);
     stack.clock.advance(Duration::from_millis(1));
     assert_eq!(stack.refused(&set).await["code"], "key_revoked");
     for hours in ["0", "8785"] {
-        assert_eq!(stack.run(&issue(hours)).await.code, ops_core::EXIT_USAGE, "{hours}");
+        assert_eq!(
+            stack.run(&issue(hours)).await.code,
+            ops_core::EXIT_USAGE,
+            "{hours}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_unknown_campaign_or_key_is_refused() {
     let stack = Stack::with_chai().await;
-    let issue = ["key", "issue", "--campaign", "nobody", "--environment", "test"];
+    let issue = [
+        "key",
+        "issue",
+        "--campaign",
+        "nobody",
+        "--environment",
+        "test",
+    ];
     assert_eq!(stack.refused(&issue).await["code"], "campaign_unknown");
-    assert_eq!(stack.refused(&["key", "list", "--campaign", "nobody"]).await["code"], "campaign_unknown");
-    assert_eq!(stack.refused(&["key", "revoke", "0123456789ab"]).await["code"], "key_unknown");
+    assert_eq!(
+        stack
+            .refused(&["key", "list", "--campaign", "nobody"])
+            .await["code"],
+        "campaign_unknown"
+    );
+    assert_eq!(
+        stack.refused(&["key", "revoke", "0123456789ab"]).await["code"],
+        "key_unknown"
+    );
 }
 
 async fn issue(stack: &Stack) -> String {
     let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let issue = [&["key", "issue"], &scope[..], &["--label", "Duka Ltd", "--per-minute", "30"]].concat();
+    let issue = [
+        &["key", "issue"],
+        &scope[..],
+        &["--label", "Duka Ltd", "--per-minute", "30"],
+    ]
+    .concat();
     let issued = stack.json(&issue).await;
-    issued.get("key_id").and_then(Value::as_str).expect("an id").to_owned()
+    issued
+        .get("key_id")
+        .and_then(Value::as_str)
+        .expect("an id")
+        .to_owned()
 }
 
 #[tokio::test]
 async fn a_keys_limit_can_be_changed_while_it_works() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    assert_eq!(stack.json(&["key", "set", &id, "--per-minute", "900"]).await["per_minute"], 900);
-    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
     assert_eq!(
-        (&listed["keys"][0]["per_minute"], &listed["keys"][0]["label"]),
+        stack
+            .json(&["key", "set", &id, "--per-minute", "900"])
+            .await["per_minute"],
+        900
+    );
+    let listed = stack
+        .json(&["key", "list", "--campaign", "chai-bora-2026"])
+        .await;
+    assert_eq!(
+        (
+            &listed["keys"][0]["per_minute"],
+            &listed["keys"][0]["label"]
+        ),
         (&900.into(), &"Duka Ltd".into())
     );
     let said = stack.fine(&["key", "set", &id, "--per-minute", "9"]).await;
-    assert!(said.contains("9 requests a minute; functions follow within 5 seconds"), "{said}");
+    assert!(
+        said.contains("9 requests a minute; functions follow within 5 seconds"),
+        "{said}"
+    );
     stack.fine(&["key", "revoke", "--yes", &id]).await;
-    assert_eq!(stack.refused(&["key", "set", &id, "--per-minute", "9"]).await["code"], "key_revoked");
     assert_eq!(
-        stack.refused(&["key", "set", "0123456789ab", "--per-minute", "9"]).await["code"],
+        stack
+            .refused(&["key", "set", &id, "--per-minute", "9"])
+            .await["code"],
+        "key_revoked"
+    );
+    assert_eq!(
+        stack
+            .refused(&["key", "set", "0123456789ab", "--per-minute", "9"])
+            .await["code"],
         "key_unknown"
     );
 }
@@ -141,35 +251,70 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
     let rolled = stack.json(&["key", "roll", &id]).await;
-    assert!(rolled["key"].as_str().expect("a key").starts_with("svc_live_"));
-    assert_eq!((&rolled["old_key_id"], &rolled["label"]), (&id.as_str().into(), &"Duka Ltd".into()));
-    assert_eq!((&rolled["per_minute"], &rolled["valid_until"]), (&30.into(), &().into()));
+    assert!(
+        rolled["key"]
+            .as_str()
+            .expect("a key")
+            .starts_with("svc_live_")
+    );
+    assert_eq!(
+        (&rolled["old_key_id"], &rolled["label"]),
+        (&id.as_str().into(), &"Duka Ltd".into())
+    );
+    assert_eq!(
+        (&rolled["per_minute"], &rolled["valid_until"]),
+        (&30.into(), &().into())
+    );
     assert_eq!(rolled["old_valid_until"], "2026-03-02T00:00:00.000Z");
-    assert_eq!(stack.refused(&["key", "roll", &id]).await["code"], "key_rolled", "it has a successor");
+    assert_eq!(
+        stack.refused(&["key", "roll", &id]).await["code"],
+        "key_rolled",
+        "it has a successor"
+    );
     let new = rolled["key_id"].as_str().expect("an id");
 
-    let ended = stack.run(&["key", "roll", new, "--old-valid-for", "2"]).await;
+    let ended = stack
+        .run(&["key", "roll", new, "--old-valid-for", "2"])
+        .await;
     let key = ended.out.trim_end();
-    assert!(ended.code == 0 && key.starts_with("svc_live_") && key.len() == 41, "the key alone: {key}");
-    assert!(ended.err.contains("works until 2026-03-01 05:00:00 Africa/Dar_es_Salaam"), "{}", ended.err);
+    assert!(
+        ended.code == 0 && key.starts_with("svc_live_") && key.len() == 41,
+        "the key alone: {key}"
+    );
+    assert!(
+        ended
+            .err
+            .contains("works until 2026-03-01 05:00:00 Africa/Dar_es_Salaam"),
+        "{}",
+        ended.err
+    );
     assert!(
         !ended.err.contains(key) && ended.err.contains("is refused as revoked from then on"),
         "{}",
         ended.err
     );
-    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    let listed = stack
+        .json(&["key", "list", "--campaign", "chai-bora-2026"])
+        .await;
     let until = |id: &str| {
         let mut keys = listed["keys"].as_array().expect("a list").iter();
         keys.find(|key| key["key_id"] == id).expect("it is listed")["valid_until"].clone()
     };
     assert_eq!(
         (until(&id), until(new)),
-        ("2026-03-02T00:00:00.000Z".into(), "2026-03-01T02:00:00.000Z".into())
+        (
+            "2026-03-02T00:00:00.000Z".into(),
+            "2026-03-01T02:00:00.000Z".into()
+        )
     );
     assert!(!listed.to_string().contains(key));
 
     stack.clock.advance(Duration::from_hours(2));
-    assert_eq!(stack.refused(&["key", "roll", new]).await["code"], "key_revoked", "its time is over");
+    assert_eq!(
+        stack.refused(&["key", "roll", new]).await["code"],
+        "key_revoked",
+        "its time is over"
+    );
     let revoked = stack.json(&["key", "revoke", "--yes", &id]).await;
     assert_eq!(
         revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
@@ -181,13 +326,40 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
 async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    let client = Aws::for_function(&stack.env).expect("credentials").dynamodb();
-    let table = stack.env.required(campaigns::VARIABLE).expect("the stack sets it");
+    let client = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
+    let table = stack
+        .env
+        .required(campaigns::VARIABLE)
+        .expect("the stack sets it");
     let slug = AttributeValue::S("chai-bora-2026".to_owned());
-    client.delete_item().table_name(table).key(campaigns::KEY, slug).send().await.expect("it is deleted");
-    assert_eq!(stack.refused(&["key", "roll", &id]).await["code"], "campaign_unknown");
+    client
+        .delete_item()
+        .table_name(table)
+        .key(campaigns::KEY, slug)
+        .send()
+        .await
+        .expect("it is deleted");
+    assert_eq!(
+        stack.refused(&["key", "roll", &id]).await["code"],
+        "campaign_unknown"
+    );
     let slug = "chai-bora-2026".parse().expect("a slug");
-    let keys = stack.tables().await.api_keys.list(&slug).await.expect("it answers");
-    let keys: Vec<_> = keys.iter().map(|key| (key.key_id.as_str(), key.valid_until)).collect();
-    assert_eq!(keys, [(id.as_str(), None)], "no other key is there, which nobody has seen");
+    let keys = stack
+        .tables()
+        .await
+        .api_keys
+        .list(&slug)
+        .await
+        .expect("it answers");
+    let keys: Vec<_> = keys
+        .iter()
+        .map(|key| (key.key_id.as_str(), key.valid_until))
+        .collect();
+    assert_eq!(
+        keys,
+        [(id.as_str(), None)],
+        "no other key is there, which nobody has seen"
+    );
 }

@@ -1,6 +1,10 @@
 //! Tests of the commands against an embedded DynamoDB, one module for each.
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod audit;
 mod campaign;

@@ -30,8 +30,24 @@ async fn verify_wrong(stack: &Stack) -> Value {
 /// Two accepted submissions, of which one won with a minted code, and one that an operator rejected. All are counted.
 pub(crate) async fn counted() -> (Stack, Counter) {
     let stack = Stack::with_chai().await;
-    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "5"];
-    let named = ["--output", &stack.arg("codes.csv"), "--prize", "A kettle", "--batch", "kettles"];
+    let mint = [
+        "code",
+        "mint",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--count",
+        "5",
+    ];
+    let named = [
+        "--output",
+        &stack.arg("codes.csv"),
+        "--prize",
+        "A kettle",
+        "--batch",
+        "kettles",
+    ];
     stack.fine(&[&mint[..], &named].concat()).await;
     let key = CodeKey::Minted(0);
     let won = Submission {
@@ -51,11 +67,24 @@ pub(crate) async fn counted() -> (Stack, Counter) {
         receipt_id: Some(random::receipt_id()),
         ..submission(random::submission_id(), waiting(), None)
     };
-    write(&stack, &Submission { receipt_id: None, ..reviewed.clone() }, None).await;
+    write(
+        &stack,
+        &Submission {
+            receipt_id: None,
+            ..reviewed.clone()
+        },
+        None,
+    )
+    .await;
     let mut counter = Counter::new(&stack.env, &stack.clock);
     counter.count_all().await;
-    let reject =
-        ["submission", "settle", &reviewed.submission_id.to_string(), "--reject", "receipt_wrong_store"];
+    let reject = [
+        "submission",
+        "settle",
+        &reviewed.submission_id.to_string(),
+        "--reject",
+        "receipt_wrong_store",
+    ];
     stack.fine(&[&reject[..], &WHY].concat()).await;
     counter.count_all().await;
     (stack, counter)
@@ -73,7 +102,13 @@ async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
         let [new, active] = phones;
         json!({ "day": day, "submissions": submissions, "entries": entries, "new_phones": new, "active_phones": active })
     };
-    assert_eq!(shown["days"], json!([day("2026-03-01", 2, 2, [1, 1]), day("2026-03-02", 1, 2, [0, 1])]));
+    assert_eq!(
+        shown["days"],
+        json!([
+            day("2026-03-01", 2, 2, [1, 1]),
+            day("2026-03-02", 1, 2, [0, 1])
+        ])
+    );
     let outcome = |state: &str, key: &str, entries: u32| json!({ "state": state, "message_key": key, "submissions": 1, "entries": entries });
     let outcomes = [
         outcome("accepted", "entered", 2),
@@ -81,20 +116,50 @@ async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
         outcome("rejected", "receipt_wrong_store", 0),
     ];
     assert_eq!(shown["outcomes"], json!(outcomes));
-    assert_eq!(shown["hours"], json!([{ "hour": "2026-03-01T00:00:00Z", "submissions": 3, "entries": 4 }]));
+    assert_eq!(
+        shown["hours"],
+        json!([{ "hour": "2026-03-01T00:00:00Z", "submissions": 3, "entries": 4 }])
+    );
     let region = |region: Value, submissions: u32, entries: u32| json!({ "region": region, "submissions": submissions, "entries": entries });
-    assert_eq!(shown["regions"], json!([region(Value::Null, 1, 2), region(json!("Mwanza"), 2, 2)]));
-    assert_eq!(shown["prizes"], json!([{ "prize": "A kettle", "submissions": 1, "entries": 2 }]));
+    assert_eq!(
+        shown["regions"],
+        json!([region(Value::Null, 1, 2), region(json!("Mwanza"), 2, 2)])
+    );
+    assert_eq!(
+        shown["prizes"],
+        json!([{ "prize": "A kettle", "submissions": 1, "entries": 2 }])
+    );
     let codes = json!([{ "batch": "kettles", "codes": 5, "redeemed": 1, "prize": "A kettle" }]);
     assert_eq!(shown["codes"], codes);
-    assert_eq!(shown["entries_per_phone"], json!([{ "range": "3-5", "phones": 1, "entries": 4 }]));
-    assert_eq!((&shown["phones"], &shown["unknown_now"]), (&json!(1), &json!(0)));
+    assert_eq!(
+        shown["entries_per_phone"],
+        json!([{ "range": "3-5", "phones": 1, "entries": 4 }])
+    );
+    assert_eq!(
+        (&shown["phones"], &shown["unknown_now"]),
+        (&json!(1), &json!(0))
+    );
     let text = stack.fine(&SHOW).await;
-    assert!(text.contains("Submissions: 3; entries: 4; phones: 1; unknown now: 0\n"), "{text}");
-    assert!(text.contains("kettles  1         5   A kettle  ██████\n"), "{text}");
-    assert!(text.contains("DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES"), "{text}");
-    assert!(text.contains("2026-03-01  2            2        1           1              ████"), "{text}");
-    assert!(text.contains("2026-03-02  1            2        0           1              ████"), "{text}");
+    assert!(
+        text.contains("Submissions: 3; entries: 4; phones: 1; unknown now: 0\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("kettles  1         5   A kettle  ██████\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES"),
+        "{text}"
+    );
+    assert!(
+        text.contains("2026-03-01  2            2        1           1              ████"),
+        "{text}"
+    );
+    assert!(
+        text.contains("2026-03-02  1            2        0           1              ████"),
+        "{text}"
+    );
 }
 
 /// One phone entered on both days: on the second it is active, and not new.
@@ -103,14 +168,28 @@ async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day
     let (stack, _) = counted().await;
     let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
     let text = stack.fine(&second).await;
-    assert!(text.contains("Submissions: 1; entries: 2; new phones: 0; unknown now: 0\n"), "{text}");
-    assert!(text.contains("2026-03-02  1            2        0           1              ████"), "{text}");
+    assert!(
+        text.contains("Submissions: 1; entries: 2; new phones: 0; unknown now: 0\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("2026-03-02  1            2        0           1              ████"),
+        "{text}"
+    );
     assert!(!text.contains("Entries of a phone"), "{text}");
     assert!(stack.fine(&SHOW).await.contains("Entries of a phone"));
     let shown = stack.json(&second).await;
-    assert_eq!((&shown["phones"], &shown["new_phones"]), (&Value::Null, &json!(0)));
+    assert_eq!(
+        (&shown["phones"], &shown["new_phones"]),
+        (&Value::Null, &json!(0))
+    );
     assert_eq!(shown["entries_per_phone"], Value::Null);
-    assert_eq!(stack.json(&[&SHOW[..], &["--to", "2026-03-01"]].concat()).await["new_phones"], 1);
+    assert_eq!(
+        stack
+            .json(&[&SHOW[..], &["--to", "2026-03-01"]].concat())
+            .await["new_phones"],
+        1
+    );
 }
 
 #[tokio::test]
@@ -120,21 +199,43 @@ async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
     let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
     let kettles = left("kettles", "A kettle", "active", 5, json!(4));
     assert_eq!(stack.json(&SHOW).await["prizes_left"], json!([kettles]));
-    assert_eq!(stack.json(&second).await["prizes_left"], json!([kettles]), "one was won the day before");
+    assert_eq!(
+        stack.json(&second).await["prizes_left"],
+        json!([kettles]),
+        "one was won the day before"
+    );
     let live = ["--campaign", "chai-bora-2026", "--environment", "live"];
     let mint = ["code", "mint", "--count", "7", "--batch"];
     for (batch, prize) in [("mugs", &["--prize", "A mug"][..]), ("plain", &[])] {
         let output = stack.arg(&format!("{batch}.csv"));
-        stack.fine(&[&mint[..], &[batch], &live[..], &["--output", &output], prize].concat()).await;
+        stack
+            .fine(
+                &[
+                    &mint[..],
+                    &[batch],
+                    &live[..],
+                    &["--output", &output],
+                    prize,
+                ]
+                .concat(),
+            )
+            .await;
     }
-    stack.fine(&[&["code", "void", "--yes", "--batch", "mugs"][..], &live].concat()).await;
+    stack
+        .fine(&[&["code", "void", "--yes", "--batch", "mugs"][..], &live].concat())
+        .await;
     let mugs = left("mugs", "A mug", "void", 7, Value::Null);
-    assert_eq!(stack.json(&SHOW).await["prizes_left"], json!([kettles, mugs]));
+    assert_eq!(
+        stack.json(&SHOW).await["prizes_left"],
+        json!([kettles, mugs])
+    );
     let text = stack.fine(&SHOW).await;
     let part = text.split("Prizes left, at most\n").nth(1).expect("a part");
-    for line in
-        ["kettles  A kettle  4     5   ████", "mugs     A mug     void  7", "`ops code batches --used`"]
-    {
+    for line in [
+        "kettles  A kettle  4     5   ████",
+        "mugs     A mug     void  7",
+        "`ops code batches --used`",
+    ] {
         assert!(part.contains(line), "{line}: {text}");
     }
     assert!(!part.contains("plain"), "{text}");
@@ -143,13 +244,34 @@ async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
 #[tokio::test]
 async fn numbers_follow_a_revocation_and_a_reopening() {
     let stack = Stack::with_chai().await;
-    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "5"];
-    stack.fine(&[&mint[..], &["--output", &stack.arg("codes.csv"), "--batch", "plain"]].concat()).await;
+    let mint = [
+        "code",
+        "mint",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--count",
+        "5",
+    ];
+    stack
+        .fine(
+            &[
+                &mint[..],
+                &["--output", &stack.arg("codes.csv"), "--batch", "plain"],
+            ]
+            .concat(),
+        )
+        .await;
     let key = CodeKey::Minted(0);
     let entered = Submission {
         batch: Some("plain".to_owned()),
         code_key: Some(key.in_scope(&chai(Environment::Live))),
-        ..submission(random::submission_id(), SubmissionStatus::accepted(2, None), None)
+        ..submission(
+            random::submission_id(),
+            SubmissionStatus::accepted(2, None),
+            None,
+        )
     };
     write(&stack, &entered, Some(&key)).await;
     let mut counter = Counter::new(&stack.env, &stack.clock);
@@ -160,19 +282,34 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
         (&["submission", "revoke", &id], ("rejected", 0, 0, 0)),
         (&["submission", "reopen", &id], ("unknown", 0, 0, 1)),
         (&["submission", "settle", &id, "--accept"], accepted),
-        (&["submission", "revoke", &id, "--free-code"], ("rejected", 0, 0, 0)),
+        (
+            &["submission", "revoke", &id, "--free-code"],
+            ("rejected", 0, 0, 0),
+        ),
     ] {
         if !command.is_empty() {
             stack.fine(&[command, &WHY].concat()).await;
         }
         counter.count_all().await;
         let shown = stack.json(&SHOW).await;
-        assert_eq!(shown["outcomes"].as_array().map(Vec::len), Some(1), "{command:?}: {shown}");
+        assert_eq!(
+            shown["outcomes"].as_array().map(Vec::len),
+            Some(1),
+            "{command:?}: {shown}"
+        );
         assert_eq!(shown["outcomes"][0]["state"], state, "{command:?}");
-        assert_eq!((&shown["submissions"], &shown["entries"]), (&json!(1), &json!(entries)), "{command:?}");
+        assert_eq!(
+            (&shown["submissions"], &shown["entries"]),
+            (&json!(1), &json!(entries)),
+            "{command:?}"
+        );
         assert_eq!(shown["codes"][0]["redeemed"], redeemed, "{command:?}");
         assert_eq!(shown["phones"], phones, "{command:?}");
-        assert_eq!(stack.json(&VERIFY).await["differences"], json!([]), "{command:?}");
+        assert_eq!(
+            stack.json(&VERIFY).await["differences"],
+            json!([]),
+            "{command:?}"
+        );
     }
 }
 
@@ -182,32 +319,70 @@ async fn numbers_can_be_those_of_some_days_or_of_the_other_environment() {
     let days = async |more: &[&str]| {
         let shown = stack.json(&[&SHOW[..], more].concat()).await;
         let days = shown["days"].as_array().expect("days").iter();
-        days.map(|day| day["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
+        days.map(|day| day["day"].as_str().expect("a day").to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(days(&["--from", "2026-03-02"]).await, ["2026-03-02"]);
     assert_eq!(days(&["--to", "2026-03-01"]).await, ["2026-03-01"]);
-    assert_eq!(days(&["--from", "2026-03-01", "--to", "2026-03-02"]).await.len(), 2);
+    assert_eq!(
+        days(&["--from", "2026-03-01", "--to", "2026-03-02"])
+            .await
+            .len(),
+        2
+    );
     assert_eq!(days(&["--environment", "test"]).await, Vec::<String>::new());
-    let nothing = stack.fine(&[&SHOW[..], &["--environment", "test"]].concat()).await;
+    let nothing = stack
+        .fine(&[&SHOW[..], &["--environment", "test"]].concat())
+        .await;
     assert!(nothing.contains("Nothing has been counted."), "{nothing}");
-    assert_eq!(stack.refused(&["numbers", "--campaign", "nobody"]).await["code"], "campaign_unknown");
-    let wrong = stack.run(&[&SHOW[..], &["--from", "yesterday"]].concat()).await;
+    assert_eq!(
+        stack.refused(&["numbers", "--campaign", "nobody"]).await["code"],
+        "campaign_unknown"
+    );
+    let wrong = stack
+        .run(&[&SHOW[..], &["--from", "yesterday"]].concat())
+        .await;
     assert_eq!(wrong.code, ops_core::EXIT_USAGE);
-    assert_eq!(stack.run(&["numbers"]).await.code, ops_core::EXIT_USAGE, "a campaign has to be named");
+    assert_eq!(
+        stack.run(&["numbers"]).await.code,
+        ops_core::EXIT_USAGE,
+        "a campaign has to be named"
+    );
 }
 
 #[tokio::test]
 async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_and_corrected() {
     let (stack, mut counter) = counted().await;
     let right = stack.json(&VERIFY).await;
-    assert_eq!((&right["differences"], &right["records"]), (&json!([]), &json!(4)));
-    assert!(stack.fine(&VERIFY).await.ends_with("All numbers are right.\n"));
+    assert_eq!(
+        (&right["differences"], &right["records"]),
+        (&json!([]), &json!(4))
+    );
+    assert!(
+        stack
+            .fine(&VERIFY)
+            .await
+            .ends_with("All numbers are right.\n")
+    );
 
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let days = tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await.expect("it answers");
+    let days = tables
+        .numbers
+        .cells(&scope, Metric::Days, ALL_DAYS)
+        .await
+        .expect("it answers");
     let (cell, _) = days.iter().next().expect("a day");
-    let wrong = Amount { records: 5, entries: -1 };
-    assert!(tables.numbers.correct(cell, days.amount(cell), wrong).await.expect("it answers"));
+    let wrong = Amount {
+        records: 5,
+        entries: -1,
+    };
+    assert!(
+        tables
+            .numbers
+            .correct(cell, days.amount(cell), wrong)
+            .await
+            .expect("it answers")
+    );
     let wrong = verify_wrong(&stack).await;
     let difference = json!([{
         "metric": "days",
@@ -220,19 +395,39 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
     }]);
     assert_eq!(wrong["differences"], difference);
     let text = stack.run(&VERIFY).await.out;
-    assert!(text.contains("days    all              2026-03-01  7 / 1    2 / 2        differs\n"), "{text}");
+    assert!(
+        text.contains("days    all              2026-03-01  7 / 1    2 / 2        differs\n"),
+        "{text}"
+    );
 
     let correct = [&VERIFY[..], &["--correct"]].concat();
-    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "it was settled just now");
+    assert_eq!(
+        stack.refused(&correct).await["code"],
+        "not_quiet",
+        "it was settled just now"
+    );
     stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct).await["corrected"], true);
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
 
     // A stack from before there were streams has records that nobody counted.
-    write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
-        .await;
+    write(
+        &stack,
+        &submission(
+            random::submission_id(),
+            SubmissionStatus::accepted(1, None),
+            None,
+        ),
+        None,
+    )
+    .await;
     counter.next_batches().await;
-    assert!(!verify_wrong(&stack).await["differences"].as_array().expect("a list").is_empty());
+    assert!(
+        !verify_wrong(&stack).await["differences"]
+            .as_array()
+            .expect("a list")
+            .is_empty()
+    );
     stack.clock.advance(ops_core::numbers::QUIET);
     stack.fine(&correct).await;
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
@@ -242,14 +437,28 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
 #[tokio::test]
 async fn of_two_operators_who_correct_at_once_one_does() {
     let stack = Stack::with_chai().await;
-    write(&stack, &submission(random::submission_id(), won(), None), None).await;
+    write(
+        &stack,
+        &submission(random::submission_id(), won(), None),
+        None,
+    )
+    .await;
     stack.clock.advance(ops_core::numbers::QUIET);
-    let (tables, scope, read) = (stack.tables().await, chai(Environment::Live), AtomicU64::new(0));
+    let (tables, scope, read) = (
+        stack.tables().await,
+        chai(Environment::Live),
+        AtomicU64::new(0),
+    );
     let now = stack.clock.now();
     let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read, now));
-    let (one, other) = (verify().await.expect("it answers"), verify().await.expect("it answers"));
+    let (one, other) = (
+        verify().await.expect("it answers"),
+        verify().await.expect("it answers"),
+    );
     assert!(!one.differences.is_empty());
-    ops_core::numbers::correct(&tables, &scope, &one, now).await.expect("it answers");
+    ops_core::numbers::correct(&tables, &scope, &one, now)
+        .await
+        .expect("it answers");
     let second = ops_core::numbers::correct(&tables, &scope, &other, now).await;
     assert_eq!(second.expect_err("they are right").code, "numbers_changed");
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
@@ -259,10 +468,22 @@ async fn of_two_operators_who_correct_at_once_one_does() {
 async fn numbers_are_not_corrected_while_the_changes_of_an_erasure_may_be_on_their_way() {
     let (stack, mut counter) = counted().await;
     stack.clock.advance(ops_core::numbers::QUIET);
-    let erase = ["person", "erase", "--phone", "0712345678", "--why", "Letter of 3 March", "--yes"];
+    let erase = [
+        "person",
+        "erase",
+        "--phone",
+        "0712345678",
+        "--why",
+        "Letter of 3 March",
+        "--yes",
+    ];
     stack.fine(&erase).await;
     let correct = [&VERIFY[..], &["--correct"]].concat();
-    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "regions are gone, and still counted");
+    assert_eq!(
+        stack.refused(&correct).await["code"],
+        "not_quiet",
+        "regions are gone, and still counted"
+    );
     counter.count_all().await;
     stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct).await["differences"], json!([]));
@@ -271,10 +492,23 @@ async fn numbers_are_not_corrected_while_the_changes_of_an_erasure_may_be_on_the
 /// Makes a number wrong by a record.
 async fn damage(stack: &Stack, metric: Metric, day: &str) {
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let cells = tables.numbers.cells(&scope, metric, day).await.expect("it answers");
+    let cells = tables
+        .numbers
+        .cells(&scope, metric, day)
+        .await
+        .expect("it answers");
     let (cell, counted) = cells.iter().next().expect("a number");
-    let wrong = Amount { records: 1, entries: 0 };
-    assert!(tables.numbers.correct(cell, counted, wrong).await.expect("it answers"));
+    let wrong = Amount {
+        records: 1,
+        entries: 0,
+    };
+    assert!(
+        tables
+            .numbers
+            .correct(cell, counted, wrong)
+            .await
+            .expect("it answers")
+    );
 }
 
 #[tokio::test]
@@ -291,8 +525,18 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
     };
     let tables = stack.tables().await;
     let key = "the-key-of-the-refusal".parse().expect("a key");
-    let write = SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &refused };
-    let written = tables.store.create_rejected(write, None, stack.clock.now()).await.expect("it answers");
+    let write = SubmissionWrite {
+        key: &key,
+        body_hash: "",
+        code: None,
+        receipt: None,
+        submission: &refused,
+    };
+    let written = tables
+        .store
+        .create_rejected(write, None, stack.clock.now())
+        .await
+        .expect("it answers");
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 
     let correct = [&VERIFY[..], &["--correct", "--json"]].concat();
@@ -302,7 +546,11 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
     assert_eq!(report["corrected"], false);
     counter.count_all().await;
     let left = differing_metrics(&stack).await;
-    assert_eq!(left, ["days"], "the refusal is not counted twice, and the prize is right");
+    assert_eq!(
+        left,
+        ["days"],
+        "the refusal is not counted twice, and the prize is right"
+    );
     stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct[..6]).await["corrected"], true);
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
@@ -313,7 +561,9 @@ async fn differing_metrics(stack: &Stack) -> Vec<String> {
     let ended = stack.run(&[&VERIFY[..], &["--json"]].concat()).await;
     let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     let differences = report["differences"].as_array().expect("a list").iter();
-    differences.map(|difference| difference["metric"].as_str().expect("a name").to_owned()).collect()
+    differences
+        .map(|difference| difference["metric"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -327,16 +577,37 @@ async fn numbers_are_not_corrected_while_phones_are_deleted() {
     let correct = [&VERIFY[..], &["--correct"]].concat();
     let not_begun = stack.refused(&correct).await;
     assert_eq!(not_begun["code"], "not_quiet");
-    assert!(not_begun["message"].to_string().contains("are being deleted"), "{not_begun}");
+    assert!(
+        not_begun["message"]
+            .to_string()
+            .contains("are being deleted"),
+        "{not_begun}"
+    );
 
     let tables = stack.tables().await;
-    let campaign = tables.campaign(&chai(Environment::Live).campaign).await.expect("it is there");
+    let campaign = tables
+        .campaign(&chai(Environment::Live).campaign)
+        .await
+        .expect("it is there");
     let mut retention = Revised::<CampaignRetention>::default();
     while let Some(next) = retention.value.next(&campaign, stack.clock.now()) {
-        retention.value.update(Deletion { finished_at: Some(stack.clock.now()), ..next });
+        retention.value.update(Deletion {
+            finished_at: Some(stack.clock.now()),
+            ..next
+        });
     }
-    assert!(tables.retention.save(&campaign.slug, &retention).await.expect("it answers"));
-    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "it has just ended");
+    assert!(
+        tables
+            .retention
+            .save(&campaign.slug, &retention)
+            .await
+            .expect("it answers")
+    );
+    assert_eq!(
+        stack.refused(&correct).await["code"],
+        "not_quiet",
+        "it has just ended"
+    );
     stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct).await["corrected"], true);
 }
@@ -345,7 +616,10 @@ async fn numbers_are_not_corrected_while_phones_are_deleted() {
 async fn days_in_the_wrong_order_are_refused() {
     let stack = Stack::with_chai().await;
     let days = ["--from", "2026-03-02", "--to", "2026-03-01"];
-    assert_eq!(stack.refused(&[&SHOW[..], &days].concat()).await["code"], "days_invalid");
+    assert_eq!(
+        stack.refused(&[&SHOW[..], &days].concat()).await["code"],
+        "days_invalid"
+    );
 }
 
 #[tokio::test]
@@ -354,7 +628,10 @@ async fn reading_whole_tables_is_asked_about_first() {
     let asking = &VERIFY[..4];
     assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
     let refused = stack.answering(asking, "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops_core::EXIT_FAILURE, ""));
+    assert_eq!(
+        (refused.code, refused.out.as_str()),
+        (ops_core::EXIT_FAILURE, "")
+    );
     assert!(refused.err.contains("all campaigns"), "{}", refused.err);
     assert_eq!(stack.answering(asking, "y\n").await.code, ops_core::EXIT_OK);
 }

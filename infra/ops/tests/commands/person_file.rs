@@ -10,7 +10,8 @@ use common::domain::submission::acceptance::ProposedAcceptance;
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::second_look::SecondLook;
 use common::domain::submission::{
-    Claimed, ClaimedItem, Confirmation, Consent, OperatorDecision, PastState, Submission, SubmissionStatus,
+    Claimed, ClaimedItem, Confirmation, Consent, OperatorDecision, PastState, Submission,
+    SubmissionStatus,
 };
 use common::random;
 use serde_json::{Value, json};
@@ -25,20 +26,38 @@ const PHONE: &str = "0712345678";
 /// `person.json` and `person.html` of an export.
 async fn exported(stack: &Stack) -> (Value, String) {
     let path = stack.arg("person.zip");
-    stack.fine(&["person", "export", "--phone", PHONE, "--output", &path]).await;
+    stack
+        .fine(&["person", "export", "--phone", PHONE, "--output", &path])
+        .await;
     let mut zip = zip::ZipArchive::new(File::open(&path).expect("a file")).expect("a ZIP file");
     let mut text = |name: &str| {
         let mut text = String::new();
-        zip.by_name(name).expect("it is there").read_to_string(&mut text).expect("text");
+        zip.by_name(name)
+            .expect("it is there")
+            .read_to_string(&mut text)
+            .expect("text");
         text
     };
-    (serde_json::from_str(&text("person.json")).expect("JSON"), text("person.html"))
+    (
+        serde_json::from_str(&text("person.json")).expect("JSON"),
+        text("person.html"),
+    )
 }
 
 fn decision() -> OperatorDecision {
     let (by, why) = ("asha".to_owned(), Some("Receipt seen".to_owned()));
-    let confirmed = Some(Confirmation { by: "juma".to_owned(), why: why.clone(), identity: None });
-    OperatorDecision { by, at: NOW, why, confirmed, identity: Some("user/asha".to_owned()) }
+    let confirmed = Some(Confirmation {
+        by: "juma".to_owned(),
+        why: why.clone(),
+        identity: None,
+    });
+    OperatorDecision {
+        by,
+        at: NOW,
+        why,
+        confirmed,
+        identity: Some("user/asha".to_owned()),
+    }
 }
 
 /// A submission with all that one can have, before or after it is settled.
@@ -51,11 +70,23 @@ fn full(submission: Submission) -> Submission {
         anomaly: Some("a page of another kind".to_owned()),
         decision: Some(decision()),
     };
-    let items = vec![ClaimedItem { key: "chai".to_owned(), qty: 2 }];
+    let items = vec![ClaimedItem {
+        key: "chai".to_owned(),
+        qty: 2,
+    }];
     Submission {
-        claimed: Some(Claimed { items, branch: Some("Duka <Kuu>".to_owned()) }),
-        consent: Some(Consent { version: Some("1".to_owned()), language: Language::Sw }),
-        upstream: Some(PartnerMessage { code: UpstreamCode::Number(7), message: Some("used".to_owned()) }),
+        claimed: Some(Claimed {
+            items,
+            branch: Some("Duka <Kuu>".to_owned()),
+        }),
+        consent: Some(Consent {
+            version: Some("1".to_owned()),
+            language: Language::Sw,
+        }),
+        upstream: Some(PartnerMessage {
+            code: UpstreamCode::Number(7),
+            message: Some("used".to_owned()),
+        }),
         receipt: Some(ReceiptSummary {
             date: Some("2026-03-01".to_owned()),
             branch: None,
@@ -78,23 +109,56 @@ fn full(submission: Submission) -> Submission {
 async fn with_person() -> Stack {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
-    stack.fine(&args(&freeze(&stack, "week", &["--prize", "Kettle=1"]))).await;
+    stack
+        .fine(&args(&freeze(&stack, "week", &["--prize", "Kettle=1"])))
+        .await;
     let draw = ["--campaign", "chai-bora-2026", "--draw", "week"];
     stack.fine(&[&["draw", "run"], &draw[..]].concat()).await;
     for (step, more) in [("call", &["--outcome", "reached"][..]), ("confirm", &[])] {
-        stack.fine(&[&["draw", step, "--winner", "1"], &draw[..], more].concat()).await;
+        stack
+            .fine(&[&["draw", step, "--winner", "1"], &draw[..], more].concat())
+            .await;
     }
-    let skip = ["--winner", "1", "--reason", "not-collected", "--inspector", "Neema", "--yes"];
-    stack.fine(&[&["draw", "skip"], &draw[..], &skip].concat()).await;
+    let skip = [
+        "--winner",
+        "1",
+        "--reason",
+        "not-collected",
+        "--inspector",
+        "Neema",
+        "--yes",
+    ];
+    stack
+        .fine(&[&["draw", "skip"], &draw[..], &skip].concat())
+        .await;
     with_receipt(&stack, typed(), full).await;
-    let first = ProposedAcceptance { entries: 1, purchase: None, decision: decision() };
-    let proposed = |left: Submission| Submission { acceptance: Some(first), ..full(left) };
+    let first = ProposedAcceptance {
+        entries: 1,
+        purchase: None,
+        decision: decision(),
+    };
+    let proposed = |left: Submission| Submission {
+        acceptance: Some(first),
+        ..full(left)
+    };
     with_receipt(&stack, photo(Some("https://verify.tra.go.tz/AB")), proposed).await;
     let correction = Correction::Revoke { free_code: true };
-    let proposal = Proposal { correction, decision: decision(), identity: "user/asha".to_owned() };
+    let proposal = Proposal {
+        correction,
+        decision: decision(),
+        identity: "user/asha".to_owned(),
+    };
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
     let won = submission(random::submission_id(), won, None);
-    write(&stack, &Submission { proposal: Some(proposal), ..full(won) }, None).await;
+    write(
+        &stack,
+        &Submission {
+            proposal: Some(proposal),
+            ..full(won)
+        },
+        None,
+    )
+    .await;
     stack
 }
 
@@ -102,7 +166,10 @@ async fn with_person() -> Stack {
 async fn page_tells_each_entry_in_swahili_and_in_english() {
     let stack = with_person().await;
     let (data, page) = exported(&stack).await;
-    assert_eq!(data["campaigns"][0]["submissions"].as_array().map(Vec::len), Some(4));
+    assert_eq!(
+        data["campaigns"][0]["submissions"].as_array().map(Vec::len),
+        Some(4)
+    );
     assert_eq!(page.matches("What happened").count(), 4, "{page}");
     for part in [
         "<html lang=\"sw\">",
@@ -121,13 +188,31 @@ async fn page_tells_each_entry_in_swahili_and_in_english() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    for raw in ["receipt_received", "chai-bora-2026", "2026-03-01T", "Neema", "asha"] {
+    for raw in [
+        "receipt_received",
+        "chai-bora-2026",
+        "2026-03-01T",
+        "Neema",
+        "asha",
+    ] {
         assert!(!page.contains(raw), "{raw}: {page}");
     }
     let file = File::open(stack.arg("person.zip")).expect("a file");
     let mut zip = zip::ZipArchive::new(file).expect("a ZIP file");
-    let written = zip.by_name("person.json").expect("it is there").last_modified().expect("a time");
-    assert_eq!((written.year(), written.month(), written.day(), written.hour()), (2026, 3, 1, 3));
+    let written = zip
+        .by_name("person.json")
+        .expect("it is there")
+        .last_modified()
+        .expect("a time");
+    assert_eq!(
+        (
+            written.year(),
+            written.month(),
+            written.day(),
+            written.hour()
+        ),
+        (2026, 3, 1, 3)
+    );
 }
 
 #[tokio::test]
@@ -138,11 +223,42 @@ async fn phone_is_asked_for_wherever_it_is_given_as_a_dash() {
     for command in [
         &["person", "find", "--phone", "-"][..],
         &["person", "export", "--phone", "-", "--output", &output],
-        &["submission", "list", "--phone", "-", campaign[0], campaign[1]],
+        &[
+            "submission",
+            "list",
+            "--phone",
+            "-",
+            campaign[0],
+            campaign[1],
+        ],
         &["phone", "find", "-"],
-        &["phone", "block", campaign[0], campaign[1], "--why", "Sells codes", "-"],
-        &["phone", "unblock", campaign[0], campaign[1], "--why", "A mistake", "-"],
-        &["person", "erase", "--phone", "-", "--why", "Letter of 3 March", "--yes"],
+        &[
+            "phone",
+            "block",
+            campaign[0],
+            campaign[1],
+            "--why",
+            "Sells codes",
+            "-",
+        ],
+        &[
+            "phone",
+            "unblock",
+            campaign[0],
+            campaign[1],
+            "--why",
+            "A mistake",
+            "-",
+        ],
+        &[
+            "person",
+            "erase",
+            "--phone",
+            "-",
+            "--why",
+            "Letter of 3 March",
+            "--yes",
+        ],
     ] {
         let ended = stack.answering(command, "0712 345 678\n").await;
         assert_eq!(ended.code, ops_core::EXIT_OK, "{command:?}: {}", ended.err);
@@ -158,20 +274,34 @@ async fn phone_is_asked_for_wherever_it_is_given_as_a_dash() {
 async fn a_phone_of_another_country_is_refused_without_repeating_it() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("person.zip");
-    for command in
-        [&["find"][..], &["export", "--output", &output], &["erase", "--why", "Letter of 3 March", "--yes"]]
-    {
+    for command in [
+        &["find"][..],
+        &["export", "--output", &output],
+        &["erase", "--why", "Letter of 3 March", "--yes"],
+    ] {
         for phone in ["+254712345678", "254 712 345 678", "+1 202 555 0123"] {
             let args = [&["person"], command, &["--phone", phone]].concat();
             let error = stack.refused(&args).await;
             assert_eq!(error["code"], "phone_invalid", "{args:?}");
             let message = error["message"].as_str().expect("a message");
             assert!(message.contains("Tanzanian"), "{message}");
-            assert!(!message.contains("254") && !message.contains("555"), "{message}");
+            assert!(
+                !message.contains("254") && !message.contains("555"),
+                "{message}"
+            );
         }
     }
     assert!(!stack.path("person.zip").exists());
     let rows = stack.json(&["audit", "list"]).await;
-    assert_eq!(rows["rows"].as_array().map(Vec::len), Some(1), "the campaign's own: {rows}");
-    assert_eq!(stack.json(&["person", "find", "--phone", "0712000000"]).await["held"], json!([]));
+    assert_eq!(
+        rows["rows"].as_array().map(Vec::len),
+        Some(1),
+        "the campaign's own: {rows}"
+    );
+    assert_eq!(
+        stack
+            .json(&["person", "find", "--phone", "0712000000"])
+            .await["held"],
+        json!([])
+    );
 }

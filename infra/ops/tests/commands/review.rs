@@ -24,11 +24,18 @@ pub(crate) const CODE: &str = "AB12CD3456";
 
 pub(crate) fn photo(qr_payload: Option<&str>) -> Source {
     let qr_payload = qr_payload.map(str::to_owned);
-    Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 7, qr_payload }
+    Source::Photo {
+        content_type: PhotoType::Jpeg,
+        size_bytes: 7,
+        qr_payload,
+    }
 }
 
 pub(crate) fn typed() -> Source {
-    Source::Typed { code: CODE.to_owned(), time: ReceiptTime::from_typed("10:15:30").expect("a time") }
+    Source::Typed {
+        code: CODE.to_owned(),
+        time: ReceiptTime::from_typed("10:15:30").expect("a time"),
+    }
 }
 
 /// Writes a submission with a receipt that waits for an operator; `changed` adjusts it.
@@ -38,17 +45,37 @@ pub(crate) async fn with_receipt(
     changed: impl FnOnce(Submission) -> Submission,
 ) -> Submission {
     let arrived = match source {
-        Source::Photo { .. } => {
-            Some(StoredPhoto { bytes: 7, photo_type: Some(PhotoType::Jpeg), seen_at: NOW })
-        }
+        Source::Photo { .. } => Some(StoredPhoto {
+            bytes: 7,
+            photo_type: Some(PhotoType::Jpeg),
+            seen_at: NOW,
+        }),
         Source::Typed { .. } => None,
     };
     let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
-    let receipt = Receipt { receipt_id, scope, source, arrived, attached_to: None, created_at: NOW };
+    let receipt = Receipt {
+        receipt_id,
+        scope,
+        source,
+        arrived,
+        attached_to: None,
+        created_at: NOW,
+    };
     let tables = stack.tables().await;
-    assert!(tables.store.receipts().create(&receipt, None).await.expect("it answers").is_none());
+    assert!(
+        tables
+            .store
+            .receipts()
+            .create(&receipt, None)
+            .await
+            .expect("it answers")
+            .is_none()
+    );
     let waiting = submission(random::submission_id(), waiting(), None);
-    let submission = changed(Submission { receipt_id: Some(receipt_id), ..waiting });
+    let submission = changed(Submission {
+        receipt_id: Some(receipt_id),
+        ..waiting
+    });
     write(stack, &submission, None).await;
     submission
 }
@@ -62,19 +89,27 @@ pub(crate) fn code() -> VerificationCode {
 }
 
 /// The output of `submission show`, as JSON and as text.
-pub(crate) async fn shown(stack: &Stack, submission: &Submission, options: &[&str]) -> (Value, String) {
+pub(crate) async fn shown(
+    stack: &Stack,
+    submission: &Submission,
+    options: &[&str],
+) -> (Value, String) {
     let id = submission.submission_id.to_string();
     let show = [&["submission", "show", &id][..], options].concat();
     let json = stack.json(&show).await;
-    let json = json.pointer("/submissions/0").expect("a submission").clone();
+    let json = json
+        .pointer("/submissions/0")
+        .expect("a submission")
+        .clone();
     (json, stack.fine(&show).await)
 }
 
 #[tokio::test]
 async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting_first() {
     let stack = Stack::with_chai().await;
-    let hours_ago =
-        |hours: i64| common::domain::timestamp::Timestamp::from_millis(NOW.as_millis() - hours * 3_600_000);
+    let hours_ago = |hours: i64| {
+        common::domain::timestamp::Timestamp::from_millis(NOW.as_millis() - hours * 3_600_000)
+    };
     let person = |hours, reason: &'static str| {
         move |submission: Submission| Submission {
             settling: Some(PendingSettlement::due_at(NOW, None).escalate(hours_ago(hours))),
@@ -84,7 +119,10 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     };
     let later = with_receipt(&stack, photo(None), person(1, "no_product_matched")).await;
     let sooner = with_receipt(&stack, photo(None), person(2, "photo_missing")).await;
-    let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
+    let failures = LookupFailures {
+        missing: 1,
+        ..LookupFailures::default()
+    };
     let pending = PendingSettlement {
         progress: Progress::TaxAuthority(failures),
         ..PendingSettlement::due_at(NOW, None).retry_at(NOW.after(Duration::from_secs(15 * 60)))
@@ -95,13 +133,35 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
         ..submission
     });
     let asking = asking.await;
-    write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
-        .await;
+    write(
+        &stack,
+        &submission(
+            random::submission_id(),
+            SubmissionStatus::accepted(1, None),
+            None,
+        ),
+        None,
+    )
+    .await;
 
-    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    let list = [
+        "submission",
+        "list",
+        "--campaign",
+        "chai-bora-2026",
+        "--unsettled",
+    ];
     let listed = stack.json(&list).await["submissions"].clone();
-    let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
-    assert_eq!(ids, [&sooner, &later, &asking].map(|one| json!(one.submission_id)));
+    let ids: Vec<_> = listed
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        [&sooner, &later, &asking].map(|one| json!(one.submission_id))
+    );
     let none = json!({ "missing": 0, "throttled": 0, "trouble": 0, "unanswered_since": null });
     assert_eq!(
         listed[0]["settling"],
@@ -116,7 +176,10 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
             "anomaly": null,
         })
     );
-    assert_eq!(listed[2]["settling"]["next_step_at"], "2026-03-01T00:15:00.000Z");
+    assert_eq!(
+        listed[2]["settling"]["next_step_at"],
+        "2026-03-01T00:15:00.000Z"
+    );
     assert_eq!(listed[2]["settling"]["lookup_failures"]["missing"], 1);
     let text = stack.fine(&list).await;
     // Skips the columns of reference and id.
@@ -131,7 +194,10 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
         ]
     );
     let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;
-    assert_eq!(ended.err, "2 more are not settled; --limit shows more of them\n");
+    assert_eq!(
+        ended.err,
+        "2 more are not settled; --limit shows more of them\n"
+    );
 }
 
 #[tokio::test]
@@ -142,28 +208,49 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
     let key = photos::object_key(&waiting.scope, waiting.receipt_id.expect("a receipt"));
     let s3 = aws(&stack.env).await.expect("all variables").s3();
     let bucket = stack.env.required(photos::VARIABLE).expect("a bucket");
-    let put = s3.put_object().bucket(bucket).key(key).content_type("image/jpeg").body(bytes.to_vec().into());
+    let put = s3
+        .put_object()
+        .bucket(bucket)
+        .key(key)
+        .content_type("image/jpeg")
+        .body(bytes.to_vec().into());
     put.send().await.expect("it is taken");
 
     let (json, text) = shown(&stack, &waiting, &[]).await;
     assert_eq!(json["receipt_source"]["link"], Value::Null);
-    assert!(text.contains("photo_link       hidden; --show-photo links to it\n"), "{text}");
+    assert!(
+        text.contains("photo_link       hidden; --show-photo links to it\n"),
+        "{text}"
+    );
     let (json, text) = shown(&stack, &waiting, &["--show-photo"]).await;
     let source = &json["receipt_source"];
     assert_eq!(source["link"]["expires_at"], "2026-03-01T00:10:00.000Z");
     let arrived = json!({ "bytes": 7, "content_type": "image/jpeg", "seen_at": NOW.to_string() });
-    assert_eq!((&source["type"], &source["arrived"]), (&json!("photo"), &arrived));
+    assert_eq!(
+        (&source["type"], &source["arrived"]),
+        (&json!("photo"), &arrived)
+    );
     let url = source["link"]["url"].as_str().expect("a link").to_owned();
     assert!(url.contains("X-Amz-Expires=600&"), "{url}");
-    assert!(text.contains("link_expires_at  2026-03-01 03:10:00 Africa/Dar_es_Salaam\n"), "{text}");
-    let printed = text.lines().find_map(|line| line.strip_prefix("photo_link")).expect("a link").trim();
+    assert!(
+        text.contains("link_expires_at  2026-03-01 03:10:00 Africa/Dar_es_Salaam\n"),
+        "{text}"
+    );
+    let printed = text
+        .lines()
+        .find_map(|line| line.strip_prefix("photo_link"))
+        .expect("a link")
+        .trim();
     for url in [url.as_str(), printed] {
         let (head, body) = get(url).await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         assert_eq!(body, bytes);
     }
     let unsigned = url.split('?').next().expect("a path");
-    assert!(get(unsigned).await.0.starts_with("HTTP/1.1 403"), "the signature opens it");
+    assert!(
+        get(unsigned).await.0.starts_with("HTTP/1.1 403"),
+        "the signature opens it"
+    );
 }
 
 #[tokio::test]
@@ -171,33 +258,60 @@ async fn a_photo_that_has_not_arrived_has_no_link() {
     let stack = Stack::with_chai().await;
     let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
     let source = photo(None);
-    let receipt = Receipt { receipt_id, scope, source, arrived: None, attached_to: None, created_at: NOW };
+    let receipt = Receipt {
+        receipt_id,
+        scope,
+        source,
+        arrived: None,
+        attached_to: None,
+        created_at: NOW,
+    };
     let tables = stack.tables().await;
-    tables.store.receipts().create(&receipt, None).await.expect("it answers");
+    tables
+        .store
+        .receipts()
+        .create(&receipt, None)
+        .await
+        .expect("it answers");
     let waiting = submission(random::submission_id(), waiting(), None);
-    let waiting = Submission { receipt_id: Some(receipt_id), ..waiting };
+    let waiting = Submission {
+        receipt_id: Some(receipt_id),
+        ..waiting
+    };
     write(&stack, &waiting, None).await;
     let (json, _) = shown(&stack, &waiting, &["--show-photo"]).await;
     assert_eq!(
-        (&json["receipt_source"]["arrived"], &json["receipt_source"]["link"]),
+        (
+            &json["receipt_source"]["arrived"],
+            &json["receipt_source"]["link"]
+        ),
         (&Value::Null, &Value::Null)
     );
 }
 
 /// The head and the body of a reply.
 async fn get(url: &str) -> (String, Vec<u8>) {
-    let (host, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("an address");
+    let (host, path) = url
+        .strip_prefix("http://")
+        .and_then(|url| url.split_once('/'))
+        .expect("an address");
     let (host, path) = (host.to_owned(), path.to_owned());
     let reply = tokio::task::spawn_blocking(move || {
         let mut stream = TcpStream::connect(&host).expect("it is there");
-        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
-            .expect("it listens");
+        write!(
+            stream,
+            "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )
+        .expect("it listens");
         let mut reply = Vec::new();
         stream.read_to_end(&mut reply).expect("it answers");
         reply
     });
     let reply = reply.await.expect("it ends");
-    let end = reply.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let end = reply
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .expect("a head");
     let (head, body) = reply.split_at(end + 4);
     (String::from_utf8_lossy(head).into_owned(), body.to_vec())
 }
@@ -205,41 +319,74 @@ async fn get(url: &str) -> (String, Vec<u8>) {
 #[tokio::test]
 async fn the_bucket_is_asked_for_only_where_there_is_a_photo_to_show() {
     let stack = Stack::with_chai().await;
-    let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
+    let no_bucket = [(photos::VARIABLE.to_owned(), String::new())]
+        .into_iter()
+        .collect();
     let env = stack.env.clone().overridden_by(no_bucket);
-    for (source, code) in [(typed(), ops_core::EXIT_OK), (photo(None), ops_core::EXIT_FAILURE)] {
+    for (source, code) in [
+        (typed(), ops_core::EXIT_OK),
+        (photo(None), ops_core::EXIT_FAILURE),
+    ] {
         let waiting = with_receipt(&stack, source, as_it_is).await;
-        let show = ["submission", "show", &waiting.submission_id.to_string(), "--show-photo"];
+        let show = [
+            "submission",
+            "show",
+            &waiting.submission_id.to_string(),
+            "--show-photo",
+        ];
         let ended = run(&show, env.clone(), &stack.clock).await;
         assert_eq!(ended.code, code, "{}", ended.err);
-        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops_core::EXIT_FAILURE, "{}", ended.err);
+        assert_eq!(
+            ended.err.contains(photos::VARIABLE),
+            code == ops_core::EXIT_FAILURE,
+            "{}",
+            ended.err
+        );
     }
 }
 
 #[tokio::test]
 async fn a_receipts_secrets_are_shown_only_when_asked_for() {
     let stack = Stack::with_chai().await;
-    let known = |submission| Submission { purchase: Some(code()), ..submission };
+    let known = |submission| Submission {
+        purchase: Some(code()),
+        ..submission
+    };
     let payload = format!("https://verify.tra.go.tz/{CODE}_101530");
     for source in [typed(), photo(Some(&payload))] {
         let waiting = with_receipt(&stack, source, known).await;
         let (json, text) = shown(&stack, &waiting, &[]).await;
         let both = format!("{json}{text}");
-        assert!(!both.contains(CODE) && !both.contains("10:15:30") && !both.contains("101530"), "{both}");
+        assert!(
+            !both.contains(CODE) && !both.contains("10:15:30") && !both.contains("101530"),
+            "{both}"
+        );
         assert!(text.contains("hidden; --show-receipt shows it"), "{text}");
         assert_eq!(json["purchase_known"], true);
         let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
         assert_eq!(json["purchase"], CODE);
         let source = &json["receipt_source"];
         if source["type"] == "typed" {
-            assert_eq!((&source["code"], &source["time"]), (&json!(CODE), &json!("10:15:30")));
+            assert_eq!(
+                (&source["code"], &source["time"]),
+                (&json!(CODE), &json!("10:15:30"))
+            );
             assert!(text.contains("receipt_time     10:15:30\n"), "{text}");
         } else {
-            assert_eq!((&source["qr_payload"], &source["has_qr_payload"]), (&json!(payload), &json!(true)));
+            assert_eq!(
+                (&source["qr_payload"], &source["has_qr_payload"]),
+                (&json!(payload), &json!(true))
+            );
             assert!(text.contains(&payload), "{text}");
         }
     }
-    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    let list = [
+        "submission",
+        "list",
+        "--campaign",
+        "chai-bora-2026",
+        "--unsettled",
+    ];
     let both = format!("{}{}", stack.json(&list).await, stack.fine(&list).await);
     assert!(!both.contains(CODE), "{both}");
 }
@@ -248,19 +395,34 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
 async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
     let stack = Stack::with_chai().await;
     let surprised = |submission: Submission| {
-        let anomaly = Anomaly { summary: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
+        let anomaly = Anomaly {
+            summary: "no TIN".to_owned(),
+            excerpt: Some(format!("Receipt {CODE}")),
+        };
         let settling = submission
             .settling
             .clone()
-            .map(|settling| PendingSettlement { anomaly: Some(anomaly), ..settling });
-        Submission { settling, ..submission }
+            .map(|settling| PendingSettlement {
+                anomaly: Some(anomaly),
+                ..settling
+            });
+        Submission {
+            settling,
+            ..submission
+        }
     };
     let waiting = with_receipt(&stack, typed(), surprised).await;
     let (json, text) = shown(&stack, &waiting, &[]).await;
     assert_eq!(json["settling"]["anomaly"], "no TIN");
-    assert!(text.contains("no TIN") && !format!("{json}{text}").contains(CODE), "{json}{text}");
+    assert!(
+        text.contains("no TIN") && !format!("{json}{text}").contains(CODE),
+        "{json}{text}"
+    );
     let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
-    assert!(json["anomaly_said"].to_string().contains(CODE) && text.contains(CODE), "{json}{text}");
+    assert!(
+        json["anomaly_said"].to_string().contains(CODE) && text.contains(CODE),
+        "{json}{text}"
+    );
     assert!(!format!("{waiting:?}").contains(CODE), "it does not print");
 }
 
@@ -268,8 +430,14 @@ async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
 async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     let stack = Stack::with_chai().await;
     let escalate = |submission: Submission| {
-        let settling = submission.settling.as_ref().map(|settling| settling.escalate(stack.clock.now()));
-        Submission { settling, ..submission }
+        let settling = submission
+            .settling
+            .as_ref()
+            .map(|settling| settling.escalate(stack.clock.now()));
+        Submission {
+            settling,
+            ..submission
+        }
     };
     let waiting = with_receipt(&stack, typed(), escalate).await;
     let resume = ["submission", "resume", &waiting.submission_id.to_string()];
@@ -277,5 +445,9 @@ async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     assert_eq!(resumed["submissions"][0]["settling"]["assignee"], "service");
     let again = run(&resume, stack.env.clone(), &stack.clock).await;
     assert_eq!(again.code, ops_core::EXIT_FAILURE);
-    assert!(again.err.contains("works on the submission already"), "{}", again.err);
+    assert!(
+        again.err.contains("works on the submission already"),
+        "{}",
+        again.err
+    );
 }

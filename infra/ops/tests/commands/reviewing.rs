@@ -39,7 +39,10 @@ use crate::submission::{submission, waiting, write};
 use crate::support::{NOW, Stack, chai};
 
 fn reviewer(name: &str) -> Reviewer {
-    Reviewer { by: name.to_owned(), identity: format!("arn:aws:iam::000000000000:user/{name}") }
+    Reviewer {
+        by: name.to_owned(),
+        identity: format!("arn:aws:iam::000000000000:user/{name}"),
+    }
 }
 
 /// A reviewer with a screen of their own, on tables of their own as in a process of their own.
@@ -55,32 +58,74 @@ impl Screen {
         let tables = stack.tables().await;
         let claims = tables.review_claims(&stack.env).expect("all variables");
         let queue = ReviewQueue::new(chai(Environment::Live), format!("screen of {name}"));
-        Self { tables, claims, reviewer: reviewer(name), queue }
+        Self {
+            tables,
+            claims,
+            reviewer: reviewer(name),
+            queue,
+        }
     }
 
     /// A screen with the credentials of its reviewer.
     pub(crate) async fn with_credentials(stack: &Stack, name: &str) -> Self {
-        Self { tables: tables_of(stack, name), ..Self::new(stack, name).await }
+        Self {
+            tables: tables_of(stack, name),
+            ..Self::new(stack, name).await
+        }
     }
 
     async fn next(&mut self, now: Timestamp) -> Option<ClaimedSubmission> {
-        let Self { tables, claims, reviewer, queue } = self;
-        queue.next(tables, claims, reviewer, now).await.expect("it answers")
+        let Self {
+            tables,
+            claims,
+            reviewer,
+            queue,
+        } = self;
+        queue
+            .next(tables, claims, reviewer, now)
+            .await
+            .expect("it answers")
     }
 
     pub(crate) async fn next_id(&mut self, now: Timestamp) -> Option<SubmissionId> {
-        self.next(now).await.map(|claimed| claimed.submission.submission_id)
+        self.next(now)
+            .await
+            .map(|claimed| claimed.submission.submission_id)
     }
 
-    pub(crate) async fn answer(&mut self, id: SubmissionId, verdict: Verdict, at: Timestamp) -> ReviewResult {
+    pub(crate) async fn answer(
+        &mut self,
+        id: SubmissionId,
+        verdict: Verdict,
+        at: Timestamp,
+    ) -> ReviewResult {
         let scope = chai(Environment::Live);
-        let seen = self.tables.store.submissions().get(&scope, id).await.expect("it answers");
+        let seen = self
+            .tables
+            .store
+            .submissions()
+            .get(&scope, id)
+            .await
+            .expect("it answers");
         let seen = seen.expect("it is there");
         let is_second_look = seen.awaits_second_look();
-        let answer = answer_to(&ClaimedSubmission { submission: seen, is_second_look }, verdict);
-        let Self { tables, reviewer, queue, .. } = self;
+        let answer = answer_to(
+            &ClaimedSubmission {
+                submission: seen,
+                is_second_look,
+            },
+            verdict,
+        );
+        let Self {
+            tables,
+            reviewer,
+            queue,
+            ..
+        } = self;
         queue.answered(id, at);
-        write_answer(tables, &scope, &answer, reviewer, at).await.expect("written")
+        write_answer(tables, &scope, &answer, reviewer, at)
+            .await
+            .expect("written")
     }
 
     /// Decides all that it gets: accepts and rejects in turn.
@@ -89,7 +134,10 @@ impl Screen {
         while let Some(id) = self.next_id(NOW).await {
             let verdict = if decided.len() % 2 == 0 {
                 let code = id.to_string().replace('-', "").parse().expect("a code");
-                Verdict::Accept { entries: None, proof: Proof::Read(code) }
+                Verdict::Accept {
+                    entries: None,
+                    proof: Proof::Read(code),
+                }
             } else {
                 Verdict::Reject(MessageKey::ReceiptUnreadable)
             };
@@ -102,16 +150,30 @@ impl Screen {
 
 /// The tables with the credentials of a person.
 fn tables_of(stack: &Stack, name: &str) -> Tables {
-    let key = [("AWS_ACCESS_KEY_ID".to_owned(), name.to_owned())].into_iter().collect();
+    let key = [("AWS_ACCESS_KEY_ID".to_owned(), name.to_owned())]
+        .into_iter()
+        .collect();
     let env = stack.env.clone().overridden_by(key);
     Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
 }
 
 /// The answer of a reviewer who saw this.
 fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> ReviewDecision {
-    let ClaimedSubmission { submission, is_second_look } = seen;
-    let Submission { submission_id, revision, .. } = *submission;
-    ReviewDecision { submission_id, revision, is_second_look: *is_second_look, verdict }
+    let ClaimedSubmission {
+        submission,
+        is_second_look,
+    } = seen;
+    let Submission {
+        submission_id,
+        revision,
+        ..
+    } = *submission;
+    ReviewDecision {
+        submission_id,
+        revision,
+        is_second_look: *is_second_look,
+        verdict,
+    }
 }
 
 fn later(span: Duration) -> Timestamp {
@@ -125,39 +187,76 @@ async fn two_reviewers_at_once_decide_each_of_sixty_receipts_once() {
     for _ in 0..60 {
         waiting.insert(with_receipt(&stack, typed(), as_it_is).await.submission_id);
     }
-    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    let (mut asha, mut juma) = (
+        Screen::new(&stack, "asha").await,
+        Screen::new(&stack, "juma").await,
+    );
     let (one, other) = tokio::join!(asha.decide_all(), juma.decide_all());
     assert_eq!(one.len() + other.len(), 60);
     assert!(!one.is_empty() && !other.is_empty(), "both had some");
-    assert_eq!(one.iter().chain(&other).copied().collect::<BTreeSet<_>>(), waiting);
+    assert_eq!(
+        one.iter().chain(&other).copied().collect::<BTreeSet<_>>(),
+        waiting
+    );
     let tables = stack.tables().await;
     for id in waiting {
-        let settled = tables.store.submissions().get(&chai(Environment::Live), id).await.expect("it answers");
+        let settled = tables
+            .store
+            .submissions()
+            .get(&chai(Environment::Live), id)
+            .await
+            .expect("it answers");
         let settled = settled.expect("it is there");
         let by = if one.contains(&id) { "asha" } else { "juma" };
         assert!(settled.status.is_terminal());
         let decision = settled.decision.expect("a decision");
-        assert_eq!((decision.by.as_str(), decision.why.as_deref()), (by, Some("reviewed in the console")));
+        assert_eq!(
+            (decision.by.as_str(), decision.why.as_deref()),
+            (by, Some("reviewed in the console"))
+        );
     }
     let audit = stack.json(&["audit", "list"]).await;
     let rows = audit["rows"].as_array().expect("rows").iter();
-    assert_eq!(rows.filter(|row| row["action"] == "submission.settle").count(), 60);
+    assert_eq!(
+        rows.filter(|row| row["action"] == "submission.settle")
+            .count(),
+        60
+    );
 }
 
 #[tokio::test]
 async fn a_claim_ends_two_minutes_after_it_was_renewed_last() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await.submission_id;
-    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    let (mut asha, mut juma) = (
+        Screen::new(&stack, "asha").await,
+        Screen::new(&stack, "juma").await,
+    );
     assert_eq!(asha.next_id(NOW).await, Some(waiting));
     assert_eq!(asha.next_id(NOW).await, None, "it has it already");
     assert_eq!(juma.next_id(NOW).await, None);
     let renewed = later(Duration::from_secs(100));
-    assert_eq!(asha.queue.renew(&asha.claims, renewed).await.expect("it answers"), []);
+    assert_eq!(
+        asha.queue
+            .renew(&asha.claims, renewed)
+            .await
+            .expect("it answers"),
+        []
+    );
     let end = renewed.after(CLAIM_LIFETIME);
-    assert_eq!(juma.next_id(renewed.after(CLAIM_LIFETIME - Duration::from_millis(1))).await, None);
+    assert_eq!(
+        juma.next_id(renewed.after(CLAIM_LIFETIME - Duration::from_millis(1)))
+            .await,
+        None
+    );
     assert_eq!(juma.next_id(end).await, Some(waiting));
-    assert_eq!(asha.queue.renew(&asha.claims, end).await.expect("it answers"), [waiting]);
+    assert_eq!(
+        asha.queue
+            .renew(&asha.claims, end)
+            .await
+            .expect("it answers"),
+        [waiting]
+    );
     assert_eq!(asha.next_id(end).await, None);
 }
 
@@ -168,23 +267,41 @@ async fn what_a_reviewer_leaves_or_skips_another_gets_at_once_the_longest_waitin
     for minutes in [0, 1, 2] {
         let begun = later(Duration::from_secs(60 * minutes));
         let changed = |submission: Submission| {
-            let settling = submission.settling.as_ref().map(|settling| settling.escalate(begun));
-            Submission { settling, ..submission }
+            let settling = submission
+                .settling
+                .as_ref()
+                .map(|settling| settling.escalate(begun));
+            Submission {
+                settling,
+                ..submission
+            }
         };
         waiting.push(with_receipt(&stack, typed(), changed).await.submission_id);
     }
     let now = later(Duration::from_secs(600));
-    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    let (mut asha, mut juma) = (
+        Screen::new(&stack, "asha").await,
+        Screen::new(&stack, "juma").await,
+    );
     for id in &waiting {
         assert_eq!(asha.next_id(now).await, Some(*id));
     }
     assert_eq!(asha.queue.waiting(), (3, Some(NOW)));
-    asha.queue.skip(&asha.claims, waiting[1], now).await.expect("it answers");
+    asha.queue
+        .skip(&asha.claims, waiting[1], now)
+        .await
+        .expect("it answers");
     assert_eq!(juma.next_id(now).await, Some(waiting[1]));
     // The first has an answer that is still to come.
-    asha.queue.leave(&asha.claims, &waiting[..1]).await.expect("it answers");
+    asha.queue
+        .leave(&asha.claims, &waiting[..1])
+        .await
+        .expect("it answers");
     let soon = now.after(Duration::from_secs(119));
-    assert_eq!(Screen::new(&stack, "neema").await.next_id(soon).await, Some(waiting[2]));
+    assert_eq!(
+        Screen::new(&stack, "neema").await.next_id(soon).await,
+        Some(waiting[2])
+    );
 }
 
 #[tokio::test]
@@ -195,7 +312,17 @@ async fn a_claim_disturbs_neither_settling_nor_the_revision() {
     let seen = asha.next(NOW).await.expect("one waits");
     assert_eq!(seen.submission, waiting);
     let id = waiting.submission_id.to_string();
-    stack.fine(&["submission", "settle", &id, "--reject", "receipt_unreadable", "--why", "seen"]).await;
+    stack
+        .fine(&[
+            "submission",
+            "settle",
+            &id,
+            "--reject",
+            "receipt_unreadable",
+            "--why",
+            "seen",
+        ])
+        .await;
     let answer = answer_to(&seen, Verdict::Reject(MessageKey::Blocked));
     let late = write_answer(&asha.tables, &waiting.scope, &answer, &asha.reviewer, NOW).await;
     assert_eq!(late.expect_err("it is settled").code, "submission_moved");
@@ -207,31 +334,68 @@ pub(crate) async fn upload(stack: &Stack, submission: &Submission, file: Vec<u8>
     let key = photos::object_key(&submission.scope, submission.receipt_id.expect("a receipt"));
     let s3 = aws(&stack.env).await.expect("all variables").s3();
     let bucket = stack.env.required(photos::VARIABLE).expect("a bucket");
-    s3.put_object().bucket(bucket).key(key).body(file.into()).send().await.expect("it is taken");
+    s3.put_object()
+        .bucket(bucket)
+        .key(key)
+        .body(file.into())
+        .send()
+        .await
+        .expect("it is taken");
 }
 
 pub(crate) fn with_photo_reader(stack: &Stack) -> Env {
-    let reader = ("PHOTO_READER".to_owned(), env!("CARGO_BIN_EXE_ops").to_owned());
-    stack.env.clone().overridden_by([reader].into_iter().collect())
+    let reader = (
+        "PHOTO_READER".to_owned(),
+        env!("CARGO_BIN_EXE_ops").to_owned(),
+    );
+    stack
+        .env
+        .clone()
+        .overridden_by([reader].into_iter().collect())
 }
 
 async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
     let tables = stack.tables().await;
     let copier = PhotoCopier::new(&tables, &with_photo_reader(stack)).expect("all variables");
-    let claimed = ClaimedSubmission { submission: submission.clone(), is_second_look: false };
-    ReviewItem::load(&tables, &copier, claimed, NOW).await.expect("it answers")
+    let claimed = ClaimedSubmission {
+        submission: submission.clone(),
+        is_second_look: false,
+    };
+    ReviewItem::load(&tables, &copier, claimed, NOW)
+        .await
+        .expect("it answers")
 }
 
 /// A photo with an EXIF block that says where it was taken, and what is appended to it.
 pub(crate) fn photo_with_gps() -> Vec<u8> {
-    let plain =
-        jpeg(&qr_photo(&[], &Look { width: 300, height: 400, ..Look::default() }, 1).expect("a photo"), 85);
+    let plain = jpeg(
+        &qr_photo(
+            &[],
+            &Look {
+                width: 300,
+                height: 400,
+                ..Look::default()
+            },
+            1,
+        )
+        .expect("a photo"),
+        85,
+    );
     let plain = plain.expect("a file");
     // A TIFF header, and a directory whose only entry, 0x8825, leads to the place.
-    let mut exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x25\x88\x04\0\x01\0\0\0\x1a\0\0\0\0\0\0\0".to_vec();
+    let mut exif =
+        b"Exif\0\0II*\0\x08\0\0\0\x01\0\x25\x88\x04\0\x01\0\0\0\x1a\0\0\0\0\0\0\0".to_vec();
     exif.extend(b"GPS 6.8160 S 39.2803 E");
     let length = u16::try_from(exif.len() + 2).expect("short").to_be_bytes();
-    [&plain[..2], b"\xff\xe1", &length, &exif, &plain[2..], b"behind the picture"].concat()
+    [
+        &plain[..2],
+        b"\xff\xe1",
+        &length,
+        &exif,
+        &plain[2..],
+        b"behind the picture",
+    ]
+    .concat()
 }
 
 #[tokio::test]
@@ -243,14 +407,17 @@ async fn a_photo_is_shown_as_a_copy_without_its_place_and_the_look_is_recorded()
     assert!(holds(&file, b"Exif") && holds(&file, b"GPS"));
     upload(&stack, &waiting, file).await;
     let item = shown(&stack, &waiting).await;
-    let Some(ShownPhoto::Copy(copy)) = item.photo else { panic!("{:?}", item.photo) };
+    let Some(ShownPhoto::Copy(copy)) = item.photo else {
+        panic!("{:?}", item.photo)
+    };
     assert!(copy.starts_with(b"\x89PNG\r\n\x1a\n"));
     for part in [&b"Exif"[..], b"eXIf", b"GPS", b"39.2803", b"behind"] {
         assert!(!holds(&copy, part), "{part:?}");
     }
     let rows = stack.json(&["audit", "list"]).await;
-    let row =
-        rows["rows"].as_array().and_then(|rows| rows.iter().find(|row| row["action"] == "submission.show"));
+    let row = rows["rows"]
+        .as_array()
+        .and_then(|rows| rows.iter().find(|row| row["action"] == "submission.show"));
     let row = row.expect("a row");
     assert_eq!(row["subject"], json!(waiting.submission_id));
 }
@@ -259,34 +426,54 @@ async fn a_photo_is_shown_as_a_copy_without_its_place_and_the_look_is_recorded()
 async fn what_is_no_photo_is_not_shown() {
     let stack = Stack::with_chai().await;
     for (file, why) in [
-        (Some(&b"<script>alert(1)</script>"[..]), "The file is not a photo."),
+        (
+            Some(&b"<script>alert(1)</script>"[..]),
+            "The file is not a photo.",
+        ),
         (Some(b"\xff\xd8\xff\xe0"), "The file is not a photo."),
         (
             Some(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\0\0\0\x02\0\x08\0\0\0\0"),
             "The photo cannot be shown: it is damaged, too large or an animation.",
         ),
-        (None, "The photo is not there: it was deleted, or never arrived."),
+        (
+            None,
+            "The photo is not there: it was deleted, or never arrived.",
+        ),
     ] {
         let waiting = with_receipt(&stack, photo(None), as_it_is).await;
         if let Some(file) = file {
             upload(&stack, &waiting, file.to_vec()).await;
         }
-        assert_eq!(shown(&stack, &waiting).await.photo, Some(ShownPhoto::Nothing(why)));
+        assert_eq!(
+            shown(&stack, &waiting).await.photo,
+            Some(ShownPhoto::Nothing(why))
+        );
     }
 }
 
 #[tokio::test]
 async fn what_the_service_checked_is_told_also_once_a_submission_was_reopened() {
     let stack = Stack::with_chai().await;
-    let judged =
-        |submission: Submission| Submission { reasons: vec!["no_product_matched".to_owned()], ..submission };
+    let judged = |submission: Submission| Submission {
+        reasons: vec!["no_product_matched".to_owned()],
+        ..submission
+    };
     let waiting = with_receipt(&stack, typed(), judged).await;
-    let reopened = Submission { reasons: vec!["reopened".to_owned()], ..waiting.changed(NOW) };
+    let reopened = Submission {
+        reasons: vec!["reopened".to_owned()],
+        ..waiting.changed(NOW)
+    };
     for submission in [waiting, reopened] {
         let checks = shown(&stack, &submission).await.checks;
-        assert!(!checks.iter().any(|(check, _)| *check == Check::Photo), "there is none that was read");
+        assert!(
+            !checks.iter().any(|(check, _)| *check == Check::Photo),
+            "there is none that was read"
+        );
         assert_eq!(checks.first(), Some(&(Check::Code, CheckResult::Passed)));
-        let product = (Check::Rule(Rule::Product), CheckResult::Failed("no_product_matched"));
+        let product = (
+            Check::Rule(Rule::Product),
+            CheckResult::Failed("no_product_matched"),
+        );
         assert!(checks.contains(&product), "{checks:?}");
     }
 }
@@ -295,23 +482,47 @@ async fn what_the_service_checked_is_told_also_once_a_submission_was_reopened() 
 async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
-    let claimed = Claimed { items: vec![ClaimedItem { key: "chai".to_owned(), qty: 2 }], branch: None };
-    let claims = |submission: Submission| Submission { claimed: Some(claimed.clone()), ..submission };
+    let claimed = Claimed {
+        items: vec![ClaimedItem {
+            key: "chai".to_owned(),
+            qty: 2,
+        }],
+        branch: None,
+    };
+    let claims = |submission: Submission| Submission {
+        claimed: Some(claimed.clone()),
+        ..submission
+    };
     let of_another_phone = |submission: Submission| {
         let entrant_id =
             common::domain::entrant_id::EntrantId::from_record("0123456789abcdef0123456789abcdef");
-        Submission { entrant_id, ..submission }
+        Submission {
+            entrant_id,
+            ..submission
+        }
     };
     let file = photo_with_gps();
     let first = with_receipt(&stack, photo(None), of_another_phone).await;
     let digest = photo_digest(&file);
-    let nobody =
-        tables.store.receipts().claim_photo(&first.scope, &digest, first.submission_id, None, NOW).await;
+    let nobody = tables
+        .store
+        .receipts()
+        .claim_photo(&first.scope, &digest, first.submission_id, None, NOW)
+        .await;
     assert_eq!(nobody.expect("it answers"), None);
     let accepted = with_receipt(&stack, typed(), of_another_phone).await;
     let id = accepted.submission_id.to_string();
     let code = code();
-    let accept = ["submission", "settle", &id, "--accept", "--receipt-code", code.as_str(), "--why", "seen"];
+    let accept = [
+        "submission",
+        "settle",
+        &id,
+        "--accept",
+        "--receipt-code",
+        code.as_str(),
+        "--why",
+        "seen",
+    ];
     stack.fine(&accept).await;
     let stranger = with_receipt(&stack, typed(), of_another_phone).await;
     let same_basket = with_receipt(&stack, typed(), claims).await;
@@ -320,12 +531,17 @@ async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     upload(&stack, &looked_at, file).await;
     let others = shown(&stack, &looked_at).await.related;
     let common = |of: &Submission| {
-        let found = others.iter().find(|other| other.submission.submission_id == of.submission_id);
+        let found = others
+            .iter()
+            .find(|other| other.submission.submission_id == of.submission_id);
         found.map(|other| other.relations.clone())
     };
     assert_eq!(common(&first), Some(vec![Relation::File]));
     assert_eq!(common(&accepted), Some(vec![Relation::Receipt]));
-    assert_eq!(common(&same_basket), Some(vec![Relation::Phone, Relation::Basket]));
+    assert_eq!(
+        common(&same_basket),
+        Some(vec![Relation::Phone, Relation::Basket])
+    );
     assert_eq!([common(&stranger), common(&looked_at)], [None, None]);
 }
 
@@ -334,10 +550,19 @@ async fn picked(stack: &Stack, by: &str) -> Submission {
     let verified = json!({ "state": "accepted", "review_status": "verified", "message_key": "entered", "entries": 1, "instant_win": null });
     let status: SubmissionStatus = serde_json::from_value(verified).expect("a standing");
     let Reviewer { by, identity } = reviewer(by);
-    let decision = OperatorDecision { by, at: NOW, why: None, confirmed: None, identity: Some(identity) };
+    let decision = OperatorDecision {
+        by,
+        at: NOW,
+        why: None,
+        confirmed: None,
+        identity: Some(identity),
+    };
     let picked = loop {
         let submission = submission(random::submission_id(), status.clone(), None);
-        let submission = Submission { decision: Some(decision.clone()), ..submission };
+        let submission = Submission {
+            decision: Some(decision.clone()),
+            ..submission
+        };
         if submission.awaits_second_look() {
             break submission;
         }
@@ -350,11 +575,17 @@ async fn picked(stack: &Stack, by: &str) -> Submission {
 async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
     let stack = Stack::with_chai().await;
     let (first, second) = (picked(&stack, "asha").await, picked(&stack, "asha").await);
-    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    let (mut asha, mut juma) = (
+        Screen::new(&stack, "asha").await,
+        Screen::new(&stack, "juma").await,
+    );
     assert_eq!(asha.next_id(NOW).await, None, "her own decisions");
     let mut offered = BTreeSet::new();
     for verdict in [
-        Verdict::Accept { entries: None, proof: Proof::Record },
+        Verdict::Accept {
+            entries: None,
+            proof: Proof::Record,
+        },
         Verdict::Reject(MessageKey::ReceiptNotFound),
     ] {
         let agrees = matches!(verdict, Verdict::Accept { .. });
@@ -363,20 +594,34 @@ async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
         let id = claimed.submission.submission_id;
         offered.insert(id);
         let written = juma.answer(id, verdict, NOW).await;
-        let ReviewResult::SecondLook(after) = written else { panic!("it is settled") };
+        let ReviewResult::SecondLook(after) = written else {
+            panic!("it is settled")
+        };
         let look = after.second_look.clone().expect("a second look");
         assert_eq!((look.by.as_str(), look.agrees), ("juma", agrees));
         assert_eq!(after.status.state(), State::Accepted, "it changes nothing");
         let cells = common::domain::numbers::of_submission(&after);
-        let dimension = if agrees { "agreed#operator" } else { "differed#operator" };
+        let dimension = if agrees {
+            "agreed#operator"
+        } else {
+            "differed#operator"
+        };
         let counted = cells.iter().any(|(cell, _)| {
-            cell.metric == Metric::Reviews && cell.dimension == dimension && cell.hour == utc_hour(NOW)
+            cell.metric == Metric::Reviews
+                && cell.dimension == dimension
+                && cell.hour == utc_hour(NOW)
         });
         assert!(counted, "{cells:?}");
     }
-    assert_eq!(offered, BTreeSet::from([first.submission_id, second.submission_id]));
+    assert_eq!(
+        offered,
+        BTreeSet::from([first.submission_id, second.submission_id])
+    );
     assert_eq!(juma.next_id(NOW).await, None);
-    let neema = Screen::new(&stack, "neema").await.next_id(later(Duration::from_secs(600))).await;
+    let neema = Screen::new(&stack, "neema")
+        .await
+        .next_id(later(Duration::from_secs(600)))
+        .await;
     assert_eq!(neema, None, "once is enough");
 }
 
@@ -389,21 +634,40 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
     assert!(seen.is_second_look);
     let id = picked.submission_id.to_string();
     let tables = stack.tables().await;
-    let changed =
-        tables.store.submissions().get(&picked.scope, picked.submission_id).await.expect("it answers");
+    let changed = tables
+        .store
+        .submissions()
+        .get(&picked.scope, picked.submission_id)
+        .await
+        .expect("it answers");
     let changed = Submission {
         status: waiting(),
         decision: None,
-        settling: Some(common::domain::settling::PendingSettlement::due_at(NOW, None).escalate(NOW)),
+        settling: Some(
+            common::domain::settling::PendingSettlement::due_at(NOW, None).escalate(NOW),
+        ),
         ..changed.expect("it is there").changed(NOW)
     };
-    let before =
-        tables.store.submissions().get(&picked.scope, picked.submission_id).await.expect("it answers");
-    assert!(tables.store.annotate(&before.expect("it is there"), &changed).await.expect("it answers"));
+    let before = tables
+        .store
+        .submissions()
+        .get(&picked.scope, picked.submission_id)
+        .await
+        .expect("it answers");
+    assert!(
+        tables
+            .store
+            .annotate(&before.expect("it is there"), &changed)
+            .await
+            .expect("it answers")
+    );
     // The answer was given to be compared, and would decide.
     let answer = answer_to(&seen, Verdict::Reject(MessageKey::ReceiptNotFound));
     let late = write_answer(&tables, &picked.scope, &answer, &juma.reviewer, NOW).await;
-    assert_eq!(late.expect_err("it waits for a decision").code, "submission_moved");
+    assert_eq!(
+        late.expect_err("it waits for a decision").code,
+        "submission_moved"
+    );
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_ne!(shown["submissions"][0]["state"], "rejected");
 }
@@ -416,18 +680,29 @@ async fn a_record_that_cannot_be_read_keeps_nobody_from_the_next() {
     let later_version = client
         .update_item()
         .table_name("submissions")
-        .key("id", AttributeValue::S(key(&chai(Environment::Live), damaged.reference())))
+        .key(
+            "id",
+            AttributeValue::S(key(&chai(Environment::Live), damaged.reference())),
+        )
         .update_expression("SET record_version = :later")
         .expression_attribute_values(":later", AttributeValue::N("99".to_owned()));
     later_version.send().await.expect("it answers");
     let readable = with_receipt(&stack, typed(), |submission| {
-        let settling =
-            submission.settling.as_ref().map(|settling| settling.escalate(later(Duration::from_secs(60))));
-        Submission { settling, ..submission }
+        let settling = submission
+            .settling
+            .as_ref()
+            .map(|settling| settling.escalate(later(Duration::from_secs(60))));
+        Submission {
+            settling,
+            ..submission
+        }
     });
     let readable = readable.await.submission_id;
     let now = later(Duration::from_secs(600));
-    assert_eq!(Screen::new(&stack, "asha").await.next_id(now).await, Some(readable));
+    assert_eq!(
+        Screen::new(&stack, "asha").await.next_id(now).await,
+        Some(readable)
+    );
 }
 
 #[tokio::test]
@@ -436,17 +711,33 @@ async fn a_code_that_an_operator_typed_is_no_record() {
     let settled = with_receipt(&stack, photo(None), as_it_is).await;
     let id = settled.submission_id.to_string();
     let accept = |code: &'static str| {
-        ["submission", "settle", &id, "--accept", "--receipt-code", code, "--why", "read"].map(str::to_owned)
+        [
+            "submission",
+            "settle",
+            &id,
+            "--accept",
+            "--receipt-code",
+            code,
+            "--why",
+            "read",
+        ]
+        .map(str::to_owned)
     };
     let settle = async |code| {
         let args = accept(code);
-        stack.fine(&args.iter().map(String::as_str).collect::<Vec<_>>()).await
+        stack
+            .fine(&args.iter().map(String::as_str).collect::<Vec<_>>())
+            .await
     };
     settle("MISREAD01").await;
     let tables = stack.tables().await;
     let get = async || {
-        let found =
-            tables.store.submissions().get(&settled.scope, settled.submission_id).await.expect("it answers");
+        let found = tables
+            .store
+            .submissions()
+            .get(&settled.scope, settled.submission_id)
+            .await
+            .expect("it answers");
         found.expect("it is there")
     };
     let item = shown(&stack, &get().await).await;
@@ -456,10 +747,25 @@ async fn a_code_that_an_operator_typed_is_no_record() {
         "a second reviewer would see that it was accepted"
     );
     for _ in 0..2 {
-        reopen(&tables_of(&stack, "juma"), &id, &reviewer("juma"), "misread", NOW).await.expect("a step");
+        reopen(
+            &tables_of(&stack, "juma"),
+            &id,
+            &reviewer("juma"),
+            "misread",
+            NOW,
+        )
+        .await
+        .expect("a step");
     }
     settle("READ0001").await;
-    assert_eq!(get().await.purchase.map(|code| code.as_str().to_owned()).as_deref(), Some("READ0001"));
+    assert_eq!(
+        get()
+            .await
+            .purchase
+            .map(|code| code.as_str().to_owned())
+            .as_deref(),
+        Some("READ0001")
+    );
 }
 
 #[tokio::test]
@@ -470,25 +776,46 @@ async fn a_decision_is_reopened_by_a_second_person_with_a_reason() {
     let mut settled = Vec::new();
     for verdict in [
         Verdict::Reject(MessageKey::ReceiptUnreadable),
-        Verdict::Accept { entries: Some(1), proof: Proof::Read(code()) },
+        Verdict::Accept {
+            entries: Some(1),
+            proof: Proof::Read(code()),
+        },
     ] {
         let id = with_receipt(&stack, typed(), as_it_is).await.submission_id;
         asha.answer(id, verdict, NOW).await;
         settled.push(id.to_string());
     }
     for id in settled {
-        let own = reopen(&tables, &id, &reviewer("ASHA"), "a mistake", NOW).await.expect_err("her own");
+        let own = reopen(&tables, &id, &reviewer("ASHA"), "a mistake", NOW)
+            .await
+            .expect_err("her own");
         assert_eq!(own.code, "second_person_needed");
-        let identity = tables.audit.identity().await.expect("an identity").to_owned();
-        let other_name = Reviewer { by: "juma".to_owned(), identity };
-        let own = reopen(&tables, &id, &other_name, "a mistake", NOW).await.expect_err("another name alone");
+        let identity = tables
+            .audit
+            .identity()
+            .await
+            .expect("an identity")
+            .to_owned();
+        let other_name = Reviewer {
+            by: "juma".to_owned(),
+            identity,
+        };
+        let own = reopen(&tables, &id, &other_name, "a mistake", NOW)
+            .await
+            .expect_err("another name alone");
         assert_eq!(own.code, "second_person_needed");
         let tables = tables_of(&stack, "juma");
-        let without = reopen(&tables, &id, &reviewer("juma"), " ", NOW).await.expect_err("no reason");
+        let without = reopen(&tables, &id, &reviewer("juma"), " ", NOW)
+            .await
+            .expect_err("no reason");
         assert_eq!(without.code, "words_invalid");
-        let step = reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("a step");
+        let step = reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW)
+            .await
+            .expect("a step");
         if matches!(step, Corrected::Done(ref after) if after.is_revoked()) {
-            reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("it is reopened");
+            reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW)
+                .await
+                .expect("it is reopened");
         }
         assert_eq!(
             stack.json(&["submission", "show", &id]).await["submissions"][0]["review_status"],

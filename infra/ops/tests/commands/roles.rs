@@ -26,14 +26,20 @@ use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
 
 /// A stack that is guarded by the roles, with a campaign, a key and codes.
 async fn guarded(used: &Used) -> Stack {
-    let stack = Stack::start(Options { proxy: Some(front(used.clone())), ..Options::default() }).await;
+    let stack = Stack::start(Options {
+        proxy: Some(front(used.clone())),
+        ..Options::default()
+    })
+    .await;
     let file = stack.file("chai.yaml", CHAI);
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     stack
 }
 
 fn env_of(stack: &Stack, role: &str) -> Env {
-    let key = [("AWS_ACCESS_KEY_ID".to_owned(), access_key_of(role))].into_iter().collect();
+    let key = [("AWS_ACCESS_KEY_ID".to_owned(), access_key_of(role))]
+        .into_iter()
+        .collect();
     stack.env.clone().overridden_by(key)
 }
 
@@ -46,9 +52,15 @@ async fn run_as(stack: &Stack, role: &str, command: &[String]) -> Ended {
 async fn left(stack: &Stack, serial: u64) -> String {
     let scope = chai(Environment::Live);
     let key = CodeKey::Minted(serial);
-    let with_code = |left: Submission| Submission { code_key: Some(key.in_scope(&scope)), ..left };
+    let with_code = |left: Submission| Submission {
+        code_key: Some(key.in_scope(&scope)),
+        ..left
+    };
     if serial == 0 {
-        return with_receipt(stack, photo(None), as_it_is).await.submission_id.to_string();
+        return with_receipt(stack, photo(None), as_it_is)
+            .await
+            .submission_id
+            .to_string();
     }
     let left = with_code(submission(random::submission_id(), waiting(), None));
     write(stack, &left, Some(&key)).await;
@@ -59,17 +71,31 @@ async fn left(stack: &Stack, serial: u64) -> String {
 async fn frozen(stack: &Stack, turn: u64) -> String {
     entered(stack, "0711000001", 1).await;
     let name = format!("draw-{turn}");
-    stack.fine(&args(&freeze(stack, &name, &["--prize", "Kettle=1"]))).await;
+    stack
+        .fine(&args(&freeze(stack, &name, &["--prize", "Kettle=1"])))
+        .await;
     name
 }
 
 /// A blocked phone with an accepted entry and a rejected receipt, which can be erased.
 async fn erasable(stack: &Stack) -> String {
     // Between the round of a draw and its run, no one is erased.
-    let draws = stack.json(&["draw", "list", "--campaign", "chai-bora-2026"]).await["draws"].clone();
+    let draws = stack
+        .json(&["draw", "list", "--campaign", "chai-bora-2026"])
+        .await["draws"]
+        .clone();
     for draw in draws.as_array().expect("draws") {
         let name = draw["draw"].as_str().expect("a name");
-        stack.fine(&["draw", "run", "--campaign", "chai-bora-2026", "--draw", name]).await;
+        stack
+            .fine(&[
+                "draw",
+                "run",
+                "--campaign",
+                "chai-bora-2026",
+                "--draw",
+                name,
+            ])
+            .await;
     }
     let phone = "0711000009";
     let entry = entered(stack, phone, 1).await;
@@ -88,7 +114,17 @@ async fn erasable(stack: &Stack) -> String {
         ..left
     };
     with_receipt(stack, photo(None), of_phone).await;
-    stack.fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "sells", phone]).await;
+    stack
+        .fine(&[
+            "phone",
+            "block",
+            "--campaign",
+            "chai-bora-2026",
+            "--why",
+            "sells",
+            phone,
+        ])
+        .await;
     phone.to_owned()
 }
 
@@ -96,14 +132,29 @@ async fn erasable(stack: &Stack) -> String {
 async fn tested(stack: &Stack) {
     let (scope, key) = (chai(Environment::Test), CodeKey::Minted(0));
     let code_key = Some(key.in_scope(&scope));
-    let accepted = submission(random::submission_id(), SubmissionStatus::accepted(1, None), code_key);
+    let accepted = submission(
+        random::submission_id(),
+        SubmissionStatus::accepted(1, None),
+        code_key,
+    );
     write(stack, &Submission { scope, ..accepted }, Some(&key)).await;
 }
 
 /// The submissions of test keys.
 async fn of_test_keys(stack: &Stack) -> usize {
-    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--environment", "test", "--yes"];
-    stack.json(&list).await["submissions"].as_array().expect("a list").len()
+    let list = [
+        "submission",
+        "list",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "test",
+        "--yes",
+    ];
+    stack.json(&list).await["submissions"]
+        .as_array()
+        .expect("a list")
+        .len()
 }
 
 const CAMPAIGN: &str = "--campaign chai-bora-2026";
@@ -117,19 +168,28 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
         "operator" => Box::pin(of_operator(stack, turn)).await,
         _ => Box::pin(of_admin(stack)).await,
     };
-    lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+    lines
+        .iter()
+        .map(|line| line.split(' ').map(str::to_owned).collect())
+        .collect()
 }
 
 async fn of_viewer(stack: &Stack, turn: u64) -> Vec<String> {
     let id = left(stack, 0).await;
     let shown = stack.json(&["submission", "show", &id]).await;
-    let reference = shown["submissions"][0]["ref"].as_str().expect("a reference").to_owned();
+    let reference = shown["submissions"][0]["ref"]
+        .as_str()
+        .expect("a reference")
+        .to_owned();
     vec![
         "campaign list".to_owned(),
         "campaign show chai-bora-2026".to_owned(),
         "campaign history chai-bora-2026".to_owned(),
         "campaign show chai-bora-2026 --yaml --revision 1".to_owned(),
-        format!("campaign clone chai-bora-2026 soda-2026 --output {}", stack.arg("soda.yaml")),
+        format!(
+            "campaign clone chai-bora-2026 soda-2026 --output {}",
+            stack.arg("soda.yaml")
+        ),
         format!("key list {CAMPAIGN}"),
         format!("submission list {CAMPAIGN} --yes"),
         format!("submission list {CAMPAIGN} --unsettled"),
@@ -149,8 +209,11 @@ async fn of_viewer(stack: &Stack, turn: u64) -> Vec<String> {
 }
 
 async fn of_reviewer(stack: &Stack, turn: u64) -> Vec<String> {
-    let (accepted, rejected, resumed) =
-        (left(stack, 0).await, left(stack, 10 * turn + 1).await, left(stack, 0).await);
+    let (accepted, rejected, resumed) = (
+        left(stack, 0).await,
+        left(stack, 10 * turn + 1).await,
+        left(stack, 0).await,
+    );
     vec![
         format!("submission show {accepted} --show-receipt --show-photo"),
         format!("submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen"),
@@ -162,14 +225,34 @@ async fn of_reviewer(stack: &Stack, turn: u64) -> Vec<String> {
 
 async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
     let scope = format!("{CAMPAIGN} --environment live");
-    let issued = stack.json(&["key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"]).await;
+    let issued = stack
+        .json(&[
+            "key",
+            "issue",
+            "--campaign",
+            "chai-bora-2026",
+            "--environment",
+            "test",
+        ])
+        .await;
     let key = issued["key_id"].as_str().expect("an id").to_owned();
-    let file =
-        stack.file("again.yaml", CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn)));
+    let file = stack.file(
+        "again.yaml",
+        CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn)),
+    );
     let list = stack.file("list.csv", format!("CHAI20260000{turn}\n"));
     let rejected = left(stack, 10 * turn + 3).await;
-    let reject = ["--reject", "receipt_wrong_store", "--why", "seen", "--by", "neema"];
-    stack.fine(&[&["submission", "settle", &rejected], &reject[..]].concat()).await;
+    let reject = [
+        "--reject",
+        "receipt_wrong_store",
+        "--why",
+        "seen",
+        "--by",
+        "neema",
+    ];
+    stack
+        .fine(&[&["submission", "settle", &rejected], &reject[..]].concat())
+        .await;
     let minted = stack.arg(&format!("minted-{turn}.csv"));
     let id = left(stack, 0).await;
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
@@ -195,12 +278,24 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         // The book tells whether it is a code of the campaign, and its keys are encrypted.
         format!("submission list {CAMPAIGN} --code CHAI20260000{turn}"),
         format!("code void {scope} --yes --batch old-{turn}"),
-        format!("export submissions {scope} --output {}", stack.arg(&format!("submissions-{turn}.csv"))),
-        format!("export entrants {scope} --output {}", stack.arg(&format!("entrants-{turn}.csv"))),
-        format!("export winners {scope} --output {}", stack.arg(&format!("winners-{turn}.csv"))),
+        format!(
+            "export submissions {scope} --output {}",
+            stack.arg(&format!("submissions-{turn}.csv"))
+        ),
+        format!(
+            "export entrants {scope} --output {}",
+            stack.arg(&format!("entrants-{turn}.csv"))
+        ),
+        format!(
+            "export winners {scope} --output {}",
+            stack.arg(&format!("winners-{turn}.csv"))
+        ),
         "person find --phone 0712345678".to_owned(),
         // To tell a photo that is gone takes a right of admins; here there are none.
-        format!("person export --phone 0711000002 --output {}", stack.arg("entrant.zip")),
+        format!(
+            "person export --phone 0711000002 --output {}",
+            stack.arg("entrant.zip")
+        ),
         format!("code batches {scope} --used"),
         format!("phone block {CAMPAIGN} --why sells 0712345678"),
         // Nothing is counted here, and nothing was sent with test keys.
@@ -217,7 +312,10 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("draw call {winner} 2 --outcome reached"),
         format!("draw confirm {winner} 2"),
         format!("draw hand-over {winner} 2"),
-        format!("draw certificate {CAMPAIGN} --draw draw-{turn} --output {}", stack.arg("page.html")),
+        format!(
+            "draw certificate {CAMPAIGN} --draw draw-{turn} --output {}",
+            stack.arg("page.html")
+        ),
         format!("phone unblock {CAMPAIGN} --why mistake 0712345678"),
     ]
 }
@@ -229,7 +327,10 @@ async fn of_admin(stack: &Stack) -> Vec<String> {
     stack.clock.advance(2 * QUIET);
     vec![
         format!("numbers verify {CAMPAIGN} --correct --yes"),
-        format!("person export --phone 0712345678 --output {}", stack.arg("person.zip")),
+        format!(
+            "person export --phone 0712345678 --output {}",
+            stack.arg("person.zip")
+        ),
         "campaign clear-test-data chai-bora-2026 --yes".to_owned(),
         "secret rotate".to_owned(),
         "audit list".to_owned(),
@@ -244,10 +345,18 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
     let stack = guarded(&used).await;
     for (turn, role) in (0..).zip(ROLES) {
         // The role before it first, so that what is refused can still be done.
-        let below = usize::try_from(turn).ok().and_then(|turn| turn.checked_sub(1)).map(|below| ROLES[below]);
+        let below = usize::try_from(turn)
+            .ok()
+            .and_then(|turn| turn.checked_sub(1))
+            .map(|below| ROLES[below]);
         for command in commands(&stack, role, turn).await {
             if let Some(below) = below {
-                let refused = run_as(&stack, below, &[&command[..], &["--json".to_owned()]].concat()).await;
+                let refused = run_as(
+                    &stack,
+                    below,
+                    &[&command[..], &["--json".to_owned()]].concat(),
+                )
+                .await;
                 assert_eq!(
                     (refused.code, refused.out.as_str()),
                     (ops_core::EXIT_FAILURE, ""),
@@ -256,14 +365,31 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
                 // After the lines that tell how far a command is.
                 let error = refused.err.lines().last().unwrap_or_default();
                 let error: Value = serde_json::from_str(error).expect("JSON");
-                assert_eq!(error["error"]["code"], "not_allowed", "{below}: {command:?}: {error}");
+                assert_eq!(
+                    error["error"]["code"], "not_allowed",
+                    "{below}: {command:?}: {error}"
+                );
             }
             let clears = command.iter().any(|part| part == "clear-test-data");
-            let before = if clears { of_test_keys(&stack).await } else { 0 };
+            let before = if clears {
+                of_test_keys(&stack).await
+            } else {
+                0
+            };
             let ended = run_as(&stack, role, &command).await;
-            assert_eq!(ended.code, ops_core::EXIT_OK, "{role}: {command:?}: {}", ended.err);
+            assert_eq!(
+                ended.code,
+                ops_core::EXIT_OK,
+                "{role}: {command:?}: {}",
+                ended.err
+            );
             if clears {
-                assert_eq!((before, of_test_keys(&stack).await), (1, 0), "{}", ended.out);
+                assert_eq!(
+                    (before, of_test_keys(&stack).await),
+                    (1, 0),
+                    "{}",
+                    ended.out
+                );
             }
         }
         // Higher roles have what it has.
@@ -273,12 +399,27 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
         }
     }
     reviews(&stack).await;
-    let bucket = stack.env.required(common::aws::photos::VARIABLE).expect("a bucket");
+    let bucket = stack
+        .env
+        .required(common::aws::photos::VARIABLE)
+        .expect("a bucket");
     let everybody = Aws::for_function(&stack.env).expect("credentials").s3();
-    let put = everybody.put_object().bucket(&bucket).key("photo").body(b"photo".to_vec().into());
+    let put = everybody
+        .put_object()
+        .bucket(&bucket)
+        .key("photo")
+        .body(b"photo".to_vec().into());
     put.send().await.expect("it is taken");
-    let reviewer = Aws::for_function(&env_of(&stack, "reviewer")).expect("credentials").s3();
-    reviewer.get_object().bucket(bucket).key("photo").send().await.expect("what a link needs");
+    let reviewer = Aws::for_function(&env_of(&stack, "reviewer"))
+        .expect("credentials")
+        .s3();
+    reviewer
+        .get_object()
+        .bucket(bucket)
+        .key("photo")
+        .send()
+        .await
+        .expect("what a link needs");
     assert_eq!(used.unused(), NOT_TRIED, "what no command needs");
 }
 
@@ -287,16 +428,37 @@ async fn reviews(stack: &Stack) {
     let waiting = with_receipt(stack, typed(), as_it_is).await;
     let (scope, id) = (&waiting.scope, waiting.submission_id);
     let claims = |role: &str| {
-        let client = Aws::for_function(&env_of(stack, role)).expect("credentials").dynamodb();
+        let client = Aws::for_function(&env_of(stack, role))
+            .expect("credentials")
+            .dynamodb();
         ReviewClaims::from_env(&stack.env, &client).expect("all variables")
     };
-    claims("viewer").claim(scope, id, "screen", NOW).await.expect_err("a viewer reviews nothing");
+    claims("viewer")
+        .claim(scope, id, "screen", NOW)
+        .await
+        .expect_err("a viewer reviews nothing");
     let reviewer = claims("reviewer");
-    assert_eq!(reviewer.claim(scope, id, "screen", NOW).await.expect("it is allowed"), ReviewClaim::Claimed);
-    reviewer.release(scope, id, "screen").await.expect("it is allowed");
-    let client = Aws::for_function(&env_of(stack, "reviewer")).expect("credentials").dynamodb();
+    assert_eq!(
+        reviewer
+            .claim(scope, id, "screen", NOW)
+            .await
+            .expect("it is allowed"),
+        ReviewClaim::Claimed
+    );
+    reviewer
+        .release(scope, id, "screen")
+        .await
+        .expect("it is allowed");
+    let client = Aws::for_function(&env_of(stack, "reviewer"))
+        .expect("credentials")
+        .dynamodb();
     let key = AttributeValue::S("partner_leases#chai-bora-2026#live#0".to_owned());
-    let other = client.delete_item().table_name("rate_limits").key("limited", key).send().await;
+    let other = client
+        .delete_item()
+        .table_name("rate_limits")
+        .key("limited", key)
+        .send()
+        .await;
     assert_eq!(refused(other), "AccessDeniedException");
 }
 
@@ -306,7 +468,12 @@ const NOT_TRIED: [&str; 1] = ["s3:DeleteObject object/draw-openings"];
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     let stack = guarded(&Used::default()).await;
-    let ended = run_as(&stack, "reviewer", &["campaign", "pause", "chai-bora-2026"].map(str::to_owned)).await;
+    let ended = run_as(
+        &stack,
+        "reviewer",
+        &["campaign", "pause", "chai-bora-2026"].map(str::to_owned),
+    )
+    .await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     assert_eq!(
         ended.err,
@@ -314,9 +481,17 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
          stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
     );
     let left = left(&stack, 0).await;
-    let hidden = run_as(&stack, "viewer", &["submission", "show", &left].map(str::to_owned)).await;
+    let hidden = run_as(
+        &stack,
+        "viewer",
+        &["submission", "show", &left].map(str::to_owned),
+    )
+    .await;
     assert!(
-        hidden.out.lines().any(|line| line.starts_with("phone ") && line.ends_with(" not readable")),
+        hidden
+            .out
+            .lines()
+            .any(|line| line.starts_with("phone ") && line.ends_with(" not readable")),
         "{}",
         hidden.out
     );
@@ -349,9 +524,15 @@ async fn whoami_names_identity_stack_and_role() {
         let said: Value = serde_json::from_str(&ended.out).expect("JSON");
         assert_eq!(
             said["identity"],
-            json!(format!("arn:aws:iam::000000000000:user/{}", access_key_of(role)))
+            json!(format!(
+                "arn:aws:iam::000000000000:user/{}",
+                access_key_of(role)
+            ))
         );
-        assert_eq!((&said["account"], &said["region"]), (&json!("000000000000"), &json!("af-south-1")));
+        assert_eq!(
+            (&said["account"], &said["region"]),
+            (&json!("000000000000"), &json!("af-south-1"))
+        );
         assert_eq!(said["rights"], json!(ROLES[..=index]));
         assert_eq!(said["tables"]["CAMPAIGNS_TABLE"], "campaigns");
     }
@@ -361,7 +542,9 @@ async fn whoami_names_identity_stack_and_role() {
 
 /// The code of the error that a call ended with.
 fn refused<T, E: ProvideErrorMetadata>(sent: Result<T, SdkError<E>>) -> String {
-    sent.err().and_then(|error| error.code().map(str::to_owned)).expect("it is refused")
+    sent.err()
+        .and_then(|error| error.code().map(str::to_owned))
+        .expect("it is refused")
 }
 
 async fn execute(client: &Client, statement: String) -> String {
@@ -371,13 +554,31 @@ async fn execute(client: &Client, statement: String) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
     let stack = guarded(&Used::default()).await;
-    let client = Aws::for_function(&env_of(&stack, "reviewer")).expect("credentials").dynamodb();
+    let client = Aws::for_function(&env_of(&stack, "reviewer"))
+        .expect("credentials")
+        .dynamodb();
     let key = |key: &str| AttributeValue::S(format!("chai-bora-2026#live#{key}"));
     let receipt = random::receipt_id().to_string();
-    let delete = |name: &str| client.delete_item().table_name("receipts").key("id", key(name)).send();
-    let put = |name: &str| client.put_item().table_name("receipts").item("id", key(name)).send();
+    let delete = |name: &str| {
+        client
+            .delete_item()
+            .table_name("receipts")
+            .key("id", key(name))
+            .send()
+    };
+    let put = |name: &str| {
+        client
+            .put_item()
+            .table_name("receipts")
+            .item("id", key(name))
+            .send()
+    };
     for name in [&receipt, "photo#1"] {
-        assert_eq!(refused(delete(name).await), "AccessDeniedException", "{name}");
+        assert_eq!(
+            refused(delete(name).await),
+            "AccessDeniedException",
+            "{name}"
+        );
         assert_eq!(refused(put(name).await), "AccessDeniedException", "{name}");
     }
     put("purchase#1").await.expect("it is allowed");
@@ -391,18 +592,38 @@ async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
     let text = |value: &str| AttributeValue::S(value.to_owned());
     let first = || AttributeValue::N("1".to_owned());
     for role in ROLES {
-        let client = Aws::for_function(&env_of(&stack, role)).expect("credentials").dynamodb();
-        let put =
-            client.put_item().table_name(table).item("day", text("2026-03-01")).item("sequence", first());
+        let client = Aws::for_function(&env_of(&stack, role))
+            .expect("credentials")
+            .dynamodb();
+        let put = client
+            .put_item()
+            .table_name(table)
+            .item("day", text("2026-03-01"))
+            .item("sequence", first());
         assert_eq!(refused(put.send().await), "AccessDeniedException", "{role}");
-        let update =
-            client.update_item().table_name(table).key("day", text("2026-03-01")).key("sequence", first());
-        let update =
-            update.update_expression("SET who = :who").expression_attribute_values(":who", text("nobody"));
-        assert_eq!(refused(update.send().await), "AccessDeniedException", "{role}");
-        let delete =
-            client.delete_item().table_name(table).key("day", text("2026-03-01")).key("sequence", first());
-        assert_eq!(refused(delete.send().await), "AccessDeniedException", "{role}");
+        let update = client
+            .update_item()
+            .table_name(table)
+            .key("day", text("2026-03-01"))
+            .key("sequence", first());
+        let update = update
+            .update_expression("SET who = :who")
+            .expression_attribute_values(":who", text("nobody"));
+        assert_eq!(
+            refused(update.send().await),
+            "AccessDeniedException",
+            "{role}"
+        );
+        let delete = client
+            .delete_item()
+            .table_name(table)
+            .key("day", text("2026-03-01"))
+            .key("sequence", first());
+        assert_eq!(
+            refused(delete.send().await),
+            "AccessDeniedException",
+            "{role}"
+        );
         for (statement, code) in [
             (
                 "UPDATE \"audit\" SET who = 'nobody' WHERE \"day\" = '2026-03-01' AND \"sequence\" = 1",
@@ -414,10 +635,18 @@ async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
             ),
             (
                 "INSERT INTO \"audit\" VALUE {'day': '2026-03-01', 'sequence': 1, 'who': 'nobody'}",
-                if role == "viewer" { "AccessDeniedException" } else { "DuplicateItemException" },
+                if role == "viewer" {
+                    "AccessDeniedException"
+                } else {
+                    "DuplicateItemException"
+                },
             ),
         ] {
-            assert_eq!(execute(&client, statement.to_owned()).await, code, "{role}: {statement}");
+            assert_eq!(
+                execute(&client, statement.to_owned()).await,
+                code,
+                "{role}: {statement}"
+            );
         }
     }
     assert_eq!(stack.json(&["audit", "verify"]).await["count"], 1);
@@ -434,19 +663,33 @@ async fn the_console_has_the_rights_of_whoever_starts_it() {
     for (role, allowed) in [
         ("viewer", &["/", "/search", &story, &draw, overview][..]),
         ("reviewer", &["/", "/search", &story, &draw, overview]),
-        ("operator", &["/", "/search", &story, &draw, overview, &codes]),
-        ("admin", &["/", "/search", &story, &draw, overview, &codes, "/changes"]),
+        (
+            "operator",
+            &["/", "/search", &story, &draw, overview, &codes],
+        ),
+        (
+            "admin",
+            &["/", "/search", &story, &draw, overview, &codes, "/changes"],
+        ),
     ] {
         let console = Served::start_with(&stack, env_of(&stack, role)).await;
         let operator = console.sign_in().await;
         for path in ["/", "/search", &story, &draw, overview, &codes, "/changes"] {
             let status = operator.ask("GET", path).send().await.status.as_u16();
-            assert_eq!(status, if allowed.contains(&path) { 200 } else { 403 }, "{role} {path}");
+            assert_eq!(
+                status,
+                if allowed.contains(&path) { 200 } else { 403 },
+                "{role} {path}"
+            );
         }
         let paused = operator.post(&format!("{overview}/pause"), "").await;
         assert_eq!(
             paused.status.as_u16(),
-            if ["viewer", "reviewer"].contains(&role) { 403 } else { 303 },
+            if ["viewer", "reviewer"].contains(&role) {
+                403
+            } else {
+                303
+            },
             "{role}"
         );
     }
@@ -457,24 +700,55 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     let stack = guarded(&Used::default()).await;
     let decided = with_receipt(&stack, typed(), as_it_is).await;
     let id = decided.submission_id.to_string();
-    let accept =
-        ["submission", "settle", &id, "--accept", "--receipt-code", CODE, "--why", "seen", "--by", "neema"];
+    let accept = [
+        "submission",
+        "settle",
+        &id,
+        "--accept",
+        "--receipt-code",
+        CODE,
+        "--why",
+        "seen",
+        "--by",
+        "neema",
+    ];
     stack.fine(&accept).await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let console = Served::start_with(&stack, env_of(&stack, "reviewer")).await;
     let operator = console.sign_in().await;
-    let looked = operator.post(&format!("/submissions/{}", waiting.submission_id), "show=receipt").await;
-    assert!(looked.status == 200 && looked.text.contains(CODE), "{}", looked.text);
+    let looked = operator
+        .post(
+            &format!("/submissions/{}", waiting.submission_id),
+            "show=receipt",
+        )
+        .await;
+    assert!(
+        looked.status == 200 && looked.text.contains(CODE),
+        "{}",
+        looked.text
+    );
     let review = "/campaigns/chai-bora-2026/live/review";
     let page = operator.page(review).await;
-    let screen =
-        page.split("data-screen=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a screen");
+    let screen = page
+        .split("data-screen=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a screen");
     let send = async |path: &str, fields: &str| {
-        let reply = operator.post(&format!("{review}/{path}"), &format!("screen={screen}&{fields}")).await;
+        let reply = operator
+            .post(
+                &format!("{review}/{path}"),
+                &format!("screen={screen}&{fields}"),
+            )
+            .await;
         (reply.status.as_u16(), reply.text)
     };
     assert_eq!(send("next", "").await.0, 200);
-    let Submission { submission_id, revision, .. } = waiting;
+    let Submission {
+        submission_id,
+        revision,
+        ..
+    } = waiting;
     let reject = format!(
         "id={submission_id}&revision={revision}&second_look=false&verdict=reject&reason=receipt_unreadable"
     );
@@ -483,9 +757,15 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     // To revoke is a reviewer's right, and to reopen is not: each is done, or said to be not done.
     let reopen = format!("name={id}&why=mistake");
     let (status, text) = send("reopen", &reopen).await;
-    assert!(status == 200 && text.contains("is revoked, and its entries are taken back"), "{text}");
+    assert!(
+        status == 200 && text.contains("is revoked, and its entries are taken back"),
+        "{text}"
+    );
     let (status, text) = send("reopen", &reopen).await;
-    assert!(status == 422 && text.contains("you lack the permission"), "{status} {text}");
+    assert!(
+        status == 422 && text.contains("you lack the permission"),
+        "{status} {text}"
+    );
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_eq!(shown["submissions"][0]["message_key"], "blocked");
 }

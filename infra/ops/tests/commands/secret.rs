@@ -12,18 +12,33 @@ use serde_json::json;
 use crate::support::{Stack, chai};
 
 async fn keys(books: &CodeBooks, environment: Environment) -> String {
-    let stored = books.get(&chai(environment)).await.expect("it is read").expect("a book");
+    let stored = books
+        .get(&chai(environment))
+        .await
+        .expect("it is read")
+        .expect("a book");
     let keys = [&stored.book.minting_key, &stored.book.digest_key].into_iter();
     keys.map(|key| format!("{:?}", key.expose())).collect()
 }
 
 /// The version of the secret that each book is encrypted under.
 async fn versions(stack: &Stack) -> Vec<String> {
-    let client = Aws::for_function(&stack.env).expect("credentials").dynamodb();
-    let table = stack.env.required(code_books::VARIABLE).expect("the stack sets it");
-    let reply = client.scan().table_name(table).send().await.expect("the table");
-    let version =
-        |item: &HashMap<String, AttributeValue>| item["secret_version"].as_s().expect("text").clone();
+    let client = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
+    let table = stack
+        .env
+        .required(code_books::VARIABLE)
+        .expect("the stack sets it");
+    let reply = client
+        .scan()
+        .table_name(table)
+        .send()
+        .await
+        .expect("the table");
+    let version = |item: &HashMap<String, AttributeValue>| {
+        item["secret_version"].as_s().expect("text").clone()
+    };
     reply.items().iter().map(version).collect()
 }
 
@@ -35,13 +50,27 @@ async fn after_a_rotation_every_book_is_under_the_new_secret_and_its_keys_are_wh
     let before = keys(&warm, Environment::Live).await;
 
     let rotated = stack.json(&["secret", "rotate"]).await;
-    assert_eq!((&rotated["books"], &rotated["is_new"]), (&json!(2), &json!(true)));
+    assert_eq!(
+        (&rotated["books"], &rotated["is_new"]),
+        (&json!(2), &json!(true))
+    );
     let version = rotated["secret_version"].as_str().expect("an id");
     assert_eq!(versions(&stack).await, [version, version]);
-    assert_eq!(keys(&warm, Environment::Live).await, before, "it fetches the new version");
-    assert_eq!(keys(&stack.tables().await.code_books, Environment::Live).await, before, "so does a new one");
+    assert_eq!(
+        keys(&warm, Environment::Live).await,
+        before,
+        "it fetches the new version"
+    );
+    assert_eq!(
+        keys(&stack.tables().await.code_books, Environment::Live).await,
+        before,
+        "so does a new one"
+    );
     let said = stack.fine(&["secret", "rotate"]).await;
-    assert!(said.contains("2 code books are encrypted under it") && !said.contains(version), "{said}");
+    assert!(
+        said.contains("2 code books are encrypted under it") && !said.contains(version),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -51,16 +80,26 @@ async fn a_rotation_that_was_cut_short_is_finished_before_another_begins() {
     let before = keys(&tables.code_books, Environment::Test).await;
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
-    let new = secrets.rotate(&"n".repeat(64)).await.expect("it is replaced");
+    let new = secrets
+        .rotate(&"n".repeat(64))
+        .await
+        .expect("it is replaced");
     // Meanwhile, warm and new functions read books under both versions.
-    tables.code_books.reencrypt(&chai(Environment::Live), &new).await.expect("written");
+    tables
+        .code_books
+        .reencrypt(&chai(Environment::Live), &new)
+        .await
+        .expect("written");
     for books in [&tables.code_books, &stack.tables().await.code_books] {
         assert_eq!(keys(books, Environment::Test).await, before);
         keys(books, Environment::Live).await;
     }
 
     let finished = stack.json(&["secret", "rotate"]).await;
-    assert_eq!(finished, json!({ "secret_version": new.id, "is_new": false, "books": 1 }));
+    assert_eq!(
+        finished,
+        json!({ "secret_version": new.id, "is_new": false, "books": 1 })
+    );
     assert_eq!(versions(&stack).await, [new.id.as_str(), &new.id]);
     assert_eq!(stack.json(&["secret", "rotate"]).await["is_new"], true);
     assert_eq!(keys(&tables.code_books, Environment::Test).await, before);

@@ -21,35 +21,67 @@ async fn json(env: &Env, args: &[&str]) -> Value {
 /// The strings of a field, in a list of objects.
 fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let objects = list.as_array().expect("a list").iter();
-    objects.map(|object| object[field].as_str().expect("text")).collect()
+    objects
+        .map(|object| object[field].as_str().expect("text"))
+        .collect()
 }
 
 /// Asserts that the campaign is archived, where it takes no entries.
 async fn assert_archived(env: &Env) {
     let shown = json(env, &["campaign", "show", "smoke-test"]).await;
-    assert_eq!((&shown["archived"], &shown["status"]), (&json!(true), &json!("ended")));
-    assert_eq!(json(env, &["campaign", "list"]).await["campaigns"], json!([]));
+    assert_eq!(
+        (&shown["archived"], &shown["status"]),
+        (&json!(true), &json!("ended"))
+    );
+    assert_eq!(
+        json(env, &["campaign", "list"]).await["campaigns"],
+        json!([])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_walk_goes_through_every_operation_and_leaves_no_key_and_no_listed_campaign_behind() {
     let local = Local::start(Options::default()).await.expect("it starts");
     let env: Env = local.env().clone().into_iter().collect();
-    let smoke = ["smoke", "--url", local.base_url().trim_start_matches("http://")];
+    let smoke = [
+        "smoke",
+        "--url",
+        local.base_url().trim_start_matches("http://"),
+    ];
     let walked = json(&env, &smoke).await;
     assert_eq!(walked["steps"].as_array().map(Vec::len), Some(23));
 
     let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
-    let tables = ops_core::connection::tables(&env).await.expect("all variables");
+    let tables = ops_core::connection::tables(&env)
+        .await
+        .expect("all variables");
     let keys = tables.api_keys.list(&slug).await.expect("it answers");
-    assert_eq!((keys.len(), keys.iter().all(|key| key.revoked_at.is_some())), (1, true));
-    let until = keys.iter().filter_map(|key| Some(key.valid_until?.since(key.created_at)));
-    assert_eq!(until.collect::<Vec<_>>(), [Duration::from_hours(1)], "also if the test is interrupted");
+    assert_eq!(
+        (keys.len(), keys.iter().all(|key| key.revoked_at.is_some())),
+        (1, true)
+    );
+    let until = keys
+        .iter()
+        .filter_map(|key| Some(key.valid_until?.since(key.created_at)));
+    assert_eq!(
+        until.collect::<Vec<_>>(),
+        [Duration::from_hours(1)],
+        "also if the test is interrupted"
+    );
     assert_archived(&env).await;
     let rows = json(&env, &["audit", "list"]).await;
-    let walk = ["campaign.apply", "key.issue", "key.revoke", "campaign.archive"];
+    let walk = [
+        "campaign.apply",
+        "key.issue",
+        "key.revoke",
+        "campaign.archive",
+    ];
     assert_eq!(texts(&rows["rows"], "action"), walk);
-    assert_eq!(tables.code_books.scopes().await.expect("it answers"), [], "test codes are in no book");
+    assert_eq!(
+        tables.code_books.scopes().await.expect("it answers"),
+        [],
+        "test codes are in no book"
+    );
     let shown = json(&env, &["campaign", "show", "smoke-test"]).await;
     assert_eq!(shown["codes"], json!({ "test": null, "live": null }));
 
@@ -61,11 +93,15 @@ async fn a_walk_goes_through_every_operation_and_leaves_no_key_and_no_listed_cam
 async fn what_is_not_as_it_should_be_is_named() {
     let local = Local::start(Options::default()).await.expect("it starts");
     let env: Env = local.env().clone().into_iter().collect();
-    let storage = env.required("AWS_ENDPOINT_URL_S3").expect("the stack sets it");
+    let storage = env
+        .required("AWS_ENDPOINT_URL_S3")
+        .expect("the stack sets it");
     let ended = run(&["smoke", "--url", &storage], env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     assert!(
-        ended.err.contains("reading the campaign: the status should be 200, and the reply is "),
+        ended
+            .err
+            .contains("reading the campaign: the status should be 200, and the reply is "),
         "{}",
         ended.err
     );
@@ -73,16 +109,37 @@ async fn what_is_not_as_it_should_be_is_named() {
     assert_archived(&env).await;
     for url in ["ftp://entry.example.com", "nope"] {
         let ended = run(&["smoke", "--url", url], env.clone(), &Clock::system()).await;
-        assert!(ended.err.contains("--url must be where the API is"), "{}", ended.err);
+        assert!(
+            ended.err.contains("--url must be where the API is"),
+            "{}",
+            ended.err
+        );
     }
     // A port that is held and not listened on refuses connections.
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let address = held.local_addr().expect("an address").to_string();
     let ended = run(&["smoke", "--url", &address], env.clone(), &Clock::system()).await;
-    assert!(ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"), "{}", ended.err);
-    let stopped =
-        [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), format!("http://{address}"))].into_iter().collect();
-    let ended = run(&["campaign", "list"], env.overridden_by(stopped), &Clock::system()).await;
-    assert!(ended.err.contains("nothing answers at this address"), "{}", ended.err);
+    assert!(
+        ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"),
+        "{}",
+        ended.err
+    );
+    let stopped = [(
+        "AWS_ENDPOINT_URL_DYNAMODB".to_owned(),
+        format!("http://{address}"),
+    )]
+    .into_iter()
+    .collect();
+    let ended = run(
+        &["campaign", "list"],
+        env.overridden_by(stopped),
+        &Clock::system(),
+    )
+    .await;
+    assert!(
+        ended.err.contains("nothing answers at this address"),
+        "{}",
+        ended.err
+    );
 }

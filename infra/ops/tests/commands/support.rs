@@ -59,12 +59,24 @@ impl Stack {
         // Without background functions, which would settle what a test settles by hand.
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
         let clock = Clock::manual(NOW);
-        let options = Options { background: false, deployment_secret, clock: clock.clone(), ..options };
-        let local = local::stack::Stack::start(options).await.expect("it starts");
+        let options = Options {
+            background: false,
+            deployment_secret,
+            clock: clock.clone(),
+            ..options
+        };
+        let local = local::stack::Stack::start(options)
+            .await
+            .expect("it starts");
         let operator = [("OPS_BY".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();
         let folder = tempfile::tempdir().expect("a folder");
-        Self { env, folder, clock, local }
+        Self {
+            env,
+            folder,
+            clock,
+            local,
+        }
     }
 
     /// A stack with the campaign of [`CHAI`].
@@ -116,7 +128,12 @@ impl Stack {
     /// Runs a command with `--json` that has to be refused, and returns the error.
     pub(crate) async fn refused(&self, args: &[&str]) -> Value {
         let ended = self.run(&[args, &["--json"]].concat()).await;
-        assert_eq!((ended.code, ended.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{args:?}: {}", ended.err);
+        assert_eq!(
+            (ended.code, ended.out.as_str()),
+            (ops_core::EXIT_FAILURE, ""),
+            "{args:?}: {}",
+            ended.err
+        );
         // After the lines that tell how far a slow command is.
         let last = ended.err.lines().last().unwrap_or_default();
         let document: Value = serde_json::from_str(last).expect("one JSON document");
@@ -141,7 +158,10 @@ impl Stack {
 
 /// A scope of [`CHAI`].
 pub(crate) fn chai(environment: Environment) -> Scope {
-    Scope { campaign: "chai-bora-2026".parse().expect("a slug"), environment }
+    Scope {
+        campaign: "chai-bora-2026".parse().expect("a slug"),
+        environment,
+    }
 }
 
 /// Runs a command with these variables, without a terminal.
@@ -150,24 +170,54 @@ pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
 }
 
 /// Runs a command with these variables, at a terminal if something is typed there.
-pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Option<&str>) -> Ended {
-    let args = std::iter::once("ops").chain(args.iter().copied()).map(OsString::from);
+pub(crate) async fn run_typing(
+    args: &[&str],
+    env: Env,
+    clock: &Clock,
+    typed: Option<&str>,
+) -> Ended {
+    let args = std::iter::once("ops")
+        .chain(args.iter().copied())
+        .map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
     let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
-    let mut terminal =
-        Terminal { out: &mut out, err: &mut err, input, err_is_terminal: false, is_quiet: false };
+    let mut terminal = Terminal {
+        out: &mut out,
+        err: &mut err,
+        input,
+        err_is_terminal: false,
+        is_quiet: false,
+    };
     // Boxed, because its future is large, and tests run many.
-    let code = Box::pin(ops_core::run(args, env, clock, &mut terminal, console::serve)).await;
+    let code = Box::pin(ops_core::run(
+        args,
+        env,
+        clock,
+        &mut terminal,
+        console::serve,
+    ))
+    .await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ended { code, out: text(out), err: text(err) }
+    Ended {
+        code,
+        out: text(out),
+        err: text(err),
+    }
 }
 
 /// The sorted names of files in a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
     names.sort();
     names
 }

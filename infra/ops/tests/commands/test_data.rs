@@ -29,10 +29,18 @@ async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> 
         ("REQUESTS_TABLE", "request"),
     ] {
         let table = service.env.required(variable).expect("the stack sets it");
-        let items = service.dynamodb().scan().table_name(table).send().await.expect("it answers").items;
+        let items = service
+            .dynamodb()
+            .scan()
+            .table_name(table)
+            .send()
+            .await
+            .expect("it answers")
+            .items;
         let of_scope = items.unwrap_or_default().into_iter().filter_map(|item| {
             let key = item.get(key)?.as_s().ok()?.clone();
-            key.starts_with(&campaign.scope(environment).key("")).then_some(key)
+            key.starts_with(&campaign.scope(environment).key(""))
+                .then_some(key)
         });
         keys.extend(of_scope);
     }
@@ -41,28 +49,51 @@ async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> 
 }
 
 async fn photos(campaign: &TestCampaign) -> usize {
-    let s3 = Aws::for_function(&campaign.service.env).expect("all variables").s3();
-    let bucket = campaign.service.env.required("PHOTOS_BUCKET").expect("the stack sets it");
+    let s3 = Aws::for_function(&campaign.service.env)
+        .expect("all variables")
+        .s3();
+    let bucket = campaign
+        .service
+        .env
+        .required("PHOTOS_BUCKET")
+        .expect("the stack sets it");
     let prefix = format!("{}/test/", campaign.config.slug);
-    let listed = s3.list_objects_v2().bucket(bucket).prefix(prefix).send().await.expect("it answers");
+    let listed = s3
+        .list_objects_v2()
+        .bucket(bucket)
+        .prefix(prefix)
+        .send()
+        .await
+        .expect("it answers");
     listed.contents().len()
 }
 
 /// A campaign with entries in both environments, a photo, a blocked phone and an imported code.
 async fn used() -> TestCampaign {
-    let service = Service::with_options(Options { background: false, ..Options::default() });
+    let service = Service::with_options(Options {
+        background: false,
+        ..Options::default()
+    });
     let mut config = plain();
     code_and_receipt(&mut config);
     config.receipt.as_mut().expect("rules").required = false;
     let campaign = TestCampaign::on(&service, config).await;
-    campaign.import("printed", common::domain::codebook::BatchStatus::Active, None, &["CHAI2026"]).await;
+    campaign
+        .import(
+            "printed",
+            common::domain::codebook::BatchStatus::Active,
+            None,
+            &["CHAI2026"],
+        )
+        .await;
     for (key, number) in [(&campaign.test_key, 1), (&campaign.live_key, 2)] {
         let photo = campaign.photo(key, PHOTO, None).await;
-        for (code, receipt) in
-            [(campaign.code(1), Some(photo)), (campaign.code(2), None), ("CHAI2026".to_owned(), None)]
-        {
-            let body =
-                json!({ "phone": phone(number), "code": code, "consent": true, "receipt_id": receipt });
+        for (code, receipt) in [
+            (campaign.code(1), Some(photo)),
+            (campaign.code(2), None),
+            ("CHAI2026".to_owned(), None),
+        ] {
+            let body = json!({ "phone": phone(number), "code": code, "consent": true, "receipt_id": receipt });
             let sending = campaign.with_key(key, "POST", "/api/v1/submissions");
             let sent = sending
                 .header("idempotency-key", service_tests::campaign::fresh_key())
@@ -72,7 +103,9 @@ async fn used() -> TestCampaign {
             assert_eq!(sent.status, 200, "{}", sent.text);
         }
     }
-    campaign.typed(&campaign.test_key, "AB12CD3456", "10:15").await;
+    campaign
+        .typed(&campaign.test_key, "AB12CD3456", "10:15")
+        .await;
     let slug = campaign.config.slug.to_string();
     let why = ["--why", "Sells codes", "--by", "asha"];
     let block = ["phone", "block", "--campaign", &slug, &phone(1)];
@@ -93,8 +126,15 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     let args = ["campaign", "clear-test-data", slug];
     let refused = run_typing(&args, service.env.clone(), &service.clock, Some("y\n")).await;
     assert_eq!(refused.code, ops_core::EXIT_FAILURE, "a y is not enough");
-    assert!(refused.err.contains("reads five whole tables"), "{}", refused.err);
-    assert!(keys(&campaign, Environment::Test).await.len() > 8, "nothing was deleted");
+    assert!(
+        refused.err.contains("reads five whole tables"),
+        "{}",
+        refused.err
+    );
+    assert!(
+        keys(&campaign, Environment::Test).await.len() > 8,
+        "nothing was deleted"
+    );
 
     let typed = format!("{slug}\n");
     let cleared = run_typing(&args, service.env.clone(), &service.clock, Some(&typed)).await;
@@ -105,17 +145,44 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
         cleared.err
     );
     let left = keys(&campaign, Environment::Test).await;
-    assert_eq!(left.len(), 2, "the blocked phone and the imported code: {left:?}");
+    assert_eq!(
+        left.len(),
+        2,
+        "the blocked phone and the imported code: {left:?}"
+    );
     assert_eq!(photos(&campaign).await, 0);
     assert_eq!(keys(&campaign, Environment::Live).await, live);
-    assert!(service.claims(&campaign.scope(Environment::Test)).await.is_empty());
+    assert!(
+        service
+            .claims(&campaign.scope(Environment::Test))
+            .await
+            .is_empty()
+    );
     counter.count_all().await;
-    let verify = ["numbers", "verify", "--campaign", slug, "--environment", "test", "--yes"];
+    let verify = [
+        "numbers",
+        "verify",
+        "--campaign",
+        slug,
+        "--environment",
+        "test",
+        "--yes",
+    ];
     let verified = ops(service, &verify).await;
-    assert_eq!(verified.out, "1 records give 0 numbers.\nAll numbers are right.\n", "{}", verified.err);
-    assert_eq!(campaign.outcome(&phone(3), &campaign.code(1)).await, "entered");
+    assert_eq!(
+        verified.out, "1 records give 0 numbers.\nAll numbers are right.\n",
+        "{}",
+        verified.err
+    );
+    assert_eq!(
+        campaign.outcome(&phone(3), &campaign.code(1)).await,
+        "entered"
+    );
     assert_eq!(campaign.outcome(&phone(3), "CHAI2026").await, "entered");
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(2)).await, "blocked");
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(2)).await,
+        "blocked"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,12 +191,32 @@ async fn clearing_that_was_cut_short_is_finished_by_running_it_again() {
     let service = &campaign.service;
     let scope = campaign.scope(Environment::Test);
     // As far as it got.
-    service.tables.codes.clear(&scope).await.expect("it answers");
-    service.tables.entrants.clear(&scope).await.expect("it answers");
+    service
+        .tables
+        .codes
+        .clear(&scope)
+        .await
+        .expect("it answers");
+    service
+        .tables
+        .entrants
+        .clear(&scope)
+        .await
+        .expect("it answers");
     let slug = campaign.config.slug.as_str();
-    let cleared = ops(service, &["campaign", "clear-test-data", slug, "--yes", "--json"]).await;
+    let cleared = ops(
+        service,
+        &["campaign", "clear-test-data", slug, "--yes", "--json"],
+    )
+    .await;
     assert_eq!(cleared.code, ops_core::EXIT_OK, "{}", cleared.err);
     assert_eq!(keys(&campaign, Environment::Test).await.len(), 2);
     let nothing = ops(service, &["campaign", "clear-test-data", slug, "--yes"]).await;
-    assert!(nothing.out.ends_with("0 entrants\n0 receipts\n0 submissions\n"), "{}", nothing.out);
+    assert!(
+        nothing
+            .out
+            .ends_with("0 entrants\n0 receipts\n0 submissions\n"),
+        "{}",
+        nothing.out
+    );
 }

@@ -16,13 +16,21 @@ use crate::support::{NOW, Stack, chai};
 const FOREIGN: [&str; 3] = ["future", "standing.future", "history[0].future"];
 
 fn record(stack: &Stack, id: SubmissionId) -> (aws_sdk_dynamodb::Client, AttributeValue) {
-    let client = Aws::for_function(&stack.env).expect("all variables").dynamodb();
-    (client, AttributeValue::S(submissions::key(&chai(Environment::Live), id.reference())))
+    let client = Aws::for_function(&stack.env)
+        .expect("all variables")
+        .dynamodb();
+    (
+        client,
+        AttributeValue::S(submissions::key(&chai(Environment::Live), id.reference())),
+    )
 }
 
 async fn add(stack: &Stack, id: SubmissionId, path: &str) {
     let (client, key) = record(stack, id);
-    let update = client.update_item().table_name("submissions").key("id", key);
+    let update = client
+        .update_item()
+        .table_name("submissions")
+        .key("id", key);
     let update = update.update_expression(format!("SET {path} = :value"));
     update
         .expression_attribute_values(":value", AttributeValue::S(path.to_owned()))
@@ -35,9 +43,18 @@ async fn add(stack: &Stack, id: SubmissionId, path: &str) {
 async fn left(stack: &Stack, id: SubmissionId) -> Vec<String> {
     let (client, key) = record(stack, id);
     let get = client.get_item().table_name("submissions").key("id", key);
-    let item = get.projection_expression(FOREIGN.join(", ")).send().await.expect("it answers").item;
+    let item = get
+        .projection_expression(FOREIGN.join(", "))
+        .send()
+        .await
+        .expect("it answers")
+        .item;
     let text = format!("{item:?}");
-    FOREIGN.into_iter().filter(|path| text.contains(&format!("S(\"{path}\")"))).map(str::to_owned).collect()
+    FOREIGN
+        .into_iter()
+        .filter(|path| text.contains(&format!("S(\"{path}\")")))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[tokio::test]
@@ -54,10 +71,22 @@ async fn foreign_attributes_stay_through_every_decision() {
         add(&stack, id, path).await;
     }
     for (number, command) in [
-        &["submission", "settle", &name, "--accept", "--without-receipt-code"][..],
+        &[
+            "submission",
+            "settle",
+            &name,
+            "--accept",
+            "--without-receipt-code",
+        ][..],
         &["submission", "revoke", &name],
         &["submission", "reopen", &name],
-        &["submission", "settle", &name, "--reject", "receipt_wrong_store"],
+        &[
+            "submission",
+            "settle",
+            &name,
+            "--reject",
+            "receipt_wrong_store",
+        ],
     ]
     .into_iter()
     .enumerate()
@@ -73,18 +102,39 @@ async fn foreign_attributes_stay_through_every_decision() {
         assert_eq!(left(&stack, id).await, FOREIGN, "{command:?}");
     }
     let store = stack.tables().await.store;
-    let before = store.submissions().get(&open.scope, id).await.expect("it answers").expect("it is there");
+    let before = store
+        .submissions()
+        .get(&open.scope, id)
+        .await
+        .expect("it answers")
+        .expect("it is there");
     let after = before.looked_at_again("juma".to_owned(), None, NOW);
     assert!(store.annotate(&before, &after).await.expect("it answers"));
     assert_eq!(left(&stack, id).await, FOREIGN, "a second look");
-    stack.fine(&["person", "erase", "--phone", "0712345678", "--why", "asked", "--yes"]).await;
-    let erased = store.submissions().get(&open.scope, id).await.expect("it answers").expect("it is there");
+    stack
+        .fine(&[
+            "person",
+            "erase",
+            "--phone",
+            "0712345678",
+            "--why",
+            "asked",
+            "--yes",
+        ])
+        .await;
+    let erased = store
+        .submissions()
+        .get(&open.scope, id)
+        .await
+        .expect("it answers")
+        .expect("it is there");
     assert!(
         erased.phone.is_none()
-            && erased
-                .history
-                .iter()
-                .all(|past| { past.decision.as_ref().is_none_or(|decision| decision.why.is_none()) })
+            && erased.history.iter().all(|past| {
+                past.decision
+                    .as_ref()
+                    .is_none_or(|decision| decision.why.is_none())
+            })
     );
     assert_eq!(left(&stack, id).await, FOREIGN, "an erasure");
 }

@@ -21,12 +21,34 @@ async fn without_variables_the_missing_one_is_named_with_where_it_comes_from() {
 async fn variables_can_come_from_the_local_stacks_ready_file() {
     let stack = Stack::with_chai().await;
     let file = stack.file("ready.json", stack.ready_file().to_string());
-    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
-    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
-    for (name, text) in [("wrong.json", "{}"), ("wrong.env", "{}"), ("wrong.txt", "A='b'")] {
+    let ended = run(
+        &["--env-file", &file, "campaign", "list", "--json"],
+        Env::default(),
+        &stack.clock,
+    )
+    .await;
+    assert!(
+        ended.code == 0 && ended.out.contains("chai-bora-2026"),
+        "{}",
+        ended.err
+    );
+    for (name, text) in [
+        ("wrong.json", "{}"),
+        ("wrong.env", "{}"),
+        ("wrong.txt", "A='b'"),
+    ] {
         let file = stack.file(name, text);
-        let ended = run(&["campaign", "list", "--env-file", &file], Env::default(), &stack.clock).await;
-        assert!(ended.code == 1 && ended.err.contains("is not an env file"), "{}", ended.err);
+        let ended = run(
+            &["campaign", "list", "--env-file", &file],
+            Env::default(),
+            &stack.clock,
+        )
+        .await;
+        assert!(
+            ended.code == 1 && ended.err.contains("is not an env file"),
+            "{}",
+            ended.err
+        );
     }
 }
 
@@ -37,18 +59,28 @@ async fn env_file_can_be_named_by_the_environment() {
     let named = |file: String| [("OPS_ENV_FILE".to_owned(), file)].into_iter().collect();
     let list = ["campaign", "list", "--json"];
     let ended = run(&list, named(file.clone()), &stack.clock).await;
-    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
-    let given =
-        run(&[&["--env-file", &file], &list[..]].concat(), named("nowhere".to_owned()), &stack.clock).await;
+    assert!(
+        ended.code == 0 && ended.out.contains("chai-bora-2026"),
+        "{}",
+        ended.err
+    );
+    let given = run(
+        &[&["--env-file", &file], &list[..]].concat(),
+        named("nowhere".to_owned()),
+        &stack.clock,
+    )
+    .await;
     assert_eq!(given.code, 0, "what is given counts: {}", given.err);
 }
 
 #[tokio::test]
 async fn name_is_refused_where_nothing_is_recorded() {
     let stack = Stack::with_chai().await;
-    for command in
-        [&["audit", "list"][..], &["campaign", "list"], &["key", "list", "--campaign", "chai-bora-2026"]]
-    {
+    for command in [
+        &["audit", "list"][..],
+        &["campaign", "list"],
+        &["key", "list", "--campaign", "chai-bora-2026"],
+    ] {
         let error = stack.refused(&[command, &["--by", "juma"]].concat()).await;
         assert_eq!(error["code"], "by_unused", "{command:?}");
     }
@@ -59,15 +91,36 @@ async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
     let stack = Stack::with_chai().await;
     let file = stack.arg("ready.env");
     stack.write_ready_file(&file);
-    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
-    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
+    let ended = run(
+        &["--env-file", &file, "campaign", "list", "--json"],
+        Env::default(),
+        &stack.clock,
+    )
+    .await;
+    assert!(
+        ended.code == 0 && ended.out.contains("chai-bora-2026"),
+        "{}",
+        ended.err
+    );
     let ours = format!(
         "# Ours\n\nUSER=\"asha\"\n{}",
-        std::fs::read_to_string(&file).expect("it is there").replace("='", "=").replace("'\n", "\n")
+        std::fs::read_to_string(&file)
+            .expect("it is there")
+            .replace("='", "=")
+            .replace("'\n", "\n")
     );
     let file = stack.file("ours.env", ours);
-    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
-    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
+    let ended = run(
+        &["--env-file", &file, "campaign", "list", "--json"],
+        Env::default(),
+        &stack.clock,
+    )
+    .await;
+    assert!(
+        ended.code == 0 && ended.out.contains("chai-bora-2026"),
+        "{}",
+        ended.err
+    );
 }
 
 #[tokio::test]
@@ -83,7 +136,10 @@ async fn help_says_which_commands_take_long() {
         let help = [command, &["--help"]].concat();
         let help = run(&help, Env::default(), &Clock::manual(NOW)).await.out;
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(help.contains("about a minute for ten million"), "{command:?}: {help}");
+        assert!(
+            help.contains("about a minute for ten million"),
+            "{command:?}: {help}"
+        );
     }
 }
 
@@ -96,15 +152,72 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
         &["campaign", "show", "Not A Slug"],
         &["key", "issue", "--campaign", "chai-bora-2026"],
         &["key", "issue", "--campaign", "a", "--environment", "prod"],
-        &["code", "mint", "--campaign", "a", "--environment", "test", "--count", "0", "--output", "x"],
+        &[
+            "code",
+            "mint",
+            "--campaign",
+            "a",
+            "--environment",
+            "test",
+            "--count",
+            "0",
+            "--output",
+            "x",
+        ],
         &["code", "void", "--campaign", "a", "--environment", "test"],
         &["submission", "settle", ID, "--why", "x"],
         &["submission", "settle", ID, "--accept"],
-        &["submission", "settle", ID, "--reject", "entered", "--why", "x"],
-        &["submission", "settle", ID, "--accept", "--entries", "0", "--why", "x"],
-        &["submission", "settle", ID, "--reject", "invalid", "--entries", "2", "--why", "x"],
-        &["submission", "settle", ID, "--reject", "invalid", "--receipt-code", "AB12CD", "--why", "x"],
-        &["submission", "settle", ID, "--reject", "invalid", "--without-receipt-code", "--why", "x"],
+        &[
+            "submission",
+            "settle",
+            ID,
+            "--reject",
+            "entered",
+            "--why",
+            "x",
+        ],
+        &[
+            "submission",
+            "settle",
+            ID,
+            "--accept",
+            "--entries",
+            "0",
+            "--why",
+            "x",
+        ],
+        &[
+            "submission",
+            "settle",
+            ID,
+            "--reject",
+            "invalid",
+            "--entries",
+            "2",
+            "--why",
+            "x",
+        ],
+        &[
+            "submission",
+            "settle",
+            ID,
+            "--reject",
+            "invalid",
+            "--receipt-code",
+            "AB12CD",
+            "--why",
+            "x",
+        ],
+        &[
+            "submission",
+            "settle",
+            ID,
+            "--reject",
+            "invalid",
+            "--without-receipt-code",
+            "--why",
+            "x",
+        ],
         &[
             &["submission", "settle", ID, "--accept", "--why", "x"][..],
             &["--receipt-code", "AB12CD", "--without-receipt-code"],
@@ -113,16 +226,35 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
     ] {
         let ended = run(args, Env::default(), &Clock::manual(NOW)).await;
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
-        let ended = run(&[args, &["--json"]].concat(), Env::default(), &Clock::manual(NOW)).await;
+        let ended = run(
+            &[args, &["--json"]].concat(),
+            Env::default(),
+            &Clock::manual(NOW),
+        )
+        .await;
         let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
-        assert_eq!((ended.code, &document["error"]["code"]), (2, &json!("usage")), "{args:?}");
+        assert_eq!(
+            (ended.code, &document["error"]["code"]),
+            (2, &json!("usage")),
+            "{args:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn help_is_an_answer() {
-    let ended = run(&["code", "mint", "--help"], Env::default(), &Clock::manual(NOW)).await;
-    assert!(ended.code == 0 && ended.out.contains("--allow-weak"), "{}{}", ended.out, ended.err);
+    let ended = run(
+        &["code", "mint", "--help"],
+        Env::default(),
+        &Clock::manual(NOW),
+    )
+    .await;
+    assert!(
+        ended.code == 0 && ended.out.contains("--allow-weak"),
+        "{}{}",
+        ended.out,
+        ended.err
+    );
 }
 
 #[tokio::test]

@@ -26,7 +26,12 @@ impl Walk {
 
     /// Runs a command that has to succeed, and returns what `--json` prints.
     async fn ops(&self, args: &[&str]) -> Value {
-        let ended = run(&[args, &["--json"]].concat(), self.service.env.clone(), &self.service.clock).await;
+        let ended = run(
+            &[args, &["--json"]].concat(),
+            self.service.env.clone(),
+            &self.service.clock,
+        )
+        .await;
         assert_eq!(ended.code, EXIT_OK, "{args:?}: {}{}", ended.out, ended.err);
         serde_json::from_str(&ended.out).expect("one JSON document")
     }
@@ -34,9 +39,15 @@ impl Walk {
 
 #[tokio::test]
 async fn a_campaign_is_walked_from_its_file_to_its_winners() {
-    let options = Options { background: false, clock: Clock::manual(NOON), ..Options::default() };
-    let walk =
-        Walk { service: Service::with_options(options), folder: tempfile::tempdir().expect("a folder") };
+    let options = Options {
+        background: false,
+        clock: Clock::manual(NOON),
+        ..Options::default()
+    };
+    let walk = Walk {
+        service: Service::with_options(options),
+        folder: tempfile::tempdir().expect("a folder"),
+    };
     let (file, codes) = (walk.path("campaign.yaml"), walk.path("codes.csv"));
     walk.ops(&["campaign", "init", &file]).await;
     let template = std::fs::read_to_string(&file).expect("a file");
@@ -44,7 +55,14 @@ async fn a_campaign_is_walked_from_its_file_to_its_winners() {
     let applied = walk.ops(&["campaign", "apply", "--yes", &file]).await;
     let slug = applied["campaigns"][0]["slug"].as_str().expect("a slug");
     let scope = ["--campaign", slug, "--environment", "live"];
-    walk.ops(&[&["code", "mint", "--count", "3", "--output", &codes], &scope[..]].concat()).await;
+    walk.ops(
+        &[
+            &["code", "mint", "--count", "3", "--output", &codes],
+            &scope[..],
+        ]
+        .concat(),
+    )
+    .await;
     let issued = walk.ops(&[&["key", "issue"], &scope[..]].concat()).await;
 
     let url = format!("{}/api/v1/submissions", walk.service.base_url);
@@ -54,20 +72,43 @@ async fn a_campaign_is_walked_from_its_file_to_its_winners() {
     for (number, code) in codes.lines().skip(1).enumerate() {
         let entry = body(&format!("071200000{number}"), code);
         let sending = request("POST", url.clone()).header("authorization", &authorization);
-        let reply = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
+        let reply = sending
+            .header("idempotency-key", fresh_key())
+            .json(&entry)
+            .send()
+            .await;
         assert_eq!(reply.field("state"), "accepted", "{}", reply.text);
         references.push(reply.field("ref"));
     }
-    Counter::new(&walk.service.env, &walk.service.clock).count_all().await;
+    Counter::new(&walk.service.env, &walk.service.clock)
+        .count_all()
+        .await;
     let numbers = walk.ops(&["numbers", "--campaign", slug]).await;
-    assert_eq!((&numbers["days"][0]["submissions"], &numbers["phones"]), (&json!(3), &json!(3)));
+    assert_eq!(
+        (&numbers["days"][0]["submissions"], &numbers["phones"]),
+        (&json!(3), &json!(3))
+    );
 
-    walk.service.clock.advance(std::time::Duration::from_hours(24));
-    let at = walk.service.clock.now().after(std::time::Duration::from_mins(15)).to_string();
-    let (day, evidence, draw) =
-        ("2050-06-15", walk.path("evidence"), ["--campaign", slug, "--draw", "final"]);
-    let period = ["--from", day, "--to", day, "--prize", "Kettle=1", "--at", &at, "--output", &evidence];
-    let frozen = walk.ops(&[&["draw", "freeze", "--yes"], &draw[..], &period].concat()).await;
+    walk.service
+        .clock
+        .advance(std::time::Duration::from_hours(24));
+    let at = walk
+        .service
+        .clock
+        .now()
+        .after(std::time::Duration::from_mins(15))
+        .to_string();
+    let (day, evidence, draw) = (
+        "2050-06-15",
+        walk.path("evidence"),
+        ["--campaign", slug, "--draw", "final"],
+    );
+    let period = [
+        "--from", day, "--to", day, "--prize", "Kettle=1", "--at", &at, "--output", &evidence,
+    ];
+    let frozen = walk
+        .ops(&[&["draw", "freeze", "--yes"], &draw[..], &period].concat())
+        .await;
     assert_eq!(frozen["header"]["rows"], 3);
     walk.ops(&[&["draw", "run"], &draw[..]].concat()).await;
 

@@ -25,7 +25,10 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
     }
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
     // After the breaker's first wait all submissions are due, but only one probe is let through.
-    campaign.service.clock.advance(Duration::from_secs(5 + 10) / SPEEDUP + Duration::from_millis(1));
+    campaign
+        .service
+        .clock
+        .advance(Duration::from_secs(5 + 10) / SPEEDUP + Duration::from_millis(1));
     let settlers: Vec<_> = (0..4).map(|_| Settler::new(&campaign.service)).collect();
     join_all(settlers.iter().map(|settler| async {
         settler.settle_after(Duration::from_millis(50)).await;
@@ -45,8 +48,14 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
     .await;
     let before = asked(&partner, &open);
     // If every failure doubled the wait, it would be ten minutes.
-    settler.settle_after(Duration::from_secs(5 + 10) / SPEEDUP).await;
-    assert_eq!(asked(&partner, &open), before + 1, "one probe, and no more after it failed");
+    settler
+        .settle_after(Duration::from_secs(5 + 10) / SPEEDUP)
+        .await;
+    assert_eq!(
+        asked(&partner, &open),
+        before + 1,
+        "one probe, and no more after it failed"
+    );
 }
 
 #[tokio::test]
@@ -54,9 +63,15 @@ async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
     let (partner, campaign, _) = judged().await;
     for number in 1..=10 {
         let reply = submit(&campaign, number, &format!("NEWC-{number}")).await;
-        assert_eq!((reply.field("state"), partner.asked(&id_of(&reply))), (json!("unknown"), 1));
+        assert_eq!(
+            (reply.field("state"), partner.asked(&id_of(&reply))),
+            (json!("unknown"), 1)
+        );
     }
-    assert_eq!(submit(&campaign, 11, "OKAY-1").await.field("message_key"), "entered");
+    assert_eq!(
+        submit(&campaign, 11, "OKAY-1").await.field("message_key"),
+        "entered"
+    );
 }
 
 #[tokio::test]
@@ -67,21 +82,44 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
         poison.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
     }
     let honest = submit(&campaign, 9, "OKAY-9").await;
-    assert_eq!((honest.field("state"), partner.asked(&id_of(&honest))), (json!("unknown"), 0), "it is open");
+    assert_eq!(
+        (honest.field("state"), partner.asked(&id_of(&honest))),
+        (json!("unknown"), 0),
+        "it is open"
+    );
     // The breaker's first wait, and the ten seconds over which submissions are spread.
-    settler.settle_after(Duration::from_secs(5 + 10) / SPEEDUP).await;
-    assert_eq!(status(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
-    assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
+    settler
+        .settle_after(Duration::from_secs(5 + 10) / SPEEDUP)
+        .await;
+    assert_eq!(
+        status(&campaign, &honest).await[0],
+        "accepted",
+        "it is the probe, and none of the others"
+    );
+    assert_eq!(
+        submit(&campaign, 10, "OKAY-10").await.field("message_key"),
+        "entered",
+        "it is closed"
+    );
     drop(poison);
 }
 
 #[tokio::test]
 async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!(
+        "http://{}/redeem",
+        listener.local_addr().expect("an address")
+    );
     let (campaign, _) = set_up(judged_by(url)).await;
     assert_eq!(
-        campaign.config.partner.as_ref().map(|partner| partner.timeout_seconds),
+        campaign
+            .config
+            .partner
+            .as_ref()
+            .map(|partner| partner.timeout_seconds),
         Some(8),
         "all it can have"
     );
@@ -97,7 +135,10 @@ async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
         async move { submit(&campaign, number, &format!("OKAY-{number}")).await }
     }))
     .await;
-    assert_eq!(submit(&campaign, 6, "OKAY-6").await.field("state"), "unknown");
+    assert_eq!(
+        submit(&campaign, 6, "OKAY-6").await.field("state"),
+        "unknown"
+    );
     assert!(!silence.is_finished(), "no sixth connection");
     silence.abort();
 }
@@ -105,13 +146,20 @@ async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
 #[tokio::test]
 async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_an_error() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, now) = (campaign.scope(Environment::Live), campaign.service.clock.now());
+    let (scope, now) = (
+        campaign.scope(Environment::Live),
+        campaign.service.clock.now(),
+    );
     let env = &campaign.service.env;
     let breakers = Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let mut grants = Vec::new();
     for number in 1..=7 {
         let id = SubmissionId::from_random([number; 24]);
-        match breakers.acquire(&scope, id, false, now).await.expect("it answers") {
+        match breakers
+            .acquire(&scope, id, false, now)
+            .await
+            .expect("it answers")
+        {
             Permit::Granted(grant) => grants.push(grant),
             Permit::CircuitOpen { .. } => panic!("it is closed"),
         }
@@ -119,11 +167,21 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
     let late = grants.pop().expect("seven");
     let mut opened = Vec::new();
     for grant in grants {
-        opened.push(breakers.record_failure(&scope, grant, now).await.expect("it answers"));
+        opened.push(
+            breakers
+                .record_failure(&scope, grant, now)
+                .await
+                .expect("it answers"),
+        );
     }
     assert_eq!(opened, [false, false, false, false, true, false]);
-    let nowhere = ("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), "http://127.0.0.1:1".to_owned());
-    let broken = campaign.service.with_env(env.clone().overridden_by([nowhere].into_iter().collect()));
+    let nowhere = (
+        "AWS_ENDPOINT_URL_DYNAMODB".to_owned(),
+        "http://127.0.0.1:1".to_owned(),
+    );
+    let broken = campaign
+        .service
+        .with_env(env.clone().overridden_by([nowhere].into_iter().collect()));
     let broken = Breakers::from_env(env, &broken.dynamodb()).expect("the table");
     assert!(broken.record_failure(&scope, late, now).await.is_err());
 }
@@ -131,32 +189,53 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
 #[tokio::test]
 async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opened_it_at_once() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, start) = (campaign.scope(Environment::Live), campaign.service.clock.now());
+    let (scope, start) = (
+        campaign.scope(Environment::Live),
+        campaign.service.clock.now(),
+    );
     let env = &campaign.service.env;
     let environment = || Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let (one, other) = (environment(), environment());
     let id = |number: u8| SubmissionId::from_random([number; 24]);
     let is_granted = async |breakers: &Breakers, now| {
-        let permit = breakers.acquire(&scope, id(9), false, now).await.expect("it answers");
+        let permit = breakers
+            .acquire(&scope, id(9), false, now)
+            .await
+            .expect("it answers");
         matches!(permit, Permit::Granted(_))
     };
     assert!(is_granted(&other, start).await);
     for number in 1..=5 {
-        let permit = one.acquire(&scope, id(number), false, start).await.expect("it answers");
-        let Permit::Granted(grant) = permit else { panic!("open after {number}") };
-        let opened = one.record_failure(&scope, grant, start).await.expect("it answers");
+        let permit = one
+            .acquire(&scope, id(number), false, start)
+            .await
+            .expect("it answers");
+        let Permit::Granted(grant) = permit else {
+            panic!("open after {number}")
+        };
+        let opened = one
+            .record_failure(&scope, grant, start)
+            .await
+            .expect("it answers");
         assert_eq!(opened, number == 5);
     }
     assert!(!is_granted(&one, start).await, "at once");
-    assert!(is_granted(&other, start.after(Duration::from_millis(50))).await, "it need not look again yet");
+    assert!(
+        is_granted(&other, start.after(Duration::from_millis(50))).await,
+        "it need not look again yet"
+    );
     // The shortened wait is over by then: one probe is let through.
     let later = start.after(Duration::from_secs(1));
-    let permit = other.acquire(&scope, id(9), false, later).await.expect("it answers");
+    let permit = other
+        .acquire(&scope, id(9), false, later)
+        .await
+        .expect("it answers");
     assert!(matches!(permit, Permit::Granted(grant) if grant.is_probe()));
 }
 
 #[tokio::test]
-async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference_and_its_submissions_enter() {
+async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference_and_its_submissions_enter()
+ {
     let (_partner, campaign, settler) = judged().await;
     let start = campaign.service.clock.now();
     let ahead = campaign.service.beside(Options {
@@ -165,14 +244,21 @@ async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference
         speedup: SPEEDUP,
         ..Options::default()
     });
-    let campaign_ahead = TestCampaign { service: ahead, ..campaign.clone() };
+    let campaign_ahead = TestCampaign {
+        service: ahead,
+        ..campaign.clone()
+    };
     for number in 1..=5 {
         submit(&campaign_ahead, number, &format!("DEAD-{number}")).await;
     }
     let entered = submit(&campaign, 6, "OKAY-6").await;
     assert_eq!(entered.field("state"), "unknown", "it is open");
     settler.settle_after(Duration::from_secs(29)).await;
-    assert_eq!(status(&campaign, &entered).await[0], "unknown", "it is open by the clock that opened it");
+    assert_eq!(
+        status(&campaign, &entered).await[0],
+        "unknown",
+        "it is open by the clock that opened it"
+    );
     settler.settle_after(Duration::from_secs(2)).await;
     assert_eq!(status(&campaign, &entered).await[0], "accepted");
 }
@@ -184,6 +270,13 @@ async fn one_submission_that_fails_again_and_again_does_not_open_the_breaker() {
     for _ in 0..8 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    assert!(partner.asked(&id_of(&poison)) >= 5, "{}", partner.asked(&id_of(&poison)));
-    assert_eq!(submit(&campaign, 2, "OKAY-2").await.field("message_key"), "entered");
+    assert!(
+        partner.asked(&id_of(&poison)) >= 5,
+        "{}",
+        partner.asked(&id_of(&poison))
+    );
+    assert_eq!(
+        submit(&campaign, 2, "OKAY-2").await.field("message_key"),
+        "entered"
+    );
 }

@@ -22,10 +22,18 @@ async fn settle_partners_alone_of_the_background_fetches_the_secret_and_before_i
     variables.insert(ENDPOINT.to_owned(), secrets.url.clone());
     assert!(variables.contains_key(deployment_secret::VARIABLE));
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let functions =
-        [("count-changes", 0), ("settle-receipts", 0), ("sweep-unsettled", 0), ("settle-partners", 1)];
+    let functions = [
+        ("count-changes", 0),
+        ("settle-receipts", 0),
+        ("sweep-unsettled", 0),
+        ("settle-partners", 1),
+    ];
     for (function, calls) in functions {
-        Process::start(&program, &[function], &variables).await.first_poll().await.expect("it starts");
+        Process::start(&program, &[function], &variables)
+            .await
+            .first_poll()
+            .await
+            .expect("it starts");
         assert_eq!(secrets.calls(), calls, "{function}");
     }
 }
@@ -40,13 +48,19 @@ async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later()
     let secrets = front(&campaign.service).await;
     secrets.refuse(true);
     let mut service = campaign.service.clone();
-    service.env =
-        service.env.overridden_by([(ENDPOINT.to_owned(), secrets.url.clone())].into_iter().collect());
+    service.env = service.env.overridden_by(
+        [(ENDPOINT.to_owned(), secrets.url.clone())]
+            .into_iter()
+            .collect(),
+    );
     let settler = Settler::new(&service);
     for _ in 0..2 {
         service.clock.advance(Duration::from_secs(60));
         let [due] = <[_; 1]>::try_from(settler.due().await).expect("one is due");
-        let message = SettleMessage { scope: due.scope, submission_id: due.submission_id };
+        let message = SettleMessage {
+            scope: due.scope,
+            submission_id: due.submission_id,
+        };
         let answer = settler.deliver_to(Dependency::Partner, &message).await;
         assert_eq!(answer.batch_item_failures.len(), 1);
         assert_eq!(status(&campaign, &reply).await, unknown);
@@ -58,6 +72,9 @@ async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later()
         settler.settle_after(Duration::from_secs(60)).await;
     }
     let settled = status(&campaign, &reply).await;
-    assert_eq!((&settled[0], &settled[2]), (&json!("accepted"), &json!("entered")));
+    assert_eq!(
+        (&settled[0], &settled[2]),
+        (&json!("accepted"), &json!("entered"))
+    );
     assert_eq!(partner.redeemed(&id), 1);
 }

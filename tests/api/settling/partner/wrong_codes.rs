@@ -14,12 +14,16 @@ use super::{asked, judged, partner, submit};
 /// The number of wrong codes logged for a phone.
 async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
     let phone = phone(number).parse().expect("a phone");
-    let entrant = campaign.service.entrant(&campaign.scope(Environment::Live), &phone, "").await;
+    let entrant = campaign
+        .service
+        .entrant(&campaign.scope(Environment::Live), &phone, "")
+        .await;
     entrant.expect("the table").wrong_codes.len()
 }
 
 #[tokio::test]
-async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_from_when_they_were_sent() {
+async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_from_when_they_were_sent()
+ {
     let partner = partner().await;
     let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
@@ -35,7 +39,11 @@ async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_fro
         let reply = submit(&campaign, 9, code).await;
         assert_eq!(partner.asked(&id_of(&reply)), 0, "spared");
         assert_eq!(reply.field("message_key"), "checking", "{code}");
-        assert_eq!(wrong_codes(&campaign, 9).await, 0, "silence gives the place back");
+        assert_eq!(
+            wrong_codes(&campaign, 9).await,
+            0,
+            "silence gives the place back"
+        );
         sent.push(reply);
     }
     for _ in 0..60 {
@@ -47,7 +55,10 @@ async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_fro
     }
     assert_eq!(keys, ["invalid", "invalid", "entered"]);
     assert_eq!(wrong_codes(&campaign, 9).await, 2);
-    assert_eq!(submit(&campaign, 9, "OKAY-4").await.field("message_key"), "rate_limited");
+    assert_eq!(
+        submit(&campaign, 9, "OKAY-4").await.field("message_key"),
+        "rate_limited"
+    );
 }
 
 #[tokio::test]
@@ -59,8 +70,14 @@ async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
     }))
     .await;
     let limit = usize::try_from(campaign.config.wrong_codes.count).expect("small");
-    let judged = guesses.iter().filter(|guess| guess.field("message_key") == "invalid").count();
-    let unheard = guesses.iter().filter(|guess| guess.field("message_key") == "rate_limited").count();
+    let judged = guesses
+        .iter()
+        .filter(|guess| guess.field("message_key") == "invalid")
+        .count();
+    let unheard = guesses
+        .iter()
+        .filter(|guess| guess.field("message_key") == "rate_limited")
+        .count();
     assert_eq!((judged, unheard), (limit, guesses.len() - limit));
     assert_eq!(usize::try_from(asked(&partner, &guesses)), Ok(limit));
 }
@@ -73,15 +90,28 @@ async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
         campaign.wrong_codes.count = 2;
     })
     .await;
-    for (code, key) in [("OKAY-1", "entered"), ("USED-1", "already_used"), ("WINS-1", "instant_win")] {
+    for (code, key) in [
+        ("OKAY-1", "entered"),
+        ("USED-1", "already_used"),
+        ("WINS-1", "instant_win"),
+    ] {
         assert_eq!(submit(&campaign, 1, code).await.field("message_key"), key);
         assert_eq!(wrong_codes(&campaign, 1).await, 0, "{code}");
     }
-    assert_eq!(submit(&campaign, 1, "BADC-1").await.field("message_key"), "invalid");
+    assert_eq!(
+        submit(&campaign, 1, "BADC-1").await.field("message_key"),
+        "invalid"
+    );
     // While the partner is asked, the code holds the second and last place in the log of wrong codes; the place is free
     // again once the partner accepts the code.
-    assert_eq!(submit(&campaign, 1, "OKAY-2").await.field("message_key"), "entered");
-    assert_eq!(submit(&campaign, 1, "OKAY-3").await.field("message_key"), "entered");
+    assert_eq!(
+        submit(&campaign, 1, "OKAY-2").await.field("message_key"),
+        "entered"
+    );
+    assert_eq!(
+        submit(&campaign, 1, "OKAY-3").await.field("message_key"),
+        "entered"
+    );
     assert_eq!(wrong_codes(&campaign, 1).await, 1);
 }
 
@@ -94,7 +124,12 @@ async fn a_wrong_code_of_a_partner_counts_as_a_guess() {
     })
     .await;
     for number in 1..=2 {
-        assert_eq!(submit(&campaign, 1, &format!("BADC-{number}")).await.field("message_key"), "invalid");
+        assert_eq!(
+            submit(&campaign, 1, &format!("BADC-{number}"))
+                .await
+                .field("message_key"),
+            "invalid"
+        );
     }
     let third = submit(&campaign, 1, "OKAY-1").await;
     assert_eq!(third.field("message_key"), "rate_limited");

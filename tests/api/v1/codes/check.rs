@@ -15,7 +15,11 @@ const PATH: &str = "/api/v1/codes/check";
 
 /// Checks a code for a phone.
 async fn check_for(campaign: &TestCampaign, code: &str, phone: &str) -> Reply {
-    campaign.test("POST", PATH).json(&json!({ "code": code, "phone": phone })).send().await
+    campaign
+        .test("POST", PATH)
+        .json(&json!({ "code": code, "phone": phone }))
+        .send()
+        .await
 }
 
 /// The precheck and the message key for a code.
@@ -43,7 +47,11 @@ async fn a_genuine_code_is_valid_and_stays_free() {
             json!([200, { "precheck": "valid", "message_key": null, "message": null }])
         );
     }
-    assert_eq!(campaign.outcome(&phone(1), &code).await, "entered", "checking it took nothing");
+    assert_eq!(
+        campaign.outcome(&phone(1), &code).await,
+        "entered",
+        "checking it took nothing"
+    );
 }
 
 #[tokio::test]
@@ -69,8 +77,13 @@ async fn a_code_may_be_typed_in_any_way() {
     let printed = campaign.code(7);
     let bare = printed.replace('-', "");
     let spaced: String = bare.chars().flat_map(|symbol| [symbol, ' ']).collect();
-    for typed in [&bare, &bare.to_lowercase(), &spaced, &format!("  {printed} "), &printed.replace('-', "–")]
-    {
+    for typed in [
+        &bare,
+        &bare.to_lowercase(),
+        &spaced,
+        &format!("  {printed} "),
+        &printed.replace('-', "–"),
+    ] {
         assert_eq!(said_of(&campaign, typed).await, valid(), "{typed}");
     }
 }
@@ -88,26 +101,53 @@ async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
             "message": "This code has already been used. Try another code.",
         }])
     );
-    assert_eq!(check_for(&campaign, &code, &phone(2)).await.redacted(), reply.redacted());
+    assert_eq!(
+        check_for(&campaign, &code, &phone(2)).await.redacted(),
+        reply.redacted()
+    );
     let own = check_for(&campaign, &code, &phone(1)).await;
-    assert_eq!(own.redacted(), json!([200, { "precheck": "valid", "message_key": null, "message": null }]));
+    assert_eq!(
+        own.redacted(),
+        json!([200, { "precheck": "valid", "message_key": null, "message": null }])
+    );
     let own_national = format!("0{}", &phone(1)[4..]);
-    assert_eq!(check_for(&campaign, &code, &own_national).await.field("precheck"), "valid");
+    assert_eq!(
+        check_for(&campaign, &code, &own_national)
+            .await
+            .field("precheck"),
+        "valid"
+    );
 }
 
 #[tokio::test]
 async fn the_message_is_in_the_requests_language_and_the_campaigns_words() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.sw.insert(MessageKey::Invalid.into(), "Hapana.".to_owned());
+        config
+            .messages
+            .sw
+            .insert(MessageKey::Invalid.into(), "Hapana.".to_owned());
     })
     .await;
     let english = campaign.check("x").send().await;
-    assert_eq!(english.field("message"), "This code is not valid. Check it and try again.");
-    let swahili = campaign.check("x").header("accept-language", "sw").send().await;
+    assert_eq!(
+        english.field("message"),
+        "This code is not valid. Check it and try again."
+    );
+    let swahili = campaign
+        .check("x")
+        .header("accept-language", "sw")
+        .send()
+        .await;
     assert_eq!(swahili.field("message"), "Hapana.");
     let used = campaign.test("POST", &format!("{PATH}?locale=sw"));
-    let used = used.json(&json!({ "code": "TEST-0-ALREADY-USED" })).send().await;
-    assert_eq!(used.field("message"), "Namba hii imeshatumika. Jaribu namba nyingine.");
+    let used = used
+        .json(&json!({ "code": "TEST-0-ALREADY-USED" }))
+        .send()
+        .await;
+    assert_eq!(
+        used.field("message"),
+        "Namba hii imeshatumika. Jaribu namba nyingine."
+    );
 }
 
 #[tokio::test]
@@ -115,10 +155,18 @@ async fn a_code_counts_while_its_batch_is_active() {
     let campaign = TestCampaign::plain().await;
     let void = campaign.mint("void", BatchStatus::Void, None).await;
     let reserved = campaign.mint("reserved", BatchStatus::Reserved, None).await;
-    let active = campaign.mint("active", BatchStatus::Active, Some("A kettle")).await;
+    let active = campaign
+        .mint("active", BatchStatus::Active, Some("A kettle"))
+        .await;
     assert_eq!(said_of(&campaign, &campaign.code(void)).await, invalid());
-    assert_eq!(said_of(&campaign, &campaign.code(void + 99)).await, invalid());
-    assert_eq!(said_of(&campaign, &campaign.code(reserved)).await, invalid());
+    assert_eq!(
+        said_of(&campaign, &campaign.code(void + 99)).await,
+        invalid()
+    );
+    assert_eq!(
+        said_of(&campaign, &campaign.code(reserved)).await,
+        invalid()
+    );
     assert_eq!(said_of(&campaign, &campaign.code(active)).await, valid());
     assert_eq!(
         said_of(&campaign, &campaign.code(active - 1)).await,
@@ -143,16 +191,37 @@ async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_
     service.clock.advance(Duration::from_secs(5));
     assert_eq!(said_of(&campaign, &free).await, invalid());
     assert_eq!(said_of(&campaign, &used).await, invalid());
-    assert_eq!(check_for(&campaign, &used, &phone(1)).await.field("precheck"), "valid");
-    let live = campaign.live("POST", PATH).json(&json!({ "code": free })).send().await;
-    assert_eq!(live.field("precheck"), "valid", "the other environment has a book of its own");
+    assert_eq!(
+        check_for(&campaign, &used, &phone(1))
+            .await
+            .field("precheck"),
+        "valid"
+    );
+    let live = campaign
+        .live("POST", PATH)
+        .json(&json!({ "code": free }))
+        .send()
+        .await;
+    assert_eq!(
+        live.field("precheck"),
+        "valid",
+        "the other environment has a book of its own"
+    );
 }
 
 /// Voids a batch in the test environment.
 async fn void(campaign: &TestCampaign, name: &str) {
-    let (scope, books) = (campaign.scope(Environment::Test), &campaign.service.tables.code_books);
+    let (scope, books) = (
+        campaign.scope(Environment::Test),
+        &campaign.service.tables.code_books,
+    );
     let mut stored = books.get(&scope).await.expect("a book").expect("a book");
-    let batch = stored.book.batches.iter_mut().find(|batch| batch.name == name).expect("a batch");
+    let batch = stored
+        .book
+        .batches
+        .iter_mut()
+        .find(|batch| batch.name == name)
+        .expect("a batch");
     batch.status = BatchStatus::Void;
     books.save(&scope, &stored).await.expect("saved");
 }
@@ -161,8 +230,17 @@ async fn void(campaign: &TestCampaign, name: &str) {
 async fn a_voided_batch_with_a_prize_takes_effect_within_a_second_except_to_the_phone_that_won() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    let first = campaign.mint("cars", BatchStatus::Active, Some("A car")).await;
-    campaign.import("printed", BatchStatus::Active, Some("A kettle"), &["KETTLE01", "KETTLE02"]).await;
+    let first = campaign
+        .mint("cars", BatchStatus::Active, Some("A car"))
+        .await;
+    campaign
+        .import(
+            "printed",
+            BatchStatus::Active,
+            Some("A kettle"),
+            &["KETTLE01", "KETTLE02"],
+        )
+        .await;
     let [won, free] = [first, first + 1].map(|serial| campaign.code(serial));
     let entered = campaign.submit(&phone(1), &won).await;
     assert_eq!(entered.field("instant_win"), "A car");
@@ -179,54 +257,118 @@ async fn a_voided_batch_with_a_prize_takes_effect_within_a_second_except_to_the_
         assert_eq!(campaign.outcome(&phone(2), code).await, "invalid", "{code}");
     }
     let again = campaign.submit(&phone(1), &won).await;
-    assert_eq!((again.field("id"), again.field("replayed")), (entered.field("id"), json!(true)));
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (entered.field("id"), json!(true))
+    );
 }
 
 #[tokio::test]
 async fn imported_codes_of_the_usual_length_are_looked_up() {
     let campaign = TestCampaign::plain().await;
-    let (scope, books) = (campaign.scope(Environment::Test), &campaign.service.tables.code_books);
+    let (scope, books) = (
+        campaign.scope(Environment::Test),
+        &campaign.service.tables.code_books,
+    );
     let mut stored = books.get(&scope).await.expect("a book").expect("a book");
     (stored.book.minted_length, stored.book.batches) = (None, Vec::new());
     books.save(&scope, &stored).await.expect("saved");
     let minted_shape = campaign.code(1);
-    campaign.import("printed", BatchStatus::Active, None, &["ABCDEFGHJKMN", "KETTLE010001"]).await;
+    campaign
+        .import(
+            "printed",
+            BatchStatus::Active,
+            None,
+            &["ABCDEFGHJKMN", "KETTLE010001"],
+        )
+        .await;
 
     assert_eq!(said_of(&campaign, "ABCD-EFGH-JKMN").await, valid());
-    assert_eq!(campaign.outcome(&phone(1), "ABCD-EFGH-JKMN").await, "entered");
-    assert_eq!(campaign.outcome(&phone(2), "ABCD-EFGH-JKMN").await, "already_used");
-    assert_eq!(campaign.outcome(&phone(2), "kettle 010001").await, "entered");
-    assert_eq!(campaign.outcome(&phone(2), &minted_shape).await, "invalid", "it is not deciphered");
+    assert_eq!(
+        campaign.outcome(&phone(1), "ABCD-EFGH-JKMN").await,
+        "entered"
+    );
+    assert_eq!(
+        campaign.outcome(&phone(2), "ABCD-EFGH-JKMN").await,
+        "already_used"
+    );
+    assert_eq!(
+        campaign.outcome(&phone(2), "kettle 010001").await,
+        "entered"
+    );
+    assert_eq!(
+        campaign.outcome(&phone(2), &minted_shape).await,
+        "invalid",
+        "it is not deciphered"
+    );
 }
 
 #[tokio::test]
 async fn imported_codes_count_like_minted_ones() {
     let campaign = TestCampaign::plain().await;
-    campaign.import("printed", BatchStatus::Active, None, &["CHAI2026", "KARIBU", "ASANTE"]).await;
+    campaign
+        .import(
+            "printed",
+            BatchStatus::Active,
+            None,
+            &["CHAI2026", "KARIBU", "ASANTE"],
+        )
+        .await;
     assert_eq!(said_of(&campaign, "chai-2026").await, valid());
     assert_eq!(said_of(&campaign, "CHAI2027").await, invalid());
-    assert_eq!(said_of(&campaign, &campaign.code(1)).await, valid(), "both kinds live side by side");
+    assert_eq!(
+        said_of(&campaign, &campaign.code(1)).await,
+        valid(),
+        "both kinds live side by side"
+    );
 
     assert_eq!(campaign.outcome(&phone(1), "Karibu").await, "entered");
-    assert_eq!(said_of(&campaign, "KARIBU").await, (json!("already_used"), json!("already_used")));
-    assert_eq!(check_for(&campaign, "KARIBU", &phone(1)).await.field("precheck"), "valid");
+    assert_eq!(
+        said_of(&campaign, "KARIBU").await,
+        (json!("already_used"), json!("already_used"))
+    );
+    assert_eq!(
+        check_for(&campaign, "KARIBU", &phone(1))
+            .await
+            .field("precheck"),
+        "valid"
+    );
 }
 
 #[tokio::test]
 async fn an_imported_code_counts_while_its_own_batch_does() {
     let campaign = TestCampaign::plain().await;
-    campaign.import("withdrawn", BatchStatus::Void, None, &["OLDCODE"]).await;
-    campaign.import("printed", BatchStatus::Active, None, &["NEWCODE"]).await;
-    campaign.import("later", BatchStatus::Active, Some("A kettle"), &["LATECODE"]).await;
+    campaign
+        .import("withdrawn", BatchStatus::Void, None, &["OLDCODE"])
+        .await;
+    campaign
+        .import("printed", BatchStatus::Active, None, &["NEWCODE"])
+        .await;
+    campaign
+        .import(
+            "later",
+            BatchStatus::Active,
+            Some("A kettle"),
+            &["LATECODE"],
+        )
+        .await;
     assert_eq!(said_of(&campaign, "OLDCODE").await, invalid());
     assert_eq!(said_of(&campaign, "NEWCODE").await, valid());
-    assert_eq!(said_of(&campaign, "LATECODE").await, valid(), "also when it is not of the first batch");
+    assert_eq!(
+        said_of(&campaign, "LATECODE").await,
+        valid(),
+        "also when it is not of the first batch"
+    );
 }
 
 #[tokio::test]
 async fn a_campaign_without_codes_cannot_tell() {
     let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
-    for code in [campaign.code(1), "x".to_owned(), "TEST-0-ALREADY-USED".to_owned()] {
+    for code in [
+        campaign.code(1),
+        "x".to_owned(),
+        "TEST-0-ALREADY-USED".to_owned(),
+    ] {
         let reply = campaign.check(&code).send().await;
         assert_eq!(
             reply.redacted(),
@@ -266,7 +408,12 @@ async fn a_sentinel_that_entered_is_used_by_its_own_phone_alone() {
     let campaign = TestCampaign::plain().await;
     assert_eq!(campaign.outcome(&phone(1), "TEST-0-VALID").await, "entered");
     for phone in [phone(1), phone(2)] {
-        assert_eq!(check_for(&campaign, "TEST-0-VALID", &phone).await.field("precheck"), "valid");
+        assert_eq!(
+            check_for(&campaign, "TEST-0-VALID", &phone)
+                .await
+                .field("precheck"),
+            "valid"
+        );
     }
     assert_eq!(said_of(&campaign, "TEST-0-VALID").await, valid());
 }

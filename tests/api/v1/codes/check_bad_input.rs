@@ -8,7 +8,14 @@ const PATH: &str = "/api/v1/codes/check";
 #[tokio::test]
 async fn the_first_field_at_fault_is_named() {
     let campaign = TestCampaign::plain().await;
-    let refusal = async |body: Value| campaign.test("POST", PATH).json(&body).send().await.refusal();
+    let refusal = async |body: Value| {
+        campaign
+            .test("POST", PATH)
+            .json(&body)
+            .send()
+            .await
+            .refusal()
+    };
     let fault = |field: &str| (422, "validation_failed".to_owned(), Some(field.to_owned()));
     let (code, good) = (campaign.code(1), phone(1));
     for (body, field) in [
@@ -30,7 +37,10 @@ async fn the_first_field_at_fault_is_named() {
         (json!({ "code": code, "phone": 712_345_678 }), "phone"),
         (json!({ "code": code, "phone": "" }), "phone"),
         (json!({ "code": code, "phone": "07123456" }), "phone"),
-        (json!({ "code": code, "phone": "07123456789012345" }), "phone"),
+        (
+            json!({ "code": code, "phone": "07123456789012345" }),
+            "phone",
+        ),
         (json!({ "code": code, "phone": "+254712345678" }), "phone"),
         (json!({ "code": code, "phone": "0812345678" }), "phone"),
         (json!({ "code": code, "phone": "0712345678\u{0}" }), "phone"),
@@ -61,7 +71,10 @@ async fn the_error_says_what_the_field_has_to_be() {
 async fn the_longest_code_counts_characters_not_bytes() {
     let campaign = TestCampaign::plain().await;
     for code in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)] {
-        assert_eq!(campaign.check(&code).send().await.field("precheck"), "invalid");
+        assert_eq!(
+            campaign.check(&code).send().await.field("precheck"),
+            "invalid"
+        );
     }
 }
 
@@ -70,14 +83,22 @@ async fn fields_that_nobody_asked_for_are_ignored() {
     let campaign = TestCampaign::plain().await;
     let body = json!({ "code": campaign.code(1), "phone": null, "consent": "x", "\u{0}": [1e300], "": {} });
     let reply = campaign.test("POST", PATH).json(&body).send().await;
-    assert_eq!((reply.status.as_u16(), reply.field("precheck")), (200, json!("valid")));
+    assert_eq!(
+        (reply.status.as_u16(), reply.field("precheck")),
+        (200, json!("valid"))
+    );
 }
 
 #[tokio::test]
 async fn a_sentinel_with_a_live_key_is_refused() {
     let campaign = TestCampaign::plain().await;
     let check = |code: &str| campaign.live("POST", PATH).json(&json!({ "code": code }));
-    for code in ["TEST-0-VALID", "test-0-valid", "  Test-0-Anything ", "TEST-0-"] {
+    for code in [
+        "TEST-0-VALID",
+        "test-0-valid",
+        "  Test-0-Anything ",
+        "TEST-0-",
+    ] {
         let reply = check(code).send().await;
         assert_eq!(
             reply.redacted(),
@@ -91,7 +112,11 @@ async fn a_sentinel_with_a_live_key_is_refused() {
             "{code}"
         );
     }
-    assert_eq!(check("TEST-1-VALID").send().await.field("precheck"), "invalid", "not a sentinel");
+    assert_eq!(
+        check("TEST-1-VALID").send().await.field("precheck"),
+        "invalid",
+        "not a sentinel"
+    );
 
     let body = json!({ "code": "TEST-0-VALID", "phone": "nonsense" });
     let reply = campaign.live("POST", PATH).json(&body).send().await;

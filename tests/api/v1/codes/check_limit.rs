@@ -34,9 +34,16 @@ async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
     assert_eq!(refused.header("retry-after"), Some("600"));
 
     service.clock.advance(Duration::from_secs(599));
-    assert!(check.clone().send().await.is_rate_limited("1"), "a second early");
+    assert!(
+        check.clone().send().await.is_rate_limited("1"),
+        "a second early"
+    );
     service.clock.advance(Duration::from_secs(1));
-    assert_eq!(check.count_successes(LIMIT + 1).await, LIMIT, "it opens exactly then, for as many as before");
+    assert_eq!(
+        check.count_successes(LIMIT + 1).await,
+        LIMIT,
+        "it opens exactly then, for as many as before"
+    );
 }
 
 #[tokio::test]
@@ -51,9 +58,15 @@ async fn no_burst_over_an_edge_passes_more() {
     assert!(check.clone().send().await.is_rate_limited("10"));
     service.clock.advance(Duration::from_secs(10));
     assert_eq!(check.count_successes(LIMIT).await, 1);
-    assert!(check.clone().send().await.is_rate_limited("590"), "until the 29 are ten minutes old");
+    assert!(
+        check.clone().send().await.is_rate_limited("590"),
+        "until the 29 are ten minutes old"
+    );
     service.clock.advance(Duration::from_millis(589_500));
-    assert!(check.clone().send().await.is_rate_limited("1"), "half a second is rounded up");
+    assert!(
+        check.clone().send().await.is_rate_limited("1"),
+        "half a second is rounded up"
+    );
     service.clock.advance(Duration::from_millis(500));
     assert_eq!(check.count_successes(LIMIT).await, LIMIT - 1);
 }
@@ -74,8 +87,16 @@ async fn refused_ones_do_not_prolong_the_wait() {
 async fn consumers_of_one_range_are_counted_together() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(from(&campaign, "41.59.13.0").count_successes(LIMIT - 1).await, LIMIT - 1);
-    assert_eq!(from(&campaign, " 41.59.13.255 ").count_successes(1).await, 1);
+    assert_eq!(
+        from(&campaign, "41.59.13.0")
+            .count_successes(LIMIT - 1)
+            .await,
+        LIMIT - 1
+    );
+    assert_eq!(
+        from(&campaign, " 41.59.13.255 ").count_successes(1).await,
+        1
+    );
     for same in ["41.59.13.0", "41.59.13.128", "::ffff:41.59.13.9"] {
         assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
     }
@@ -88,8 +109,19 @@ async fn consumers_of_one_range_are_counted_together() {
 async fn a_range_of_the_newer_addresses_is_a_48() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(from(&campaign, "2c0f:fe38:1:2::9").count_successes(LIMIT).await, LIMIT);
-    assert_eq!(from(&campaign, "2C0F:FE38:0001:ffff::1").send().await.status, 429);
+    assert_eq!(
+        from(&campaign, "2c0f:fe38:1:2::9")
+            .count_successes(LIMIT)
+            .await,
+        LIMIT
+    );
+    assert_eq!(
+        from(&campaign, "2C0F:FE38:0001:ffff::1")
+            .send()
+            .await
+            .status,
+        429
+    );
     assert_eq!(from(&campaign, "2c0f:fe38:2:2::9").send().await.status, 200);
 }
 
@@ -119,14 +151,26 @@ async fn the_first_address_of_a_list_counts_without_its_port_and_zone() {
             ],
         ),
     ] {
-        assert_eq!(from(&campaign, first).count_successes(LIMIT).await, LIMIT, "{first}");
+        assert_eq!(
+            from(&campaign, first).count_successes(LIMIT).await,
+            LIMIT,
+            "{first}"
+        );
         for same in spellings {
             assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
         }
     }
     let twice = from(&campaign, "41.59.13.7").header("svc-client-ip", "198.51.100.9");
-    assert_eq!(twice.send().await.status, 429, "of a header that comes twice, the first counts");
-    assert_eq!(campaign.check("x").send().await.status, 200, "none of them was the calling server's");
+    assert_eq!(
+        twice.send().await.status,
+        429,
+        "of a header that comes twice, the first counts"
+    );
+    assert_eq!(
+        campaign.check("x").send().await.status,
+        200,
+        "none of them was the calling server's"
+    );
 }
 
 #[tokio::test]
@@ -137,9 +181,25 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
     assert_eq!(bare.count_successes(LIMIT - 2).await, LIMIT - 2);
     // Without a valid consumer's address, the calling server is counted.
     assert_eq!(from(&campaign, "41.59.13").count_successes(1).await, 1);
-    assert_eq!(from(&campaign, "unknown, 41.59.13.7").count_successes(1).await, 1);
-    for unstated in ["", "unknown", ", 41.59.13.7", "41.59.13.7:no-port", "[2c0f:fe38::1", "2c0f::fe38::1"] {
-        assert_eq!(from(&campaign, unstated).send().await.status, 429, "{unstated}");
+    assert_eq!(
+        from(&campaign, "unknown, 41.59.13.7")
+            .count_successes(1)
+            .await,
+        1
+    );
+    for unstated in [
+        "",
+        "unknown",
+        ", 41.59.13.7",
+        "41.59.13.7:no-port",
+        "[2c0f:fe38::1",
+        "2c0f::fe38::1",
+    ] {
+        assert_eq!(
+            from(&campaign, unstated).send().await.status,
+            429,
+            "{unstated}"
+        );
     }
     assert_eq!(bare.send().await.status, 429);
     // The calling server is counted apart from consumers in its address range.
@@ -151,7 +211,12 @@ async fn sixty_at_once_are_thirty() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let replies = join_all((0..60).map(|_| from(&campaign, "41.59.13.7").send())).await;
-    let with = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
+    let with = |status: u16| {
+        replies
+            .iter()
+            .filter(|reply| reply.status == status)
+            .count()
+    };
     assert_eq!((with(200), with(429)), (LIMIT, 60 - LIMIT));
 }
 
@@ -160,10 +225,23 @@ async fn each_environment_and_campaign_has_a_count_of_its_own() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let another = TestCampaign::on(&service, plain()).await;
-    assert_eq!(from(&campaign, "41.59.13.7").count_successes(LIMIT + 1).await, LIMIT);
+    assert_eq!(
+        from(&campaign, "41.59.13.7")
+            .count_successes(LIMIT + 1)
+            .await,
+        LIMIT
+    );
     assert_eq!(from(&another, "41.59.13.7").send().await.status, 200);
-    let live = campaign.live("POST", "/api/v1/codes/check").json(&json!({ "code": "x" }));
-    assert_eq!(live.header("svc-client-ip", "41.59.13.7").send().await.status, 200);
+    let live = campaign
+        .live("POST", "/api/v1/codes/check")
+        .json(&json!({ "code": "x" }));
+    assert_eq!(
+        live.header("svc-client-ip", "41.59.13.7")
+            .send()
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -174,7 +252,20 @@ async fn a_request_at_fault_does_not_count() {
         let bad = campaign.check("").header("svc-client-ip", "41.59.13.7");
         assert_eq!(bad.send().await.error_code(), "validation_failed");
     }
-    assert_eq!(from(&campaign, "41.59.13.7").count_successes(LIMIT + 1).await, LIMIT);
-    let bad = campaign.check("").header("svc-client-ip", "41.59.13.7").send().await;
-    assert_eq!(bad.error_code(), "validation_failed", "what is wrong with a request is said first");
+    assert_eq!(
+        from(&campaign, "41.59.13.7")
+            .count_successes(LIMIT + 1)
+            .await,
+        LIMIT
+    );
+    let bad = campaign
+        .check("")
+        .header("svc-client-ip", "41.59.13.7")
+        .send()
+        .await;
+    assert_eq!(
+        bad.error_code(),
+        "validation_failed",
+        "what is wrong with a request is said first"
+    );
 }

@@ -23,15 +23,30 @@ async fn the_field_at_fault_is_named() {
         (json!({}), "type"),
         (json!({ "type": "video" }), "type"),
         (json!({ "type": 7 }), "type"),
-        (photo(|body| body["content_type"] = json!("image/gif")), "content_type"),
-        (photo(|body| body["content_type"] = json!("IMAGE/PNG")), "content_type"),
-        (photo(|body| body["content_type"] = json!(null)), "content_type"),
+        (
+            photo(|body| body["content_type"] = json!("image/gif")),
+            "content_type",
+        ),
+        (
+            photo(|body| body["content_type"] = json!("IMAGE/PNG")),
+            "content_type",
+        ),
+        (
+            photo(|body| body["content_type"] = json!(null)),
+            "content_type",
+        ),
         (photo(|body| body["size_bytes"] = json!(0)), "size_bytes"),
         (photo(|body| body["size_bytes"] = json!(-1)), "size_bytes"),
-        (photo(|body| body["size_bytes"] = json!("1000")), "size_bytes"),
+        (
+            photo(|body| body["size_bytes"] = json!("1000")),
+            "size_bytes",
+        ),
         (photo(|body| body["size_bytes"] = json!(10.5)), "size_bytes"),
         (photo(|body| body["size_bytes"] = json!(null)), "size_bytes"),
-        (photo(|body| body["qr_payload"] = json!("x".repeat(401))), "qr_payload"),
+        (
+            photo(|body| body["qr_payload"] = json!("x".repeat(401))),
+            "qr_payload",
+        ),
         (photo(|body| body["qr_payload"] = json!(7)), "qr_payload"),
         (typed(|body| body["code"] = json!("AB12C")), "code"),
         (typed(|body| body["code"] = json!("A".repeat(41))), "code"),
@@ -41,14 +56,24 @@ async fn the_field_at_fault_is_named() {
         (typed(|body| body["time"] = json!("25:00")), "time"),
         (typed(|body| body["time"] = json!("10:15:60")), "time"),
         (typed(|body| body["code"] = json!("  AB12C\n")), "code"),
-        (typed(|body| body["code"] = json!("AB12\u{0}CD3456")), "code"),
-        (typed(|body| body["code"] = json!("AB\u{200b}\u{ad}12C")), "code"),
+        (
+            typed(|body| body["code"] = json!("AB12\u{0}CD3456")),
+            "code",
+        ),
+        (
+            typed(|body| body["code"] = json!("AB\u{200b}\u{ad}12C")),
+            "code",
+        ),
         (typed(|body| body["time"] = json!("10:15:3")), "time"),
         (typed(|body| body["time"] = json!(null)), "time"),
     ];
     for (body, field) in cases {
         let reply = campaign.receipt(&campaign.test_key, &body).send().await;
-        assert_eq!(reply.refusal(), (422, "validation_failed".to_owned(), Some(field.to_owned())), "{body}");
+        assert_eq!(
+            reply.refusal(),
+            (422, "validation_failed".to_owned(), Some(field.to_owned())),
+            "{body}"
+        );
     }
 }
 
@@ -88,10 +113,18 @@ async fn a_photo_over_5_mb_is_too_large_however_large() {
         "1e308",
     ] {
         let text = body.replace("\"SIZE\"", size);
-        let reply = campaign.receipt(&campaign.test_key, &json!({})).raw(text).send().await;
+        let reply = campaign
+            .receipt(&campaign.test_key, &json!({}))
+            .raw(text)
+            .send()
+            .await;
         assert_eq!(
             reply.refusal(),
-            (413, "file_too_large".to_owned(), Some("size_bytes".to_owned())),
+            (
+                413,
+                "file_too_large".to_owned(),
+                Some("size_bytes".to_owned())
+            ),
             "{size}"
         );
     }
@@ -104,7 +137,8 @@ async fn a_time_that_no_clock_shows_is_told_what_a_time_is() {
         let body = typed(|body| body["time"] = json!(time));
         let reply = campaign.receipt(&campaign.test_key, &body).send().await;
         let problem = &reply.field("error")["errors"][0]["message"];
-        let expected = "`time` must be a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`.";
+        let expected =
+            "`time` must be a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`.";
         assert_eq!(problem, expected, "{time}");
     }
 }
@@ -114,14 +148,37 @@ async fn a_sentinel_is_for_test_keys_alone() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let cases = [
         (typed(|body| body["code"] = json!("test0review.7")), "code"),
-        (typed(|body| body["code"] = json!("ＴＥＳＴ０ＲＥＶＩＥＷ")), "code"),
-        (typed(|body| body["code"] = json!("TEST\u{200b}0REVIEW\n")), "code"),
-        (photo(|body| body["qr_payload"] = json!(" TEST0VERIFIED")), "qr_payload"),
+        (
+            typed(|body| body["code"] = json!("ＴＥＳＴ０ＲＥＶＩＥＷ")),
+            "code",
+        ),
+        (
+            typed(|body| body["code"] = json!("TEST\u{200b}0REVIEW\n")),
+            "code",
+        ),
+        (
+            photo(|body| body["qr_payload"] = json!(" TEST0VERIFIED")),
+            "qr_payload",
+        ),
     ];
     for (body, field) in cases {
         let live = campaign.receipt(&campaign.live_key, &body).send().await;
-        assert_eq!(live.refusal(), (422, "sentinel_with_live_key".to_owned(), Some(field.to_owned())));
-        assert_eq!(campaign.receipt(&campaign.test_key, &body).send().await.status, 200);
+        assert_eq!(
+            live.refusal(),
+            (
+                422,
+                "sentinel_with_live_key".to_owned(),
+                Some(field.to_owned())
+            )
+        );
+        assert_eq!(
+            campaign
+                .receipt(&campaign.test_key, &body)
+                .send()
+                .await
+                .status,
+            200
+        );
     }
 }
 
@@ -132,9 +189,26 @@ async fn a_campaign_takes_what_its_rules_say() {
         campaign.receipt = Some(without_typing(rules()));
     })
     .await;
-    let refused = photos_alone.receipt(&photos_alone.test_key, &typed(|_| {})).send().await;
-    assert_eq!(refused.refusal(), (422, "typed_receipt_unsupported".to_owned(), Some("type".to_owned())));
-    assert_eq!(photos_alone.receipt(&photos_alone.test_key, &photo(|_| {})).send().await.status, 200);
+    let refused = photos_alone
+        .receipt(&photos_alone.test_key, &typed(|_| {}))
+        .send()
+        .await;
+    assert_eq!(
+        refused.refusal(),
+        (
+            422,
+            "typed_receipt_unsupported".to_owned(),
+            Some("type".to_owned())
+        )
+    );
+    assert_eq!(
+        photos_alone
+            .receipt(&photos_alone.test_key, &photo(|_| {}))
+            .send()
+            .await
+            .status,
+        200
+    );
 
     let none = TestCampaign::plain().await;
     let refused = none.receipt(&none.test_key, &photo(|_| {})).send().await;
@@ -148,13 +222,26 @@ async fn a_campaign_takes_what_its_rules_say() {
         } }])
     );
     let refused = none.receipt(&none.test_key, &typed(|_| {})).send().await;
-    assert_eq!(refused.refusal(), (422, "typed_receipt_unsupported".to_owned(), Some("type".to_owned())));
+    assert_eq!(
+        refused.refusal(),
+        (
+            422,
+            "typed_receipt_unsupported".to_owned(),
+            Some("type".to_owned())
+        )
+    );
 }
 
 #[tokio::test]
 async fn a_key_that_is_none_is_refused_before_the_body_is_read() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let reply =
-        campaign.receipt(&campaign.test_key, &json!({})).header("idempotency-key", "short").send().await;
-    assert_eq!(reply.refusal(), (422, "idempotency_key_invalid".to_owned(), None));
+    let reply = campaign
+        .receipt(&campaign.test_key, &json!({}))
+        .header("idempotency-key", "short")
+        .send()
+        .await;
+    assert_eq!(
+        reply.refusal(),
+        (422, "idempotency_key_invalid".to_owned(), None)
+    );
 }

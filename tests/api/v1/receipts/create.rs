@@ -7,7 +7,10 @@ use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, 
 #[tokio::test]
 async fn a_photo_gets_a_target_that_says_all_that_must_be_sent() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let reply = campaign.receipt(&campaign.test_key, &announced(&[0; 1234], None)).send().await;
+    let reply = campaign
+        .receipt(&campaign.test_key, &announced(&[0; 1234], None))
+        .send()
+        .await;
     let target = reply.field("upload");
     assert_eq!(
         reply.redacted(),
@@ -27,7 +30,10 @@ async fn a_photo_gets_a_target_that_says_all_that_must_be_sent() {
         }])
     );
     let url = target["url"].as_str().expect("a URL");
-    assert!(url.contains("X-Amz-Expires=900") && url.contains(&id_of(&reply)), "{url}");
+    assert!(
+        url.contains("X-Amz-Expires=900") && url.contains(&id_of(&reply)),
+        "{url}"
+    );
     for signed in ["content-length", "content-type", "if-none-match"] {
         assert!(url.contains(signed), "{signed} is not signed in {url}");
     }
@@ -49,29 +55,43 @@ async fn a_typed_receipt_is_there_at_once() {
 async fn without_a_key_two_requests_are_two_receipts() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let sending = campaign.receipt(&campaign.test_key, &announced(&[0; 9], None));
-    assert_ne!(id_of(&sending.clone().send().await), id_of(&sending.send().await));
+    assert_ne!(
+        id_of(&sending.clone().send().await),
+        id_of(&sending.send().await)
+    );
 }
 
 #[tokio::test]
 async fn a_key_gives_the_same_receipt_with_a_fresh_target_until_the_file_is_there() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let body = announced(&hardly_a_photo(), None);
-    let sending = campaign.receipt(&campaign.test_key, &body).header("idempotency-key", fresh_key());
+    let sending = campaign
+        .receipt(&campaign.test_key, &body)
+        .header("idempotency-key", fresh_key());
     let first = sending.clone().send().await;
     let second = sending.clone().send().await;
     assert_eq!(id_of(&second), id_of(&first));
     assert_eq!(
-        (first.header("idempotent-replayed"), second.header("idempotent-replayed")),
+        (
+            first.header("idempotent-replayed"),
+            second.header("idempotent-replayed")
+        ),
         (None, Some("true"))
     );
     assert_eq!(second.field("state"), "awaiting_upload");
     assert_eq!(upload(&second, hardly_a_photo()).send().await.status, 200);
     let third = sending.clone().send().await;
-    assert_eq!((third.field("state"), third.field("upload")), (json!("uploaded"), json!(null)));
+    assert_eq!(
+        (third.field("state"), third.field("upload")),
+        (json!("uploaded"), json!(null))
+    );
     assert_eq!(id_of(&third), id_of(&first));
 
     let other = sending.json(&announced(&[0; 10], None)).send().await;
-    assert_eq!(other.refusal(), (422, "idempotency_key_reused".to_owned(), None));
+    assert_eq!(
+        other.refusal(),
+        (422, "idempotency_key_reused".to_owned(), None)
+    );
 }
 
 #[tokio::test]
@@ -79,10 +99,17 @@ async fn a_receipt_and_its_submission_may_share_a_key() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let key = fresh_key();
     let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
-    let receipt = campaign.receipt(&campaign.test_key, &typed).header("idempotency-key", &key).send().await;
+    let receipt = campaign
+        .receipt(&campaign.test_key, &typed)
+        .header("idempotency-key", &key)
+        .send()
+        .await;
     let submission = campaign
         .with_receipt(&campaign.test_key, "0712345678", "", &id_of(&receipt))
         .without("idempotency-key")
         .header("idempotency-key", &key);
-    assert_eq!(submission.send().await.field("message_key"), "receipt_received");
+    assert_eq!(
+        submission.send().await.field("message_key"),
+        "receipt_received"
+    );
 }

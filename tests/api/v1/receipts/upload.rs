@@ -9,9 +9,14 @@ use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, 
 #[tokio::test]
 async fn an_upload_makes_the_receipt_uploaded_by_itself() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let id = campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await;
+    let id = campaign
+        .photo(&campaign.test_key, &hardly_a_photo(), None)
+        .await;
     loop {
-        let read = campaign.test("GET", &format!("/api/v1/receipts/{id}")).send().await;
+        let read = campaign
+            .test("GET", &format!("/api/v1/receipts/{id}"))
+            .send()
+            .await;
         if read.field("state") == "uploaded" {
             break;
         }
@@ -23,7 +28,10 @@ async fn an_upload_makes_the_receipt_uploaded_by_itself() {
 #[tokio::test]
 async fn only_the_first_of_many_uploads_is_taken() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
+    let made = campaign
+        .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
+        .send()
+        .await;
     let replies = join_all((0..20).map(|_| upload(&made, hardly_a_photo()).send())).await;
     let taken = replies.iter().filter(|reply| reply.status == 200).count();
     let refused = replies.iter().filter(|reply| reply.status == 412).count();
@@ -33,16 +41,28 @@ async fn only_the_first_of_many_uploads_is_taken() {
 #[tokio::test]
 async fn storage_refuses_another_type_length_or_less_than_all_headers() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
+    let made = campaign
+        .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
+        .send()
+        .await;
     let put = || upload(&made, hardly_a_photo());
-    let another_type = put().without("content-type").header("content-type", "image/png");
-    let longer = put().without("content-length").raw([hardly_a_photo(), vec![0]].concat());
-    let shorter = put().without("content-length").raw(hardly_a_photo()[1..].to_vec());
+    let another_type = put()
+        .without("content-type")
+        .header("content-type", "image/png");
+    let longer = put()
+        .without("content-length")
+        .raw([hardly_a_photo(), vec![0]].concat());
+    let shorter = put()
+        .without("content-length")
+        .raw(hardly_a_photo()[1..].to_vec());
     let repeatable = put().without("if-none-match");
     for assert_rejected_without_effect in [another_type, longer, shorter, repeatable] {
         assert_eq!(assert_rejected_without_effect.send().await.status, 403);
     }
-    let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
+    let url = made.field("upload")["url"]
+        .as_str()
+        .expect("a URL")
+        .to_owned();
     assert_eq!(
         request_to_storage("GET", url.clone()).send().await.status,
         403,
@@ -54,21 +74,37 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
 #[tokio::test]
 async fn a_browser_may_upload_from_any_page() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
-    let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
+    let made = campaign
+        .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
+        .send()
+        .await;
+    let url = made.field("upload")["url"]
+        .as_str()
+        .expect("a URL")
+        .to_owned();
     let preflight = request_to_storage("OPTIONS", url)
         .header("origin", "https://brand.example")
         .header("access-control-request-method", "PUT")
-        .header("access-control-request-headers", "content-type,if-none-match")
+        .header(
+            "access-control-request-headers",
+            "content-type,if-none-match",
+        )
         .send()
         .await;
     assert!(preflight.status.is_success(), "{}", preflight.status);
     assert_eq!(preflight.header("access-control-allow-origin"), Some("*"));
-    let allowed = preflight.header("access-control-allow-headers").expect("headers").to_lowercase();
-    assert!(allowed.contains("content-type") && allowed.contains("if-none-match"), "{allowed}");
+    let allowed = preflight
+        .header("access-control-allow-headers")
+        .expect("headers")
+        .to_lowercase();
+    assert!(
+        allowed.contains("content-type") && allowed.contains("if-none-match"),
+        "{allowed}"
+    );
     // A browser sets content-length itself and lets no script set it, so this client does the same.
-    let put =
-        upload(&made, hardly_a_photo()).without("content-length").header("origin", "https://brand.example");
+    let put = upload(&made, hardly_a_photo())
+        .without("content-length")
+        .header("origin", "https://brand.example");
     let uploaded = put.send().await;
     assert_eq!(uploaded.status, 200);
     assert_eq!(uploaded.header("access-control-allow-origin"), Some("*"));
@@ -78,10 +114,22 @@ async fn a_browser_may_upload_from_any_page() {
 #[tokio::test]
 async fn the_upload_stays_the_same_whatever_the_keys_campaign_becomes() {
     let mut campaign = TestCampaign::with(receipts_alone).await;
-    let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
+    let made = campaign
+        .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
+        .send()
+        .await;
     campaign.config.paused = true;
     campaign.apply().await;
     assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
-    let read = campaign.test("POST", &format!("/api/v1/receipts/{}/upload-url", id_of(&made))).send().await;
-    assert_eq!((read.field("state"), read.field("upload")), (json!("uploaded"), json!(null)));
+    let read = campaign
+        .test(
+            "POST",
+            &format!("/api/v1/receipts/{}/upload-url", id_of(&made)),
+        )
+        .send()
+        .await;
+    assert_eq!(
+        (read.field("state"), read.field("upload")),
+        (json!("uploaded"), json!(null))
+    );
 }

@@ -27,7 +27,9 @@ async fn spoil(
         assert_eq!(reply.refusal(), whole(), "{path}");
     }
     let attempt = Attempt::new(campaign, number);
-    attempt.assert_rejected_without_effect(change(attempt.good())).await
+    attempt
+        .assert_rejected_without_effect(change(attempt.good()))
+        .await
 }
 
 /// A valid body, padded with spaces to this length.
@@ -62,15 +64,24 @@ async fn what_is_not_json_is_refused_and_leaves_nothing() {
         ("NUL alone", b"\0".to_vec()),
         ("invalid UTF-8", b"{\"phone\":\"\xff\xfe\"}".to_vec()),
         ("overlong UTF-8", b"{\"phone\":\"\xc0\xaf\"}".to_vec()),
-        ("a surrogate in UTF-8", b"{\"phone\":\"\xed\xa0\x80\"}".to_vec()),
+        (
+            "a surrogate in UTF-8",
+            b"{\"phone\":\"\xed\xa0\x80\"}".to_vec(),
+        ),
         ("half a surrogate pair", b"{\"phone\":\"\\ud83e\"}".to_vec()),
         ("an unknown escape", b"{\"phone\":\"\\x41\"}".to_vec()),
-        ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        (
+            "UTF-16",
+            "{}".encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        ),
         ("a byte order mark", b"\xef\xbb\xbf{}".to_vec()),
         ("lists without end", deep("[", 60_000)),
         ("objects without end", deep("{\"a\":", 12_000)),
         ("lists in lists", closed.into_bytes()),
-        ("lists 100,000 deep", [deep("[", 100_000), deep("]", 100_000)].concat()),
+        (
+            "lists 100,000 deep",
+            [deep("[", 100_000), deep("]", 100_000)].concat(),
+        ),
         ("compressed", b"\x1f\x8b\x08\0\0\0\0\0".to_vec()),
     ];
     for ((kind, body), number) in bodies.into_iter().zip(1..) {
@@ -82,7 +93,15 @@ async fn what_is_not_json_is_refused_and_leaves_nothing() {
 #[tokio::test]
 async fn json_of_another_kind_is_refused_and_leaves_nothing() {
     let campaign = TestCampaign::plain().await;
-    let kinds = ["null", "true", "7", "-0.5e10", "\"{}\"", "[]", "[{\"phone\":\"0712345678\"}]"];
+    let kinds = [
+        "null",
+        "true",
+        "7",
+        "-0.5e10",
+        "\"{}\"",
+        "[]",
+        "[{\"phone\":\"0712345678\"}]",
+    ];
     for (body, number) in kinds.into_iter().zip(1..) {
         let reply = spoil(&campaign, number, |good| good.raw(body)).await;
         assert_eq!(
@@ -117,9 +136,16 @@ async fn the_error_says_where_the_json_ends_to_be_json() {
 async fn a_body_is_at_most_64_kib() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let largest = attempt.good().raw(padded(&attempt.body(), MAX_BYTES)).send().await;
+    let largest = attempt
+        .good()
+        .raw(padded(&attempt.body(), MAX_BYTES))
+        .send()
+        .await;
     assert_eq!(largest.field("message_key"), "entered");
-    for (bytes, number) in [MAX_BYTES + 1, 1024 * 1024, 5 * 1024 * 1024].into_iter().zip(2..) {
+    for (bytes, number) in [MAX_BYTES + 1, 1024 * 1024, 5 * 1024 * 1024]
+        .into_iter()
+        .zip(2..)
+    {
         let body = Attempt::new(&campaign, number).body();
         let reply = spoil(&campaign, number, |good| good.raw(padded(&body, bytes))).await;
         assert_eq!(
@@ -153,7 +179,10 @@ async fn the_content_type_has_to_be_json() {
         b"application/json\xe9",
     ];
     for (content_type, number) in types.into_iter().zip(1..) {
-        let change = |good: RequestBuilder| good.without("content-type").header("content-type", content_type);
+        let change = |good: RequestBuilder| {
+            good.without("content-type")
+                .header("content-type", content_type)
+        };
         let reply = spoil(&campaign, number, change).await;
         assert_eq!(
             reply.redacted(),
@@ -169,17 +198,26 @@ async fn the_content_type_has_to_be_json() {
     }
     let missing = spoil(&campaign, 20, |good| good.without("content-type")).await;
     assert_eq!(missing.refusal(), whole());
-    let twice = spoil(&campaign, 21, |good| good.header("content-type", "application/json")).await;
+    let twice = spoil(&campaign, 21, |good| {
+        good.header("content-type", "application/json")
+    })
+    .await;
     assert_eq!(twice.refusal(), whole());
 }
 
 #[tokio::test]
 async fn the_content_type_may_have_parameters_and_be_written_in_any_case() {
     let campaign = TestCampaign::plain().await;
-    let types =
-        ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json ;q", "Application/Json;"];
+    let types = [
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON",
+        "application/json ;q",
+        "Application/Json;",
+    ];
     for (content_type, number) in types.into_iter().zip(1..) {
-        let sending = Attempt::new(&campaign, number).good().without("content-type");
+        let sending = Attempt::new(&campaign, number)
+            .good()
+            .without("content-type");
         let reply = sending.header("content-type", content_type).send().await;
         assert_eq!(reply.field("message_key"), "entered", "{content_type}");
     }

@@ -8,7 +8,9 @@ use service_tests::campaign::{TestCampaign, phone};
 async fn a_request_without_a_key_is_told_to_send_one() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let reply = attempt.assert_rejected_without_effect(attempt.good().without("idempotency-key")).await;
+    let reply = attempt
+        .assert_rejected_without_effect(attempt.good().without("idempotency-key"))
+        .await;
     assert_eq!(
         reply.redacted(),
         json!([422, { "error": {
@@ -38,7 +40,10 @@ async fn a_key_of_another_length_or_alphabet_is_refused_and_leaves_nothing() {
     ];
     for (key, number) in keys.into_iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
-        let bad = attempt.good().without("idempotency-key").header("idempotency-key", &key);
+        let bad = attempt
+            .good()
+            .without("idempotency-key")
+            .header("idempotency-key", &key);
         let reply = attempt.assert_rejected_without_effect(bad).await;
         assert_eq!(
             reply.redacted(),
@@ -65,8 +70,15 @@ async fn any_printable_key_of_16_to_128_characters_is_one() {
     ];
     for (key, number) in keys.into_iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
-        let sending = attempt.good().without("idempotency-key").header("idempotency-key", key);
-        assert_eq!(sending.clone().send().await.header("idempotent-replayed"), None, "{key}");
+        let sending = attempt
+            .good()
+            .without("idempotency-key")
+            .header("idempotency-key", key);
+        assert_eq!(
+            sending.clone().send().await.header("idempotent-replayed"),
+            None,
+            "{key}"
+        );
         let again = sending.send().await;
         assert_eq!(again.header("idempotent-replayed"), Some("true"), "{key}");
         assert_eq!(again.field("message_key"), "entered", "{key}");
@@ -79,12 +91,18 @@ async fn a_quoted_key_is_the_bare_one() {
     let attempt = Attempt::new(&campaign, 1);
     let bare = attempt.good().send().await;
     let quoted = format!("\"{}\"", attempt.key);
-    let quoted = attempt.good().without("idempotency-key").header("idempotency-key", quoted);
+    let quoted = attempt
+        .good()
+        .without("idempotency-key")
+        .header("idempotency-key", quoted);
     let again = quoted.clone().send().await;
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
     assert_eq!(again.json(), bare.json());
     let other = attempt.body_with("region", json!("Kigoma"));
-    assert_eq!(quoted.json(&other).send().await.error_code(), "idempotency_key_reused");
+    assert_eq!(
+        quoted.json(&other).send().await.error_code(),
+        "idempotency_key_reused"
+    );
 }
 
 #[tokio::test]
@@ -92,11 +110,23 @@ async fn a_key_is_told_apart_by_case() {
     let campaign = TestCampaign::plain().await;
     let send = |key: &str, number: u32| {
         let sending = campaign.submission(&phone(number), &campaign.code(u64::from(number)));
-        sending.without("idempotency-key").header("idempotency-key", key).send()
+        sending
+            .without("idempotency-key")
+            .header("idempotency-key", key)
+            .send()
     };
-    assert_eq!(send("Sixteen-Symbols-1", 1).await.field("message_key"), "entered");
+    assert_eq!(
+        send("Sixteen-Symbols-1", 1).await.field("message_key"),
+        "entered"
+    );
     let other = send("sixteen-symbols-1", 2).await;
-    assert_eq!((other.field("message_key"), other.header("idempotent-replayed")), (json!("entered"), None));
+    assert_eq!(
+        (
+            other.field("message_key"),
+            other.header("idempotent-replayed")
+        ),
+        (json!("entered"), None)
+    );
 }
 
 #[tokio::test]
@@ -105,8 +135,12 @@ async fn a_header_that_comes_twice_is_no_key() {
     for (number, second) in [(1, None), (2, Some("another-key-of-16"))] {
         let attempt = Attempt::new(&campaign, number);
         let second = second.unwrap_or(&attempt.key);
-        let refused =
-            attempt.assert_rejected_without_effect(attempt.good().header("idempotency-key", second)).await;
-        assert_eq!(refused.refusal(), (422, "idempotency_key_invalid".to_owned(), None));
+        let refused = attempt
+            .assert_rejected_without_effect(attempt.good().header("idempotency-key", second))
+            .await;
+        assert_eq!(
+            refused.refusal(),
+            (422, "idempotency_key_invalid".to_owned(), None)
+        );
     }
 }

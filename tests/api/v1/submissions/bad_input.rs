@@ -22,7 +22,9 @@ async fn spoil(field: &str, values: &[Value], expected: Refusal) {
     for (value, number) in values.iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
         let body = attempt.body_with(field, value.clone());
-        let reply = attempt.assert_rejected_without_effect(attempt.good().json(&body)).await;
+        let reply = attempt
+            .assert_rejected_without_effect(attempt.good().json(&body))
+            .await;
         assert_eq!(reply.refusal(), expected, "{field} = {value}");
     }
 }
@@ -32,7 +34,11 @@ async fn accept(field: &str, values: &[Value]) {
     let campaign = TestCampaign::plain().await;
     for (value, number) in values.iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
-        let reply = attempt.good().json(&attempt.body_with(field, value.clone())).send().await;
+        let reply = attempt
+            .good()
+            .json(&attempt.body_with(field, value.clone()))
+            .send()
+            .await;
         assert_eq!(reply.status, 200, "{field} = {value}: {}", reply.text);
         assert_eq!(reply.field("message_key"), "entered", "{field} = {value}");
     }
@@ -87,22 +93,59 @@ async fn a_phone_is_read_however_it_was_typed_or_pasted() {
         |phone| format!("\u{feff}{phone}\u{200b}"),
         |phone| format!("{}\t{}", &phone[..4], &phone[4..]),
         |phone| format!("{}\n{}", &phone[..4], &phone[4..]),
-        |phone| format!("{}\u{a0}{}\u{202f}{}", &phone[..4], &phone[4..7], &phone[7..]),
-        |phone| format!("{}\u{2013}{}\u{2212}{}", &phone[..4], &phone[4..7], &phone[7..]),
-        |phone| format!("\u{202a}({}) [{}].{}\u{202c}", &phone[..4], &phone[4..7], &phone[7..]),
+        |phone| {
+            format!(
+                "{}\u{a0}{}\u{202f}{}",
+                &phone[..4],
+                &phone[4..7],
+                &phone[7..]
+            )
+        },
+        |phone| {
+            format!(
+                "{}\u{2013}{}\u{2212}{}",
+                &phone[..4],
+                &phone[4..7],
+                &phone[7..]
+            )
+        },
+        |phone| {
+            format!(
+                "\u{202a}({}) [{}].{}\u{202c}",
+                &phone[..4],
+                &phone[4..7],
+                &phone[7..]
+            )
+        },
         // More than 16 characters before stripping.
         |phone| format!("\u{2066}\u{2066}\u{2066}   {phone}   \u{2069}\u{2069}\u{2069}"),
-        |phone| phone.chars().map(|digit| format!("\u{ad}{digit}")).collect(),
+        |phone| {
+            phone
+                .chars()
+                .map(|digit| format!("\u{ad}{digit}"))
+                .collect()
+        },
     ];
     let campaign = TestCampaign::plain().await;
     for (spelling, number) in spellings.iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
         let spelt = spelling(&typed(number));
-        let reply = attempt.good().json(&attempt.body_with("phone", json!(spelt))).send().await;
+        let reply = attempt
+            .good()
+            .json(&attempt.body_with("phone", json!(spelt)))
+            .send()
+            .await;
         assert_eq!(reply.status, 200, "{spelt:?}: {}", reply.text);
-        let lookup = campaign.lookup(&spelt).header("svc-client-ip", format!("10.{number}.2.2"));
+        let lookup = campaign
+            .lookup(&spelt)
+            .header("svc-client-ip", format!("10.{number}.2.2"));
         let found = lookup.send().await;
-        assert_eq!(found.field("submissions")[0]["id"], reply.field("id"), "{spelt:?}: {}", found.text);
+        assert_eq!(
+            found.field("submissions")[0]["id"],
+            reply.field("id"),
+            "{spelt:?}: {}",
+            found.text
+        );
     }
 }
 
@@ -127,7 +170,10 @@ async fn a_code_is_1_to_64_characters() {
     spoil("code", &wrong, at_fault("code")).await;
     // 64 characters but more bytes: a wrong code, not an invalid field.
     let campaign = TestCampaign::plain().await;
-    for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)].iter().zip(1..) {
+    for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)]
+        .iter()
+        .zip(1..)
+    {
         assert_eq!(campaign.outcome(&phone(number), code).await, "invalid");
     }
     // Stripped characters do not count.
@@ -148,16 +194,33 @@ async fn a_code_is_the_same_however_it_was_typed_or_pasted() {
         |code| code.replace('-', "\u{2212}"),
         |code| code.replace('-', "\u{ff0d}"),
         |code| code.replace('-', "\u{a0}\u{2060}"),
-        |code| code.chars().map(|symbol| format!("\u{200b}{symbol}\u{ad}")).collect(),
+        |code| {
+            code.chars()
+                .map(|symbol| format!("\u{200b}{symbol}\u{ad}"))
+                .collect()
+        },
         // Full-width letters and digits, as some keyboards type them.
         |code| code.chars().map(full_width).collect(),
     ];
     let campaign = TestCampaign::plain().await;
     for (spelling, number) in spellings.iter().zip(1..) {
         let spelt = spelling(&campaign.code(u64::from(number)));
-        let checked = campaign.check(&spelt).header("svc-client-ip", format!("10.{number}.3.3")).send().await;
-        assert_eq!(checked.field("precheck"), "valid", "{spelt:?}: {}", checked.text);
-        assert_eq!(campaign.outcome(&phone(number), &spelt).await, "entered", "{spelt:?}");
+        let checked = campaign
+            .check(&spelt)
+            .header("svc-client-ip", format!("10.{number}.3.3"))
+            .send()
+            .await;
+        assert_eq!(
+            checked.field("precheck"),
+            "valid",
+            "{spelt:?}: {}",
+            checked.text
+        );
+        assert_eq!(
+            campaign.outcome(&phone(number), &spelt).await,
+            "entered",
+            "{spelt:?}"
+        );
     }
 }
 
@@ -167,8 +230,7 @@ async fn white_space_around_any_string_is_stripped() {
     let attempt = Attempt::new(&campaign, 1);
     let mut body = attempt.body();
     body["region"] = json!(format!("\r\n {}\u{2029}\t", "é".repeat(80)));
-    body["claimed"] =
-        json!({ "items": [{ "key": " chai\n", "qty": 1 }], "branch": format!("\n{}\n", "é".repeat(120)) });
+    body["claimed"] = json!({ "items": [{ "key": " chai\n", "qty": 1 }], "branch": format!("\n{}\n", "é".repeat(120)) });
     let reply = attempt.good().json(&body).send().await;
     assert_eq!(reply.field("message_key"), "entered", "{}", reply.text);
 }
@@ -190,7 +252,9 @@ async fn consent_is_true_and_nothing_else() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
     let absent = json!({ "phone": phone(1), "code": campaign.code(1), "Consent": true });
-    let reply = attempt.assert_rejected_without_effect(attempt.good().json(&absent)).await;
+    let reply = attempt
+        .assert_rejected_without_effect(attempt.good().json(&absent))
+        .await;
     assert_eq!(
         reply.redacted(),
         json!([422, { "error": {
@@ -205,11 +269,24 @@ async fn consent_is_true_and_nothing_else() {
 
 #[tokio::test]
 async fn a_region_is_at_most_80_characters() {
-    let wrong = [json!("é".repeat(81)), json!(7), json!([]), json!({}), json!("a\u{0}"), json!("a\r\nb")];
+    let wrong = [
+        json!("é".repeat(81)),
+        json!(7),
+        json!([]),
+        json!({}),
+        json!("a\u{0}"),
+        json!("a\r\nb"),
+    ];
     spoil("region", &wrong, at_fault("region")).await;
     accept(
         "region",
-        &[json!(null), json!(""), json!("Kigoma"), json!("é".repeat(80)), json!("🫖".repeat(80))],
+        &[
+            json!(null),
+            json!(""),
+            json!("Kigoma"),
+            json!("é".repeat(80)),
+            json!("🫖".repeat(80)),
+        ],
     )
     .await;
 }
@@ -236,13 +313,33 @@ async fn a_receipt_id_is_a_uuid_and_this_campaign_takes_none() {
 #[tokio::test]
 async fn what_is_claimed_is_named_by_its_path() {
     let item = json!({ "key": "chai", "qty": 1 });
-    spoil("claimed", &[json!("x"), json!(7), json!([]), json!(true)], at_fault("claimed")).await;
+    spoil(
+        "claimed",
+        &[json!("x"), json!(7), json!([]), json!(true)],
+        at_fault("claimed"),
+    )
+    .await;
     let items = |items: Value| json!({ "items": items });
-    let wrong = [items(json!("x")), items(json!({})), items(json!(vec![item.clone(); 41]))];
+    let wrong = [
+        items(json!("x")),
+        items(json!({})),
+        items(json!(vec![item.clone(); 41])),
+    ];
     spoil("claimed", &wrong, at_fault("claimed.items")).await;
-    let wrong = [items(json!([null])), items(json!(["chai"])), items(json!([[]]))];
+    let wrong = [
+        items(json!([null])),
+        items(json!(["chai"])),
+        items(json!([[]])),
+    ];
     spoil("claimed", &wrong, at_fault("claimed.items[0]")).await;
-    let keys = [json!(null), json!(7), json!(""), json!("x".repeat(65)), json!("a\u{0}"), json!({})];
+    let keys = [
+        json!(null),
+        json!(7),
+        json!(""),
+        json!("x".repeat(65)),
+        json!("a\u{0}"),
+        json!({}),
+    ];
     let wrong = keys.map(|key| items(json!([{ "key": key, "qty": 1 }])));
     spoil("claimed", &wrong, at_fault("claimed.items[0].key")).await;
     let numbers = [
@@ -283,13 +380,26 @@ async fn what_is_claimed_may_be_as_much_as_it_may_be() {
 async fn huge_numbers_are_numbers_of_the_wrong_size() {
     let campaign = TestCampaign::plain().await;
     let thirty_digits = "1".repeat(31);
-    for (qty, number) in
-        [&thirty_digits, "1e30", "-1", "1.5", "1e-7", "99999999999999999999"].into_iter().zip(1..)
+    for (qty, number) in [
+        &thirty_digits,
+        "1e30",
+        "-1",
+        "1.5",
+        "1e-7",
+        "99999999999999999999",
+    ]
+    .into_iter()
+    .zip(1..)
     {
         let attempt = Attempt::new(&campaign, number);
-        let text = attempt.body_with("claimed", json!({ "items": [{ "key": "chai", "qty": "QTY" }] }));
+        let text = attempt.body_with(
+            "claimed",
+            json!({ "items": [{ "key": "chai", "qty": "QTY" }] }),
+        );
         let text = text.to_string().replace("\"QTY\"", qty);
-        let reply = attempt.assert_rejected_without_effect(attempt.good().raw(text)).await;
+        let reply = attempt
+            .assert_rejected_without_effect(attempt.good().raw(text))
+            .await;
         assert_eq!(reply.refusal(), at_fault("claimed.items[0].qty"), "{qty}");
     }
 }
@@ -298,13 +408,27 @@ async fn huge_numbers_are_numbers_of_the_wrong_size() {
 async fn numbers_are_compared_by_their_value() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let claimed = attempt.body_with("claimed", json!({ "items": [{ "key": "chai", "qty": "QTY" }] }));
-    let send = async |qty: &str| attempt.good().raw(claimed.to_string().replace("\"QTY\"", qty)).send().await;
+    let claimed = attempt.body_with(
+        "claimed",
+        json!({ "items": [{ "key": "chai", "qty": "QTY" }] }),
+    );
+    let send = async |qty: &str| {
+        attempt
+            .good()
+            .raw(claimed.to_string().replace("\"QTY\"", qty))
+            .send()
+            .await
+    };
     let first = send("1").await;
     assert_eq!(first.field("message_key"), "entered", "{}", first.text);
     for same in ["1.0", "1e0", "10E-1", "1.000"] {
         let again = send(same).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"), "{same}: {}", again.text);
+        assert_eq!(
+            again.header("idempotent-replayed"),
+            Some("true"),
+            "{same}: {}",
+            again.text
+        );
         assert_eq!(again.field("id"), first.field("id"), "{same}");
     }
     assert_eq!(send("2").await.error_code(), "idempotency_key_reused");
@@ -315,7 +439,11 @@ async fn fields_that_nobody_asked_for_are_ignored() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
     let mut body = attempt.body();
-    for (name, value) in [("", json!({})), ("\u{0}", json!([1e300])), ("state", json!("rejected"))] {
+    for (name, value) in [
+        ("", json!({})),
+        ("\u{0}", json!([1e300])),
+        ("state", json!("rejected")),
+    ] {
         body[name] = value;
     }
     let reply = attempt.good().json(&body).send().await;
@@ -333,8 +461,15 @@ async fn a_field_that_comes_twice_is_read_once() {
         );
         campaign.submission("", "").raw(text)
     };
-    assert_eq!(twice("true", "false").send().await.error_code(), "consent_required", "the last one counts");
-    assert_eq!(twice("false", "true").send().await.field("message_key"), "entered");
+    assert_eq!(
+        twice("true", "false").send().await.error_code(),
+        "consent_required",
+        "the last one counts"
+    );
+    assert_eq!(
+        twice("false", "true").send().await.field("message_key"),
+        "entered"
+    );
 }
 
 #[tokio::test]
@@ -351,9 +486,15 @@ async fn a_sentinel_with_a_live_key_is_refused_and_leaves_nothing() {
     ];
     for (code, number) in sentinels.into_iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
-        let bad = attempt.with_key(&campaign.live_key).json(&attempt.body_with("code", json!(code)));
+        let bad = attempt
+            .with_key(&campaign.live_key)
+            .json(&attempt.body_with("code", json!(code)));
         let reply = bad.send().await;
-        assert_eq!(reply.refusal(), refused("sentinel_with_live_key", "code"), "{code}");
+        assert_eq!(
+            reply.refusal(),
+            refused("sentinel_with_live_key", "code"),
+            "{code}"
+        );
         let good = attempt.with_key(&campaign.live_key).send().await;
         assert_eq!(good.field("message_key"), "entered", "{code}");
         assert_eq!(good.header("idempotent-replayed"), None, "{code}");
@@ -364,18 +505,28 @@ async fn a_sentinel_with_a_live_key_is_refused_and_leaves_nothing() {
 async fn each_check_comes_after_the_one_before() {
     let campaign = TestCampaign::plain().await;
     let uuid = "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b";
-    let mut sending = campaign.live("POST", "/api/v1/submissions").header("content-type", "text/plain");
+    let mut sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("content-type", "text/plain");
     sending = sending.raw("not JSON");
-    assert_eq!(sending.clone().send().await.error_code(), "idempotency_key_required");
+    assert_eq!(
+        sending.clone().send().await.error_code(),
+        "idempotency_key_required"
+    );
     let short = sending.clone().header("idempotency-key", "short");
     assert_eq!(short.send().await.error_code(), "idempotency_key_invalid");
     let key = fresh_key();
     sending = sending.header("idempotency-key", &key);
     let message = async |sending: &RequestBuilder| {
-        sending.clone().send().await.field("error")["message"].as_str().expect("a message").to_owned()
+        sending.clone().send().await.field("error")["message"]
+            .as_str()
+            .expect("a message")
+            .to_owned()
     };
     assert!(message(&sending).await.contains("Content-Type"));
-    sending = sending.without("content-type").header("content-type", "application/json");
+    sending = sending
+        .without("content-type")
+        .header("content-type", "application/json");
     assert!(message(&sending).await.contains("not valid JSON"));
 
     let mut body = json!({
@@ -386,14 +537,38 @@ async fn each_check_comes_after_the_one_before() {
         (at_fault("phone"), "/phone", json!("0812345678")),
         (refused("phone_invalid", "phone"), "/phone", json!(phone(1))),
         (at_fault("code"), "/code", json!("TEST-0-VALID")),
-        (refused("consent_required", "consent"), "/consent", json!(true)),
+        (
+            refused("consent_required", "consent"),
+            "/consent",
+            json!(true),
+        ),
         (at_fault("region"), "/region", json!("Kigoma")),
         (at_fault("receipt_id"), "/receipt_id", json!(uuid)),
-        (at_fault("claimed.items[0].key"), "/claimed/items/0/key", json!("chai")),
-        (at_fault("claimed.items[0].qty"), "/claimed/items/0/qty", json!(1)),
-        (at_fault("claimed.items[1].qty"), "/claimed/items/1/qty", json!(1)),
-        (at_fault("claimed.branch"), "/claimed/branch", json!("Posta")),
-        (refused("sentinel_with_live_key", "code"), "/code", json!(null)),
+        (
+            at_fault("claimed.items[0].key"),
+            "/claimed/items/0/key",
+            json!("chai"),
+        ),
+        (
+            at_fault("claimed.items[0].qty"),
+            "/claimed/items/0/qty",
+            json!(1),
+        ),
+        (
+            at_fault("claimed.items[1].qty"),
+            "/claimed/items/1/qty",
+            json!(1),
+        ),
+        (
+            at_fault("claimed.branch"),
+            "/claimed/branch",
+            json!("Posta"),
+        ),
+        (
+            refused("sentinel_with_live_key", "code"),
+            "/code",
+            json!(null),
+        ),
         (at_fault("code"), "/code", json!(campaign.code(1))),
     ];
     for (expected, field, better) in steps {
@@ -409,7 +584,11 @@ async fn each_check_comes_after_the_one_before() {
     );
     body["receipt_id"] = json!(null);
     let entered = sending.json(&body).send().await;
-    assert_eq!(entered.field("message_key"), "entered", "the same Idempotency-Key all along");
+    assert_eq!(
+        entered.field("message_key"),
+        "entered",
+        "the same Idempotency-Key all along"
+    );
     assert_eq!(entered.header("idempotent-replayed"), None);
 }
 
@@ -418,5 +597,10 @@ async fn a_campaign_without_codes_ignores_one_but_not_one_of_the_wrong_shape() {
     let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
     let send = async |body: Value| campaign.submission("", "").json(&body).send().await;
     assert_eq!(send(body(&phone(1), "")).await.refusal(), at_fault("code"));
-    assert_eq!(send(body(&phone(1), "no such code")).await.field("message_key"), "entered");
+    assert_eq!(
+        send(body(&phone(1), "no such code"))
+            .await
+            .field("message_key"),
+        "entered"
+    );
 }

@@ -11,12 +11,33 @@ use service_tests::http::Reply;
 /// Corrects a submission as `ops` does.
 async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction) {
     let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb());
-    let (store, scope) = (store.expect("the tables"), campaign.scope(Environment::Test));
-    let id = reply.field("id").as_str().expect("an id").parse().expect("an id");
-    let before = store.submissions().get(&scope, id).await.expect("it answers").expect("it is there");
+    let (store, scope) = (
+        store.expect("the tables"),
+        campaign.scope(Environment::Test),
+    );
+    let id = reply
+        .field("id")
+        .as_str()
+        .expect("an id")
+        .parse()
+        .expect("an id");
+    let before = store
+        .submissions()
+        .get(&scope, id)
+        .await
+        .expect("it answers")
+        .expect("it is there");
     let at = campaign.service.clock.now();
-    let decision = OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None, identity: None };
-    let after = before.corrected(correction, decision).expect("it is settled");
+    let decision = OperatorDecision {
+        by: "asha".to_owned(),
+        at,
+        why: None,
+        confirmed: None,
+        identity: None,
+    };
+    let after = before
+        .corrected(correction, decision)
+        .expect("it is settled");
     let written = match correction {
         Correction::Revoke { free_code } => store.revoke(&before, &after, free_code, None).await,
         Correction::Reopen => store.reopen(&before, &after, campaign.config.limits).await,
@@ -31,7 +52,10 @@ async fn a_revoked_entry_is_rejected_and_its_code_used_for_its_own_phone_too() {
     let entered = campaign.submit(&phone(1), &code).await;
     correct(&campaign, &entered, Correction::Revoke { free_code: false }).await;
 
-    let path = format!("/api/v1/submissions/{}", entered.field("id").as_str().expect("an id"));
+    let path = format!(
+        "/api/v1/submissions/{}",
+        entered.field("id").as_str().expect("an id")
+    );
     let seen = campaign.test("GET", &path).send().await;
     for (field, value) in [
         ("state", json!("rejected")),
@@ -47,12 +71,22 @@ async fn a_revoked_entry_is_rejected_and_its_code_used_for_its_own_phone_too() {
     }
     let listed = campaign.lookup(&phone(1)).send().await;
     assert_eq!(listed.field("total_entries"), json!(0));
-    assert_eq!(listed.field("submissions")[0]["display_status"], "not_accepted");
+    assert_eq!(
+        listed.field("submissions")[0]["display_status"],
+        "not_accepted"
+    );
 
     for number in [1, 2] {
-        assert_eq!(campaign.outcome(&phone(number), &code).await, "already_used");
+        assert_eq!(
+            campaign.outcome(&phone(number), &code).await,
+            "already_used"
+        );
         let check = json!({ "code": code, "phone": phone(number) });
-        let check = campaign.test("POST", "/api/v1/codes/check").json(&check).send().await;
+        let check = campaign
+            .test("POST", "/api/v1/codes/check")
+            .json(&check)
+            .send()
+            .await;
         assert_eq!(check.field("precheck"), "already_used");
     }
 }
@@ -70,7 +104,13 @@ async fn a_freed_code_can_be_entered_again_and_a_reopened_entry_replays() {
     correct(&campaign, &second, Correction::Reopen).await;
     assert_eq!(campaign.outcome(&phone(1), &code).await, "code_held");
     let again = campaign.submit(&phone(2), &code).await;
-    assert_eq!((again.field("id"), again.field("replayed")), (second.field("id"), json!(true)));
-    assert_eq!((again.field("state"), again.field("display_status")), (json!("unknown"), json!("checking")));
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (second.field("id"), json!(true))
+    );
+    assert_eq!(
+        (again.field("state"), again.field("display_status")),
+        (json!("unknown"), json!("checking"))
+    );
     assert_eq!(again.field("poll_after_seconds"), json!(300));
 }

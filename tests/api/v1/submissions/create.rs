@@ -26,9 +26,16 @@ async fn a_genuine_code_enters() {
         }])
     );
     assert_eq!(reply.header("idempotent-replayed"), None);
-    let path = format!("/api/v1/submissions/{}", reply.field("id").as_str().expect("an id"));
+    let path = format!(
+        "/api/v1/submissions/{}",
+        reply.field("id").as_str().expect("an id")
+    );
     let read = campaign.test("GET", &path).send().await;
-    assert_eq!(read.json(), reply.json(), "what was answered is what was recorded");
+    assert_eq!(
+        read.json(),
+        reply.json(),
+        "what was answered is what was recorded"
+    );
 }
 
 #[tokio::test]
@@ -39,20 +46,43 @@ async fn consent_is_recorded_with_the_version_and_the_language_of_the_text() {
         sw: "Nakubali.".to_owned(),
     };
     let campaign = TestCampaign::with(|config| config.consent = Some(text("2026-03"))).await;
-    let shown = campaign.test("GET", "/api/v1/campaign?locale=sw").send().await;
-    assert_eq!(shown.field("consent"), json!({ "version": "2026-03", "text": "Nakubali." }));
+    let shown = campaign
+        .test("GET", "/api/v1/campaign?locale=sw")
+        .send()
+        .await;
+    assert_eq!(
+        shown.field("consent"),
+        json!({ "version": "2026-03", "text": "Nakubali." })
+    );
     let consent = async |number: u32, more: &Value, language: &str| {
         let mut body = body(&phone(number), &campaign.code(number.into()));
-        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        body.as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("an object").clone());
         let sending = campaign.test("POST", &format!("/api/v1/submissions?locale={language}"));
-        let reply = sending.header("idempotency-key", fresh_key()).json(&body).send().await;
-        let path = format!("/api/v1/submissions/{}", reply.field("id").as_str().expect("an id"));
+        let reply = sending
+            .header("idempotency-key", fresh_key())
+            .json(&body)
+            .send()
+            .await;
+        let path = format!(
+            "/api/v1/submissions/{}",
+            reply.field("id").as_str().expect("an id")
+        );
         let read = campaign.test("GET", &path).send().await.field("consent");
         json!([read["version"], read["language"]])
     };
-    assert_eq!(consent(1, &json!({}), "en").await, json!(["2026-03", "en"]), "the current text");
+    assert_eq!(
+        consent(1, &json!({}), "en").await,
+        json!(["2026-03", "en"]),
+        "the current text"
+    );
     let earlier = json!({ "consent_version": "2026-01" });
-    assert_eq!(consent(2, &earlier, "sw").await, json!(["2026-01", "sw"]), "the text that was shown");
+    assert_eq!(
+        consent(2, &earlier, "sw").await,
+        json!(["2026-01", "sw"]),
+        "the text that was shown"
+    );
 }
 
 #[tokio::test]
@@ -60,13 +90,18 @@ async fn a_code_can_be_typed_in_any_case_with_or_without_dashes() {
     let campaign = TestCampaign::plain().await;
     let typed = format!(" {} ", campaign.code(0).to_lowercase().replace('-', " "));
     assert_eq!(campaign.outcome(&phone(1), &typed).await, "entered");
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(0)).await, "already_used");
+    assert_eq!(
+        campaign.outcome(&phone(2), &campaign.code(0)).await,
+        "already_used"
+    );
 }
 
 #[tokio::test]
 async fn a_code_with_a_prize_wins_it() {
     let campaign = TestCampaign::with(|config| config.entries_per_submission = 2).await;
-    let first = campaign.mint("prizes", BatchStatus::Active, Some("A kettle")).await;
+    let first = campaign
+        .mint("prizes", BatchStatus::Active, Some("A kettle"))
+        .await;
     let reply = campaign.submit(&phone(1), &campaign.code(first)).await;
     assert_eq!(reply.field("message_key"), "instant_win");
     assert_eq!(reply.field("instant_win"), "A kettle");
@@ -77,16 +112,28 @@ async fn a_code_with_a_prize_wins_it() {
 #[tokio::test]
 async fn a_submission_names_the_batch_of_its_code() {
     let campaign = TestCampaign::plain().await;
-    let first = campaign.mint("prizes", BatchStatus::Active, Some("A kettle")).await;
-    campaign.import("printed", BatchStatus::Active, None, &["PRINTED01"]).await;
+    let first = campaign
+        .mint("prizes", BatchStatus::Active, Some("A kettle"))
+        .await;
+    campaign
+        .import("printed", BatchStatus::Active, None, &["PRINTED01"])
+        .await;
     let service = &campaign.service;
     let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
-    for (number, code, batch) in
-        [(1, campaign.code(first), Some("prizes")), (2, "PRINTED01".to_owned(), Some("printed"))]
-    {
+    for (number, code, batch) in [
+        (1, campaign.code(first), Some("prizes")),
+        (2, "PRINTED01".to_owned(), Some("printed")),
+    ] {
         let reply = campaign.submit(&phone(number), &code).await;
-        let id = reply.field("id").as_str().and_then(|id| id.parse().ok()).expect("an id");
-        let kept = submissions.get(&campaign.scope(Environment::Test), id).await.expect("it answers");
+        let id = reply
+            .field("id")
+            .as_str()
+            .and_then(|id| id.parse().ok())
+            .expect("an id");
+        let kept = submissions
+            .get(&campaign.scope(Environment::Test), id)
+            .await
+            .expect("it answers");
         assert_eq!(kept.expect("it is there").batch.as_deref(), batch);
     }
 }
@@ -109,7 +156,11 @@ async fn the_same_key_and_body_give_the_same_submission() {
     };
     let bare = quoted(key.clone()).send().await;
     let in_quotes = quoted(format!("\"{key}\"")).send().await;
-    assert_eq!(in_quotes.json(), bare.json(), "a quoted key is the bare key");
+    assert_eq!(
+        in_quotes.json(),
+        bare.json(),
+        "a quoted key is the bare key"
+    );
 }
 
 #[tokio::test]
@@ -123,10 +174,16 @@ async fn the_order_of_fields_and_the_space_between_them_make_no_other_body() {
             .header("content-type", "application/json")
     };
     let code = campaign.code(0);
-    let first =
-        sending().raw(format!(r#"{{"phone":"0712345678","code":"{code}","consent":true}}"#)).send().await;
+    let first = sending()
+        .raw(format!(
+            r#"{{"phone":"0712345678","code":"{code}","consent":true}}"#
+        ))
+        .send()
+        .await;
     let again = sending()
-        .raw(format!("{{ \"consent\": true,\n\"code\":\"{code}\", \"phone\":\"0712345678\" }}"))
+        .raw(format!(
+            "{{ \"consent\": true,\n\"code\":\"{code}\", \"phone\":\"0712345678\" }}"
+        ))
         .send()
         .await;
     assert_eq!(again.json(), first.json());
@@ -148,11 +205,22 @@ async fn the_same_key_with_another_body_is_refused() {
     let campaign = TestCampaign::plain().await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     let first = sending.clone().send().await;
-    let other = sending.clone().json(&body(&phone(1), &campaign.code(1))).send().await;
-    assert_eq!(other.refusal(), (422, "idempotency_key_reused".to_owned(), None));
+    let other = sending
+        .clone()
+        .json(&body(&phone(1), &campaign.code(1)))
+        .send()
+        .await;
+    assert_eq!(
+        other.refusal(),
+        (422, "idempotency_key_reused".to_owned(), None)
+    );
     let again = sending.send().await;
     assert_eq!(again.json(), first.json(), "the first one stands");
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "entered", "nothing was taken");
+    assert_eq!(
+        campaign.outcome(&phone(2), &campaign.code(1)).await,
+        "entered",
+        "nothing was taken"
+    );
 }
 
 #[tokio::test]
@@ -165,7 +233,11 @@ async fn a_key_belongs_to_one_scope() {
         one.live("POST", "/api/v1/submissions"),
         other.test("POST", "/api/v1/submissions"),
     ] {
-        let reply = sending.header("idempotency-key", &key).json(&body(&phone(1), &one.code(0))).send().await;
+        let reply = sending
+            .header("idempotency-key", &key)
+            .json(&body(&phone(1), &one.code(0)))
+            .send()
+            .await;
         assert_eq!(reply.field("message_key"), "entered");
         assert_eq!(reply.header("idempotent-replayed"), None);
         ids.push(reply.field("id"));
@@ -186,9 +258,16 @@ async fn the_same_code_and_phone_give_the_earlier_submission() {
     assert_eq!(second.header("idempotent-replayed"), None);
 
     let again = sending.clone().send().await;
-    assert_eq!(again.json(), second.json(), "the new key is remembered for it");
+    assert_eq!(
+        again.json(),
+        second.json(),
+        "the new key is remembered for it"
+    );
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
-    let other = sending.json(&body(&phone(1), &campaign.code(1))).send().await;
+    let other = sending
+        .json(&body(&phone(1), &campaign.code(1)))
+        .send()
+        .await;
     assert_eq!(other.error_code(), "idempotency_key_reused");
 }
 
@@ -211,7 +290,10 @@ async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
     service.clock.advance(Duration::from_secs(5));
     let again = campaign.submit(&phone(1), &campaign.code(0)).await;
     assert_eq!(again.field("id"), first.field("id"));
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "campaign_paused");
+    assert_eq!(
+        campaign.outcome(&phone(2), &campaign.code(1)).await,
+        "campaign_paused"
+    );
 }
 
 #[tokio::test]
@@ -227,31 +309,54 @@ async fn a_key_is_forgotten_after_thirty_days_and_not_before() {
     service.clock.advance(Duration::from_secs(1));
     let after = sending.clone().send().await;
     assert_eq!(after.header("idempotent-replayed"), None);
-    assert_eq!(after.field("id"), first.field("id"), "the code and the phone are still known");
+    assert_eq!(
+        after.field("id"),
+        first.field("id"),
+        "the code and the phone are still known"
+    );
     assert_eq!(after.field("replayed"), true);
-    let other = campaign.submission(&phone(2), &campaign.code(1)).send().await;
+    let other = campaign
+        .submission(&phone(2), &campaign.code(1))
+        .send()
+        .await;
     assert_eq!(other.field("message_key"), "entered");
 }
 
 #[tokio::test]
 async fn the_phone_is_recorded_in_one_form_and_counted_once() {
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(1)).await;
-    assert_eq!(campaign.outcome("0712 345 678", &campaign.code(0)).await, "entered");
-    assert_eq!(campaign.outcome("+255712345678", &campaign.code(1)).await, "entry_limit");
+    assert_eq!(
+        campaign.outcome("0712 345 678", &campaign.code(0)).await,
+        "entered"
+    );
+    assert_eq!(
+        campaign.outcome("+255712345678", &campaign.code(1)).await,
+        "entry_limit"
+    );
     let phone = "0712345678".parse().expect("a phone");
     let scope = campaign.scope(Environment::Test);
-    let entrant = campaign.service.entrant(&scope, &phone, "2026-01-01").await.expect("read");
-    assert_eq!((entrant.total, entrant.entries), (1, 1), "a refused one does not count");
+    let entrant = campaign
+        .service
+        .entrant(&scope, &phone, "2026-01-01")
+        .await
+        .expect("read");
+    assert_eq!(
+        (entrant.total, entrant.entries),
+        (1, 1),
+        "a refused one does not count"
+    );
 }
 
 #[tokio::test]
 async fn region_and_claims_are_taken_and_decide_nothing() {
     let campaign = TestCampaign::plain().await;
-    let sending = campaign.submission(&phone(1), &campaign.code(0)).json(&json!({
-        "phone": phone(1), "code": campaign.code(0), "consent": true, "region": "Mwanza",
-        "claimed": { "items": [{ "key": "chai-250", "qty": 99 }], "branch": "Kariakoo" },
-        "unknown_field": [1, 2, 3],
-    }));
+    let sending = campaign
+        .submission(&phone(1), &campaign.code(0))
+        .json(&json!({
+            "phone": phone(1), "code": campaign.code(0), "consent": true, "region": "Mwanza",
+            "claimed": { "items": [{ "key": "chai-250", "qty": 99 }], "branch": "Kariakoo" },
+            "unknown_field": [1, 2, 3],
+        }));
     assert_eq!(sending.send().await.field("message_key"), "entered");
 }
 
@@ -259,7 +364,9 @@ async fn region_and_claims_are_taken_and_decide_nothing() {
 async fn a_campaign_without_codes_ignores_one_that_is_sent() {
     let campaign =
         TestCampaign::with(|config| config.code = common::domain::campaign::CodePolicy::None).await;
-    let without = campaign.submission(&phone(1), "x").json(&json!({ "phone": phone(1), "consent": true }));
+    let without = campaign
+        .submission(&phone(1), "x")
+        .json(&json!({ "phone": phone(1), "consent": true }));
     assert_eq!(without.send().await.field("message_key"), "entered");
     assert_eq!(campaign.outcome(&phone(1), "ANYTHING").await, "entered");
 }

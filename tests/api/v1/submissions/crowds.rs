@@ -24,13 +24,24 @@ fn count(replies: &[Reply]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for reply in replies {
         assert_eq!(reply.status, 200, "{}", reply.text);
-        *counts.entry(reply.field("message_key").as_str().expect("a key").to_owned()).or_default() += 1;
+        *counts
+            .entry(
+                reply
+                    .field("message_key")
+                    .as_str()
+                    .expect("a key")
+                    .to_owned(),
+            )
+            .or_default() += 1;
     }
     counts
 }
 
 fn counts(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
-    expected.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect()
+    expected
+        .iter()
+        .map(|(key, count)| ((*key).to_owned(), *count))
+        .collect()
 }
 
 #[tokio::test]
@@ -42,8 +53,14 @@ async fn two_hundred_phones_with_one_code_are_one_winner() {
         async move { answered(campaign.submission(&phone(number), &code)).await }
     });
     // All at once would need more sockets than some systems allow.
-    let replies: Vec<_> = stream::iter(submitted).buffer_unordered(100).collect().await;
-    assert_eq!(count(&replies), counts(&[("entered", 1), ("already_used", 199)]));
+    let replies: Vec<_> = stream::iter(submitted)
+        .buffer_unordered(100)
+        .collect()
+        .await;
+    assert_eq!(
+        count(&replies),
+        counts(&[("entered", 1), ("already_used", 199)])
+    );
 }
 
 #[tokio::test]
@@ -54,11 +71,22 @@ async fn fifty_codes_of_one_phone_pass_a_limit_of_three_three_times() {
         async move { answered(campaign.submission(&phone(1), &campaign.code(serial))).await }
     }))
     .await;
-    assert_eq!(count(&replies), counts(&[("entered", 3), ("entry_limit", 47)]));
+    assert_eq!(
+        count(&replies),
+        counts(&[("entered", 3), ("entry_limit", 47)])
+    );
     let scope = campaign.scope(Environment::Test);
     let phone = phone(1).parse().expect("a phone");
-    let today = campaign.service.clock.now().day_in(campaign.config.timezone);
-    let entrant = campaign.service.entrant(&scope, &phone, &today).await.expect("read");
+    let today = campaign
+        .service
+        .clock
+        .now()
+        .day_in(campaign.config.timezone);
+    let entrant = campaign
+        .service
+        .entrant(&scope, &phone, &today)
+        .await
+        .expect("read");
     assert_eq!((entrant.total, entrant.entries), (3, 3));
 }
 
@@ -68,9 +96,15 @@ async fn fifty_requests_with_one_key_are_one_submission() {
     let request = campaign.submission(&phone(1), &campaign.code(0));
     let replies = join_all((0..50).map(|_| answered(request.clone()))).await;
     assert_eq!(count(&replies), counts(&[("entered", 50)]));
-    let ids: BTreeSet<String> = replies.iter().map(|reply| reply.field("id").to_string()).collect();
+    let ids: BTreeSet<String> = replies
+        .iter()
+        .map(|reply| reply.field("id").to_string())
+        .collect();
     assert_eq!(ids.len(), 1);
-    let first = replies.iter().filter(|reply| reply.header("idempotent-replayed").is_none()).count();
+    let first = replies
+        .iter()
+        .filter(|reply| reply.header("idempotent-replayed").is_none())
+        .count();
     assert_eq!(first, 1, "one made it, all others were answered with it");
 }
 
@@ -81,7 +115,10 @@ async fn fifty_new_keys_for_one_code_and_phone_are_one_submission() {
     let phone = phone(1);
     let replies = join_all((0..50).map(|_| answered(campaign.submission(&phone, &code)))).await;
     assert_eq!(count(&replies), counts(&[("entered", 50)]));
-    let fresh = replies.iter().filter(|reply| reply.field("replayed") == Value::Bool(false)).count();
+    let fresh = replies
+        .iter()
+        .filter(|reply| reply.field("replayed") == Value::Bool(false))
+        .count();
     assert_eq!(fresh, 1);
 }
 
@@ -93,7 +130,10 @@ async fn forty_guesses_at_once_are_ten_heard_and_thirty_not() {
         async move { answered(campaign.submission(&phone(1), &format!("WRONG{number}"))).await }
     }))
     .await;
-    assert_eq!(count(&replies), counts(&[("invalid", 10), ("rate_limited", 30)]));
+    assert_eq!(
+        count(&replies),
+        counts(&[("invalid", 10), ("rate_limited", 30)])
+    );
 }
 
 #[tokio::test]
@@ -116,14 +156,25 @@ async fn everything_at_once_adds_up() {
             *winners.entry(reply.field("id").to_string()).or_default() += 1;
         }
     }
-    assert_eq!(winners.len(), 12, "every code was redeemed, by one phone each");
-    assert!(winners.values().all(|answers| *answers == 2), "and both tries of a key saw the same");
+    assert_eq!(
+        winners.len(),
+        12,
+        "every code was redeemed, by one phone each"
+    );
+    assert!(
+        winners.values().all(|answers| *answers == 2),
+        "and both tries of a key saw the same"
+    );
 
     let scope = campaign.scope(Environment::Test);
     let mut total = 0;
     for number in 0..6 {
         let phone = phone(number).parse().expect("a phone");
-        let entrant = campaign.service.entrant(&scope, &phone, "2000-01-01").await.expect("read");
+        let entrant = campaign
+            .service
+            .entrant(&scope, &phone, "2000-01-01")
+            .await
+            .expect("read");
         assert!(entrant.total <= 4, "a phone passed its limit");
         assert_eq!(u64::from(entrant.total), entrant.entries);
         total += entrant.total;

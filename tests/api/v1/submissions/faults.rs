@@ -22,7 +22,10 @@ async fn conflicts_are_tried_again_until_they_pass() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(1), Fault::Conflict(2), Fault::Conflict(0)]);
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(0)).await,
+        "entered"
+    );
     proxy.play([Fault::Conflict(0), Fault::Conflict(1)]);
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
     assert_eq!(proxy.faults_left(), 0, "every fault was played");
@@ -32,14 +35,23 @@ async fn conflicts_are_tried_again_until_they_pass() {
 async fn taken_reference_leads_to_another_id() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    for (code, expected) in [(campaign.code(0), "entered"), ("WRONG".to_owned(), "invalid")] {
+    for (code, expected) in [
+        (campaign.code(0), "entered"),
+        ("WRONG".to_owned(), "invalid"),
+    ] {
         proxy.play([Fault::ReferenceTaken, Fault::ReferenceTaken]);
         let reply = campaign.submit(&phone(1), &code).await;
         assert_eq!(reply.field("message_key"), expected, "{}", reply.text);
         assert_eq!(proxy.faults_left(), 0, "every fault was played");
         let id = id_of(&reply);
-        let read = campaign.test("GET", &format!("/api/v1/submissions/{id}")).send().await;
-        assert_eq!((read.field("ref"), read.field("message_key")), (reply.field("ref"), json!(expected)));
+        let read = campaign
+            .test("GET", &format!("/api/v1/submissions/{id}"))
+            .send()
+            .await;
+        assert_eq!(
+            (read.field("ref"), read.field("message_key")),
+            (reply.field("ref"), json!(expected))
+        );
     }
     let listed = campaign.lookup(&phone(1)).send().await;
     // Each reference that was taken has a record of its own, besides those of the two answers.
@@ -57,10 +69,16 @@ async fn taken_reference_leads_to_another_id() {
 async fn a_caller_who_sends_a_published_code_while_others_write_is_told_that_it_is_used() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(0)).await,
+        "entered"
+    );
     // More conflicts than one transaction is tried; the database cancels before it looks at the conditions.
     proxy.play([Fault::Conflict(1); 14]);
-    assert_eq!(campaign.outcome(&phone(2), &campaign.code(0)).await, "already_used");
+    assert_eq!(
+        campaign.outcome(&phone(2), &campaign.code(0)).await,
+        "already_used"
+    );
     assert_eq!(proxy.faults_left(), 0, "every fault was played");
 }
 
@@ -89,7 +107,10 @@ async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Unprocessed; 1_000]);
     let sending = campaign.submission(&phone(1), "WRONG");
-    assert_eq!(sending.clone().send().await.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(
+        sending.clone().send().await.refusal(),
+        (503, "service_unavailable".to_owned(), None)
+    );
     proxy.play_no_more();
     assert_eq!(sending.send().await.field("message_key"), "invalid");
 }
@@ -117,17 +138,31 @@ async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
     proxy.play([Fault::Conflict(0); 1_000]);
     let busy = sending.clone().send().await;
     proxy.play_no_more();
-    assert_eq!(busy.refusal(), (409, "idempotency_in_progress".to_owned(), None));
+    assert_eq!(
+        busy.refusal(),
+        (409, "idempotency_in_progress".to_owned(), None)
+    );
     assert_eq!(busy.header("retry-after"), Some("1"));
     let later = sending.send().await;
-    assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
+    assert_eq!(
+        (
+            later.field("message_key"),
+            later.header("idempotent-replayed")
+        ),
+        (json!("entered"), None)
+    );
 }
 
 #[tokio::test]
 async fn throttling_that_ends_within_the_budget_is_not_seen() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    proxy.play([Fault::Throttled(0), Fault::Throttled(2), Fault::Conflict(1), Fault::Throttled(3)]);
+    proxy.play([
+        Fault::Throttled(0),
+        Fault::Throttled(2),
+        Fault::Conflict(1),
+        Fault::Throttled(3),
+    ]);
     let entered = campaign.submit(&phone(1), &campaign.code(0)).await;
     assert_eq!(entered.field("message_key"), "entered", "{}", entered.text);
     assert_eq!(proxy.faults_left(), 0);
@@ -140,24 +175,46 @@ async fn who_is_throttled_for_longer_is_told_when_to_retry() {
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     proxy.play([Fault::Throttled(1); 1_000]);
     let unavailable = sending.clone().send().await;
-    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(
+        unavailable.refusal(),
+        (503, "service_unavailable".to_owned(), None)
+    );
     assert_eq!(unavailable.header("retry-after"), Some("5"));
     proxy.play_no_more();
     let later = sending.send().await;
-    assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
+    assert_eq!(
+        (
+            later.field("message_key"),
+            later.header("idempotent-replayed")
+        ),
+        (json!("entered"), None)
+    );
 }
 
 #[tokio::test]
 async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
     let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(0)).await,
+        "entered"
+    );
     // The first write fails because of phone 1, and the second would record that the code is used.
-    proxy.play([Fault::Throttled(0), Fault::Throttled(0), Fault::ConditionAndConflict(2)]);
+    proxy.play([
+        Fault::Throttled(0),
+        Fault::Throttled(0),
+        Fault::ConditionAndConflict(2),
+    ]);
     proxy.play([Fault::Throttled(0); 1_000]);
     proxy.slow_down(Duration::from_millis(1_500));
-    let unavailable = campaign.submission(&phone(2), &campaign.code(0)).send().await;
-    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    let unavailable = campaign
+        .submission(&phone(2), &campaign.code(0))
+        .send()
+        .await;
+    assert_eq!(
+        unavailable.refusal(),
+        (503, "service_unavailable".to_owned(), None)
+    );
     assert_eq!(unavailable.header("retry-after"), Some("5"));
 }
 
@@ -170,7 +227,10 @@ async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds
     proxy.play([Fault::Unprocessed]);
     proxy.slow_down(Duration::from_millis(2_700));
     let unavailable = sending.clone().send().await;
-    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(
+        unavailable.refusal(),
+        (503, "service_unavailable".to_owned(), None)
+    );
     assert_eq!(unavailable.header("retry-after"), Some("5"));
     proxy.slow_down(Duration::ZERO);
     assert_eq!(sending.send().await.field("message_key"), "entered");
@@ -179,9 +239,13 @@ async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds
 }
 
 #[tokio::test]
-async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds() {
+async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds()
+ {
     let (service, proxy) = Service::behind_proxy().await;
-    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let secret = Some((
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    ));
     let slow = Duration::from_secs(6);
     let options = local::partner::PartnerOptions {
         secret,
@@ -192,7 +256,9 @@ async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_furth
     let mut config = plain();
     judged_by(partner.url())(&mut config);
     let campaign = TestCampaign::on(&service, config).await;
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let started = Instant::now();
     let sent = tokio::spawn(sending.json(&body(&phone(1), "SLOW-1")).send());
     while partner.redemptions().is_empty() {
@@ -200,17 +266,28 @@ async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_furth
     }
     proxy.play([Fault::Throttled(0); 1_000]);
     let reply = sent.await.expect("it ends");
-    assert_eq!((reply.field("state"), reply.field("message_key")), (json!("pending"), json!("checking")));
+    assert_eq!(
+        (reply.field("state"), reply.field("message_key")),
+        (json!("pending"), json!("checking"))
+    );
     let took = started.elapsed();
     assert!(took < Duration::from_millis(11_000), "{took:?}");
 }
 
 /// Deletes a scope's code book.
 async fn lose_book(campaign: &TestCampaign, environment: Environment) {
-    let table = campaign.service.env.required(code_books::VARIABLE).expect("the stack sets it");
+    let table = campaign
+        .service
+        .env
+        .required(code_books::VARIABLE)
+        .expect("the stack sets it");
     let scope = AttributeValue::S(campaign.scope(environment).to_string());
     let delete = campaign.service.dynamodb().delete_item().table_name(table);
-    delete.key(code_books::KEY, scope).send().await.expect("the table");
+    delete
+        .key(code_books::KEY, scope)
+        .send()
+        .await
+        .expect("the table");
 }
 
 #[tokio::test]
@@ -220,19 +297,31 @@ async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     let unavailable = (503, "service_unavailable".to_owned(), None);
     assert_eq!(sending.send().await.refusal(), unavailable);
-    assert_eq!(campaign.check(&campaign.code(0)).send().await.refusal(), unavailable);
+    assert_eq!(
+        campaign.check(&campaign.code(0)).send().await.refusal(),
+        unavailable
+    );
     let recorded = campaign.lookup(&phone(1)).send().await;
     assert_eq!(recorded.field("submissions"), json!([]));
-    assert_eq!(campaign.outcome(&phone(1), "TEST-0-VALID").await, "entered", "it needs no book");
+    assert_eq!(
+        campaign.outcome(&phone(1), "TEST-0-VALID").await,
+        "entered",
+        "it needs no book"
+    );
 }
 
 #[tokio::test]
 async fn a_partners_code_without_a_code_book_is_no_wrong_one_either() {
     let campaign = TestCampaign::with(judged_by("http://127.0.0.1:1/redeem".to_owned())).await;
     lose_book(&campaign, Environment::Live).await;
-    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
     let reply = sending.json(&body(&phone(1), "OKAY-1")).send().await;
-    assert_eq!(reply.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(
+        reply.refusal(),
+        (503, "service_unavailable".to_owned(), None)
+    );
 }
 
 #[tokio::test]

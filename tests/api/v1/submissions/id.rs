@@ -10,7 +10,10 @@ use service_tests::http::Reply;
 use service_tests::service::Service;
 
 async fn read(campaign: &TestCampaign, id: &str) -> Reply {
-    campaign.test("GET", &format!("/api/v1/submissions/{id}")).send().await
+    campaign
+        .test("GET", &format!("/api/v1/submissions/{id}"))
+        .send()
+        .await
 }
 
 /// Submits and returns the reply's body.
@@ -70,12 +73,27 @@ async fn a_guessed_id_with_a_true_ref_is_not_found() {
     let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
     let id: SubmissionId = id_of(&created).parse().expect("an id");
     assert_eq!(created["ref"], id.reference().to_string());
-    let digit = if id.to_string().starts_with('0') { "1" } else { "0" };
+    let digit = if id.to_string().starts_with('0') {
+        "1"
+    } else {
+        "0"
+    };
     let guessed = format!("{digit}{}", id.to_string().split_at(1).1);
-    assert_eq!(guessed.parse::<SubmissionId>().expect("an id").reference(), id.reference());
-    for other in [guessed, random::receipt_id().to_string(), id.reference().to_string()] {
+    assert_eq!(
+        guessed.parse::<SubmissionId>().expect("an id").reference(),
+        id.reference()
+    );
+    for other in [
+        guessed,
+        random::receipt_id().to_string(),
+        id.reference().to_string(),
+    ] {
         let reply = read(&campaign, &other).await;
-        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), (404, "not_found"), "{other}");
+        assert_eq!(
+            (reply.status.as_u16(), reply.error_code().as_str()),
+            (404, "not_found"),
+            "{other}"
+        );
     }
 }
 
@@ -97,9 +115,16 @@ async fn the_message_is_in_the_language_of_the_request_that_reads() {
     let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
     let path = format!("/api/v1/submissions/{}", id_of(&created));
     let swahili = "Umeingia kwenye shindano! Tunza namba au risiti yako hadi kampeni itakapoisha.";
-    let reply = campaign.test("GET", &path).header("accept-language", "sw-TZ").send().await;
+    let reply = campaign
+        .test("GET", &path)
+        .header("accept-language", "sw-TZ")
+        .send()
+        .await;
     assert_eq!(reply.field("message"), swahili);
-    let reply = campaign.test("GET", &format!("{path}?locale=sw")).send().await;
+    let reply = campaign
+        .test("GET", &format!("{path}?locale=sw"))
+        .send()
+        .await;
     assert_eq!(reply.field("message"), swahili);
 }
 
@@ -109,9 +134,18 @@ async fn an_id_is_read_in_upper_case_and_percent_encoded_as_well() {
     let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
     let id = id_of(&created);
     let encoded: String = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    for spelling in [id.to_uppercase(), id.replace('-', "%2D"), id.replace('-', "%2d"), encoded] {
+    for spelling in [
+        id.to_uppercase(),
+        id.replace('-', "%2D"),
+        id.replace('-', "%2d"),
+        encoded,
+    ] {
         let reply = read(&campaign, &spelling).await;
-        assert_eq!((reply.status.as_u16(), reply.json()), (200, created.clone()), "{spelling}");
+        assert_eq!(
+            (reply.status.as_u16(), reply.json()),
+            (200, created.clone()),
+            "{spelling}"
+        );
     }
 }
 
@@ -161,5 +195,8 @@ async fn the_phone_and_the_code_are_in_no_reply() {
     let code = campaign.code(1);
     let created = submitted(&campaign, &phone(1), &code).await;
     let text = read(&campaign, id_of(&created)).await.text;
-    assert!(!text.contains(&phone(1)[4..]) && !text.contains(&code), "{text}");
+    assert!(
+        !text.contains(&phone(1)[4..]) && !text.contains(&code),
+        "{text}"
+    );
 }

@@ -14,7 +14,9 @@ const PATH: &str = "/api/v1/submissions/lookup";
 /// A field of each listed submission, in order.
 fn each(reply: &Value, field: &str) -> Vec<Value> {
     let list = reply["submissions"].as_array().expect("a list");
-    list.iter().map(|submission| submission[field].clone()).collect()
+    list.iter()
+        .map(|submission| submission[field].clone())
+        .collect()
 }
 
 #[tokio::test]
@@ -32,10 +34,18 @@ async fn submissions_are_listed_newest_first_refused_ones_among_them() {
     let service = Service::at_noon();
     let mut config = plain();
     config.entries_per_submission = 3;
-    config.limits = PhoneLimits { phone_daily: Some(2), phone_total: None };
+    config.limits = PhoneLimits {
+        phone_daily: Some(2),
+        phone_total: None,
+    };
     let campaign = TestCampaign::on(&service, config).await;
     let mut created = Vec::new();
-    for code in [&campaign.code(1), "no such code", "TEST-0-INSTANT-WIN", &campaign.code(2)] {
+    for code in [
+        &campaign.code(1),
+        "no such code",
+        "TEST-0-INSTANT-WIN",
+        &campaign.code(2),
+    ] {
         created.insert(0, campaign.submit(&phone(1), code).await.json());
         service.clock.advance(Duration::from_millis(1));
     }
@@ -44,7 +54,10 @@ async fn submissions_are_listed_newest_first_refused_ones_among_them() {
     let reply = campaign.lookup(&phone(1)).send().await;
     let json = reply.json();
     for field in ["id", "ref", "display_status", "message", "entries"] {
-        let expected: Vec<_> = created.iter().map(|submission| submission[field].clone()).collect();
+        let expected: Vec<_> = created
+            .iter()
+            .map(|submission| submission[field].clone())
+            .collect();
         assert_eq!(each(&json, field), expected, "{field}");
     }
     let entry = |status: &str, message: &str, entries: u32| {
@@ -76,10 +89,16 @@ async fn submissions_are_listed_newest_first_refused_ones_among_them() {
 async fn a_replay_is_listed_once() {
     let campaign = TestCampaign::plain().await;
     for _ in 0..3 {
-        assert_eq!(campaign.outcome(&phone(1), &campaign.code(1)).await, "entered");
+        assert_eq!(
+            campaign.outcome(&phone(1), &campaign.code(1)).await,
+            "entered"
+        );
     }
     let reply = campaign.lookup(&phone(1)).send().await.json();
-    assert_eq!((each(&reply, "entries"), &reply["total_entries"]), (vec![json!(1)], &json!(1)));
+    assert_eq!(
+        (each(&reply, "entries"), &reply["total_entries"]),
+        (vec![json!(1)], &json!(1))
+    );
 }
 
 #[tokio::test]
@@ -90,8 +109,13 @@ async fn the_latest_fifty_are_listed_and_the_entries_of_all_are_counted() {
     let campaign = TestCampaign::on(&service, config).await;
     let mut ids = Vec::new();
     for _ in 0..53 {
-        let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-        let reply = sending.json(&json!({ "phone": phone(1), "consent": true })).send().await;
+        let sending = campaign
+            .test("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key());
+        let reply = sending
+            .json(&json!({ "phone": phone(1), "consent": true }))
+            .send()
+            .await;
         ids.insert(0, reply.field("id"));
         service.clock.advance(Duration::from_millis(1));
     }
@@ -109,10 +133,15 @@ async fn the_date_is_the_campaigns_own_day() {
     let in_auckland = TestCampaign::on(&service, in_auckland).await;
 
     // The last millisecond before midnight in Dar es Salaam, then midnight.
-    service.clock.advance(Duration::from_hours(9) - Duration::from_millis(1));
+    service
+        .clock
+        .advance(Duration::from_hours(9) - Duration::from_millis(1));
     for serial in [1, 2] {
         for campaign in [&here, &in_auckland] {
-            assert_eq!(campaign.outcome(&phone(1), &campaign.code(serial)).await, "entered");
+            assert_eq!(
+                campaign.outcome(&phone(1), &campaign.code(serial)).await,
+                "entered"
+            );
         }
         service.clock.advance(Duration::from_millis(1));
     }
@@ -121,7 +150,11 @@ async fn the_date_is_the_campaigns_own_day() {
     assert_eq!(each(&listed, "date"), ["2050-06-16", "2050-06-15"]);
     assert_eq!(listed["timezone"], "Africa/Dar_es_Salaam");
     let listed = in_auckland.lookup(&phone(1)).send().await.json();
-    assert_eq!(each(&listed, "date"), ["2050-06-16", "2050-06-16"], "it is nine in the morning there");
+    assert_eq!(
+        each(&listed, "date"),
+        ["2050-06-16", "2050-06-16"],
+        "it is nine in the morning there"
+    );
     assert_eq!(listed["timezone"], "Pacific/Auckland");
 }
 
@@ -129,7 +162,12 @@ async fn the_date_is_the_campaigns_own_day() {
 async fn a_phone_may_be_typed_in_any_way() {
     let campaign = TestCampaign::plain().await;
     let created = campaign.submit("0712 345 678", &campaign.code(1)).await;
-    for typed in ["0712345678", "+255712345678", "255712345678", "(0712) 345-678"] {
+    for typed in [
+        "0712345678",
+        "+255712345678",
+        "255712345678",
+        "(0712) 345-678",
+    ] {
         let reply = campaign.lookup(typed).send().await.json();
         assert_eq!(each(&reply, "id"), [created.field("id")], "{typed}");
     }
@@ -138,18 +176,34 @@ async fn a_phone_may_be_typed_in_any_way() {
 #[tokio::test]
 async fn messages_are_in_the_language_of_the_request_and_the_campaigns_words() {
     let campaign = TestCampaign::with(|config| {
-        config.messages.sw.insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
+        config
+            .messages
+            .sw
+            .insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
     })
     .await;
     campaign.submit(&phone(1), &campaign.code(1)).await;
     campaign.submit(&phone(2), "no such code").await;
-    let swahili = campaign.lookup(&phone(1)).header("accept-language", "sw").send().await.json();
+    let swahili = campaign
+        .lookup(&phone(1))
+        .header("accept-language", "sw")
+        .send()
+        .await
+        .json();
     assert_eq!(each(&swahili, "message"), ["Karibu chai!"]);
     let english = campaign.lookup(&phone(1)).send().await.json();
-    assert_eq!(each(&english, "message"), ["You are in! Keep your code or receipt until the campaign ends."]);
-    let by_locale = campaign.test("POST", &format!("{PATH}?locale=sw")).json(&json!({ "phone": phone(2) }));
+    assert_eq!(
+        each(&english, "message"),
+        ["You are in! Keep your code or receipt until the campaign ends."]
+    );
+    let by_locale = campaign
+        .test("POST", &format!("{PATH}?locale=sw"))
+        .json(&json!({ "phone": phone(2) }));
     let by_locale = by_locale.send().await.json();
-    assert_eq!(each(&by_locale, "message"), ["Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."]);
+    assert_eq!(
+        each(&by_locale, "message"),
+        ["Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."]
+    );
 }
 
 #[tokio::test]
@@ -176,7 +230,11 @@ async fn a_phone_that_is_no_tanzanian_mobile_number_is_said_to_be_none() {
         "0712345678\u{0}",
     ] {
         let refusal = campaign.lookup(other).send().await.refusal();
-        assert_eq!(refusal, (422, "phone_invalid".to_owned(), Some("phone".to_owned())), "{other}");
+        assert_eq!(
+            refusal,
+            (422, "phone_invalid".to_owned(), Some("phone".to_owned())),
+            "{other}"
+        );
     }
 }
 
@@ -194,8 +252,17 @@ async fn a_phone_of_the_wrong_shape_is_named() {
         json!({ "phone": " 07123456\u{200b}\n" }),
         json!({ "Phone": "0712345678" }),
     ] {
-        let refusal = campaign.test("POST", PATH).json(&wrong).send().await.refusal();
-        let expected = (422, "validation_failed".to_owned(), Some("phone".to_owned()));
+        let refusal = campaign
+            .test("POST", PATH)
+            .json(&wrong)
+            .send()
+            .await
+            .refusal();
+        let expected = (
+            422,
+            "validation_failed".to_owned(),
+            Some("phone".to_owned()),
+        );
         assert_eq!(refusal, expected, "{wrong}");
     }
     let reply = campaign.lookup("07123456").send().await;
@@ -217,9 +284,18 @@ async fn a_blocked_phone_sees_its_submissions_as_well() {
     let campaign = TestCampaign::plain().await;
     let scope = campaign.scope(Environment::Test);
     let blocked = phone(1).parse().expect("a phone");
-    campaign.service.set_blocked(&scope, &blocked, true).await.expect("blocked");
-    let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-    let refused = sending.json(&body(&phone(1), &campaign.code(1))).send().await;
+    campaign
+        .service
+        .set_blocked(&scope, &blocked, true)
+        .await
+        .expect("blocked");
+    let sending = campaign
+        .test("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
+    let refused = sending
+        .json(&body(&phone(1), &campaign.code(1)))
+        .send()
+        .await;
     assert_eq!(refused.field("message_key"), "blocked");
     let reply = campaign.lookup(&phone(1)).send().await.json();
     assert_eq!(each(&reply, "id"), [refused.field("id")]);

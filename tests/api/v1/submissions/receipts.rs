@@ -24,22 +24,38 @@ fn at_fault(status: u16, code: &str) -> (u16, String, Option<String>) {
 async fn a_campaign_that_needs_a_receipt_says_so_after_what_else_is_wrong() {
     let campaign = TestCampaign::with(code_and_receipt).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
-    assert_eq!(sending.clone().send().await.refusal(), at_fault(422, "receipt_required"));
+    assert_eq!(
+        sending.clone().send().await.refusal(),
+        at_fault(422, "receipt_required")
+    );
     let without_code = sending.json(&json!({ "phone": phone(1), "consent": true }));
     let refused = without_code.send().await;
-    assert_eq!(refused.refusal(), (422, "validation_failed".to_owned(), Some("code".to_owned())));
+    assert_eq!(
+        refused.refusal(),
+        (422, "validation_failed".to_owned(), Some("code".to_owned()))
+    );
 }
 
 #[tokio::test]
 async fn a_campaign_that_takes_receipts_without_needing_them_enters_without_one() {
     let campaign = TestCampaign::with(|campaign| {
-        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules { required: false, ..rules() });
+        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules {
+            required: false,
+            ..rules()
+        });
     })
     .await;
-    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
-    let receipt = campaign.typed(&campaign.test_key, "TEST0VERIFIED", "10:15").await;
-    let with_one =
-        campaign.with_receipt(&campaign.test_key, &phone(1), &campaign.code(1), &receipt).send().await;
+    assert_eq!(
+        campaign.outcome(&phone(1), &campaign.code(0)).await,
+        "entered"
+    );
+    let receipt = campaign
+        .typed(&campaign.test_key, "TEST0VERIFIED", "10:15")
+        .await;
+    let with_one = campaign
+        .with_receipt(&campaign.test_key, &phone(1), &campaign.code(1), &receipt)
+        .send()
+        .await;
     assert_eq!(with_one.field("message_key"), "receipt_received");
 }
 
@@ -49,13 +65,23 @@ async fn the_same_request_succeeds_once_the_photo_is_there() {
     let body = announced(&hardly_a_photo(), Some("TEST0REVIEW"));
     let made = campaign.receipt(&campaign.test_key, &body).send().await;
     let sending = campaign.with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made));
-    assert_eq!(sending.clone().send().await.refusal(), at_fault(422, "receipt_not_uploaded"));
+    assert_eq!(
+        sending.clone().send().await.refusal(),
+        at_fault(422, "receipt_not_uploaded")
+    );
     let lookup = campaign.lookup(&phone(1)).send().await;
-    assert_eq!(lookup.field("submissions"), json!([]), "nothing is left behind");
+    assert_eq!(
+        lookup.field("submissions"),
+        json!([]),
+        "nothing is left behind"
+    );
     assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
     let received = sending.clone().send().await;
     assert_eq!(
-        (received.field("message_key"), received.header("idempotent-replayed")),
+        (
+            received.field("message_key"),
+            received.header("idempotent-replayed")
+        ),
         (json!("receipt_received"), None)
     );
     let again = sending.send().await;
@@ -68,7 +94,9 @@ async fn the_same_request_succeeds_once_the_photo_is_there() {
 #[tokio::test]
 async fn a_receipt_belongs_to_one_submission() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
+    let receipt = campaign
+        .typed(&campaign.test_key, "TEST0REVIEW", "10:15")
+        .await;
     let replies = join_all((1..=20).map(|number| {
         let sending = campaign.with_receipt(&campaign.test_key, &phone(number), "", &receipt);
         async move { sending.send().await }
@@ -79,7 +107,10 @@ async fn a_receipt_belongs_to_one_submission() {
     for refused in replies.iter().filter(|reply| reply.status != 200) {
         assert_eq!(refused.refusal(), at_fault(422, "receipt_already_attached"));
     }
-    let read = campaign.test("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    let read = campaign
+        .test("GET", &format!("/api/v1/receipts/{receipt}"))
+        .send()
+        .await;
     assert_eq!(read.field("state"), "attached");
 }
 
@@ -90,25 +121,46 @@ async fn a_refused_consumer_attaches_no_receipt() {
         campaign.paused = true;
     })
     .await;
-    let receipt = campaign.typed(&campaign.test_key, "TEST0VERIFIED", "10:15").await;
-    let refused = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    let receipt = campaign
+        .typed(&campaign.test_key, "TEST0VERIFIED", "10:15")
+        .await;
+    let refused = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     assert_eq!(
         (refused.field("message_key"), refused.field("receipt")),
         (json!("campaign_paused"), json!(null))
     );
-    let read = campaign.test("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    let read = campaign
+        .test("GET", &format!("/api/v1/receipts/{receipt}"))
+        .send()
+        .await;
     assert_eq!(read.field("state"), "uploaded");
 }
 
 #[tokio::test]
 async fn a_receipt_of_a_rejected_submission_stays_its_own() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let receipt = campaign.typed(&campaign.test_key, "TEST0WRONGSTORE", "10:15").await;
-    let submitted = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
-    while campaign.read(&campaign.test_key, &id_of(&submitted)).await.field("terminal") == false {
+    let receipt = campaign
+        .typed(&campaign.test_key, "TEST0WRONGSTORE", "10:15")
+        .await;
+    let submitted = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .send()
+        .await;
+    while campaign
+        .read(&campaign.test_key, &id_of(&submitted))
+        .await
+        .field("terminal")
+        == false
+    {
         tokio::task::yield_now().await;
     }
-    let again = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    let again = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     assert_eq!(again.refusal(), at_fault(422, "receipt_already_attached"));
 }
 
@@ -116,24 +168,49 @@ async fn a_receipt_of_a_rejected_submission_stays_its_own() {
 async fn what_is_no_photo_or_too_large_is_refused_with_a_status_of_its_own() {
     let campaign = TestCampaign::with(receipts_alone).await;
     for (number, file) in (1..).zip([b"GIF89a but called a JPEG".to_vec(), b"x".to_vec()]) {
-        let made = campaign.receipt(&campaign.test_key, &announced(&file, None)).send().await;
+        let made = campaign
+            .receipt(&campaign.test_key, &announced(&file, None))
+            .send()
+            .await;
         assert_eq!(upload(&made, file).send().await.status, 200);
-        let refused =
-            campaign.with_receipt(&campaign.test_key, &phone(number), "", &id_of(&made)).send().await;
+        let refused = campaign
+            .with_receipt(&campaign.test_key, &phone(number), "", &id_of(&made))
+            .send()
+            .await;
         assert_eq!(refused.refusal(), at_fault(415, "file_wrong_type"));
     }
     // Stored directly: the presigned target would refuse these sizes.
-    for (size, status, code) in [(5 * 1024 * 1024 + 1, 413, "file_too_large"), (0, 415, "file_wrong_type")] {
-        let made = campaign.receipt(&campaign.test_key, &announced(&[0; 9], None)).send().await;
+    for (size, status, code) in [
+        (5 * 1024 * 1024 + 1, 413, "file_too_large"),
+        (0, 415, "file_wrong_type"),
+    ] {
+        let made = campaign
+            .receipt(&campaign.test_key, &announced(&[0; 9], None))
+            .send()
+            .await;
         let id = id_of(&made);
         let mut file = hardly_a_photo();
         file.resize(size, 0);
         let env = &campaign.service.env;
-        let key = object_key(&campaign.scope(Environment::Test), id.parse().expect("an id"));
+        let key = object_key(
+            &campaign.scope(Environment::Test),
+            id.parse().expect("an id"),
+        );
         let bucket = env.required("PHOTOS_BUCKET").expect("the stack sets it");
-        let s3 = Aws::for_function(env).expect("the stack sets every variable").s3();
-        s3.put_object().bucket(bucket).key(key).body(ByteStream::from(file)).send().await.expect("stored");
-        let refused = campaign.with_receipt(&campaign.test_key, &phone(9), "", &id).send().await;
+        let s3 = Aws::for_function(env)
+            .expect("the stack sets every variable")
+            .s3();
+        s3.put_object()
+            .bucket(bucket)
+            .key(key)
+            .body(ByteStream::from(file))
+            .send()
+            .await
+            .expect("stored");
+        let refused = campaign
+            .with_receipt(&campaign.test_key, &phone(9), "", &id)
+            .send()
+            .await;
         assert_eq!(refused.refusal(), at_fault(status, code), "{size}");
     }
 }
@@ -142,19 +219,29 @@ async fn what_is_no_photo_or_too_large_is_refused_with_a_status_of_its_own() {
 async fn an_unknown_receipt_is_not_found_and_a_replay_never_asks_for_it() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let unknown = "00000000-0000-4000-8000-000000000000";
-    let refused = campaign.with_receipt(&campaign.test_key, &phone(1), "", unknown).send().await;
+    let refused = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", unknown)
+        .send()
+        .await;
     assert_eq!(refused.refusal(), at_fault(404, "not_found"));
 
-    let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
+    let receipt = campaign
+        .typed(&campaign.test_key, "TEST0REVIEW", "10:15")
+        .await;
     let key = fresh_key();
     let sending = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
         .without("idempotency-key")
         .header("idempotency-key", &key);
     let first = sending.clone().send().await;
-    let other =
-        sending.json(&json!({ "phone": phone(1), "consent": true, "receipt_id": unknown })).send().await;
-    assert_eq!(other.refusal(), (422, "idempotency_key_reused".to_owned(), None));
+    let other = sending
+        .json(&json!({ "phone": phone(1), "consent": true, "receipt_id": unknown }))
+        .send()
+        .await;
+    assert_eq!(
+        other.refusal(),
+        (422, "idempotency_key_reused".to_owned(), None)
+    );
     assert_eq!(first.status, 200);
 }
 
@@ -167,15 +254,29 @@ async fn limits_count_what_is_not_settled_and_a_rejection_gives_its_place_back()
     .await;
     let submit = async |code: &str| {
         let receipt = campaign.typed(&campaign.test_key, code, "10:15").await;
-        campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await
+        campaign
+            .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+            .send()
+            .await
     };
     let open = submit("TEST0WRONGSTORE").await;
     assert_eq!(open.field("message_key"), "receipt_received");
-    while campaign.read(&campaign.test_key, &id_of(&open)).await.field("terminal") == false {
+    while campaign
+        .read(&campaign.test_key, &id_of(&open))
+        .await
+        .field("terminal")
+        == false
+    {
         tokio::task::yield_now().await;
     }
-    assert_eq!(submit("TEST0REVIEW").await.field("message_key"), "receipt_received");
-    assert_eq!(submit("TEST0VERIFIED").await.field("message_key"), "entry_limit");
+    assert_eq!(
+        submit("TEST0REVIEW").await.field("message_key"),
+        "receipt_received"
+    );
+    assert_eq!(
+        submit("TEST0VERIFIED").await.field("message_key"),
+        "entry_limit"
+    );
 }
 
 #[tokio::test]
@@ -183,12 +284,20 @@ async fn a_code_with_its_phone_is_the_same_submission_while_it_is_open() {
     let campaign = TestCampaign::with(code_and_receipt).await;
     let code = campaign.code(1);
     let submit = async || {
-        let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
-        campaign.with_receipt(&campaign.test_key, &phone(1), &code, &receipt).send().await
+        let receipt = campaign
+            .typed(&campaign.test_key, "TEST0REVIEW", "10:15")
+            .await;
+        campaign
+            .with_receipt(&campaign.test_key, &phone(1), &code, &receipt)
+            .send()
+            .await
     };
     let first = submit().await;
     let second = submit().await;
-    assert_eq!((second.field("id"), second.field("replayed")), (first.field("id"), json!(true)));
+    assert_eq!(
+        (second.field("id"), second.field("replayed")),
+        (first.field("id"), json!(true))
+    );
 }
 
 #[tokio::test]
@@ -196,16 +305,32 @@ async fn a_receipt_that_no_submission_has_expires_after_thirty_days() {
     let mut config = plain();
     receipts_alone(&mut config);
     let campaign = TestCampaign::on(&Service::at_noon(), config).await;
-    let receipt = campaign.typed(&campaign.test_key, "AB12CD3456", "10:15").await;
+    let receipt = campaign
+        .typed(&campaign.test_key, "AB12CD3456", "10:15")
+        .await;
     let key = AttributeValue::S(campaign.scope(Environment::Test).key(&receipt));
     let expiry = async || {
-        let read = campaign.service.dynamodb().get_item().table_name("receipts");
-        let read = read.key(receipts::KEY, key.clone()).send().await.expect("the table answers");
-        read.item.expect("the receipt").get(receipts::EXPIRY).cloned()
+        let read = campaign
+            .service
+            .dynamodb()
+            .get_item()
+            .table_name("receipts");
+        let read = read
+            .key(receipts::KEY, key.clone())
+            .send()
+            .await
+            .expect("the table answers");
+        read.item
+            .expect("the receipt")
+            .get(receipts::EXPIRY)
+            .cloned()
     };
     let end = NOON.as_seconds() + 30 * 24 * 60 * 60;
     assert_eq!(expiry().await, Some(AttributeValue::N(end.to_string())));
-    let sent = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    let sent = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .send()
+        .await;
     assert_eq!(sent.status, 200, "{}", sent.text);
     assert_eq!(expiry().await, None);
 }

@@ -14,12 +14,18 @@ pub(super) fn phone(input: &[u8]) {
     let typed = text(input);
     let Ok(phone) = typed.parse::<Phone>() else {
         let padded = format!("\u{202a} {typed}\u{2013}\n");
-        assert!(padded.parse::<Phone>().is_err(), "spaces and dashes made a phone");
+        assert!(
+            padded.parse::<Phone>().is_err(),
+            "spaces and dashes made a phone"
+        );
         return;
     };
     let e164 = phone.expose_e164();
     assert!(e164.len() == 13 && e164.starts_with("+255"), "{e164}");
-    assert!(e164.bytes().skip(1).all(|byte| byte.is_ascii_digit()), "{e164}");
+    assert!(
+        e164.bytes().skip(1).all(|byte| byte.is_ascii_digit()),
+        "{e164}"
+    );
     for same in [
         e164,
         &e164[1..],
@@ -32,7 +38,10 @@ pub(super) fn phone(input: &[u8]) {
     }
     assert_eq!(format!("{phone:?}"), "***");
     let stored = serde_json::to_value(&phone).expect("JSON");
-    assert_eq!(serde_json::from_value::<Phone>(stored).expect("a phone"), phone);
+    assert_eq!(
+        serde_json::from_value::<Phone>(stored).expect("a phone"),
+        phone
+    );
 }
 
 /// Every spelling of a code leads to the same look-up, and printing it shows nothing.
@@ -42,15 +51,23 @@ pub(super) fn code(input: &[u8]) {
     let code = match typed.parse::<Code>() {
         Ok(code) => code,
         Err(InvalidCode::Length) => {
-            return assert!(!Code::CHARS.contains(&visible), "{typed:?} has the length of a code");
+            return assert!(
+                !Code::CHARS.contains(&visible),
+                "{typed:?} has the length of a code"
+            );
         }
         Err(InvalidCode::ControlCharacter) => return assert!(has_control(&typed), "{typed:?}"),
-        Err(InvalidCode::Blank) => return assert!(!typed.contains(char::is_alphanumeric), "{typed:?}"),
+        Err(InvalidCode::Blank) => {
+            return assert!(!typed.contains(char::is_alphanumeric), "{typed:?}");
+        }
     };
     assert_eq!(format!("{code:?}"), "***");
     assert_eq!(code.expose(), stripped(&typed));
     let normal = code.normal();
-    assert!(!normal.contains(|c: char| c.is_whitespace() || is_dash(c) || is_format(c)), "{normal:?}");
+    assert!(
+        !normal.contains(|c: char| c.is_whitespace() || is_dash(c) || is_format(c)),
+        "{normal:?}"
+    );
     if let Ok(again) = normal.parse::<Code>() {
         assert_eq!(again.normal(), normal);
     }
@@ -71,7 +88,11 @@ pub(super) fn code(input: &[u8]) {
     let Some(sentinel) = code.sentinel() else {
         return assert_eq!(code.in_form(CodeForm::Folded).expose(), normal);
     };
-    assert_eq!(code.in_form(CodeForm::Folded).sentinel().as_ref(), Some(&sentinel), "a sentinel stays one");
+    assert_eq!(
+        code.in_form(CodeForm::Folded).sentinel().as_ref(),
+        Some(&sentinel),
+        "a sentinel stays one"
+    );
     assert!(normal.starts_with("TEST0"), "{normal:?}");
     if let Ok(again) = sentinel.identity.parse::<Code>() {
         assert_eq!(again.sentinel(), Some(sentinel));
@@ -83,7 +104,13 @@ pub(super) fn name(input: &[u8]) {
     let typed = text(input);
     if let Ok(id) = typed.parse::<SubmissionId>() {
         assert_eq!(id.to_string(), typed.to_ascii_lowercase());
-        assert_eq!(typed.parse::<ReceiptId>().expect("as good an id").to_string(), id.to_string());
+        assert_eq!(
+            typed
+                .parse::<ReceiptId>()
+                .expect("as good an id")
+                .to_string(),
+            id.to_string()
+        );
     }
     if let Ok(reference) = typed.parse::<Reference>() {
         let shown = reference.to_string();
@@ -92,7 +119,12 @@ pub(super) fn name(input: &[u8]) {
     }
     if let Ok(key) = typed.parse::<IdempotencyKey>() {
         assert!(IdempotencyKey::CHARS.contains(&key.as_str().len()) && !key.as_str().contains(','));
-        assert_eq!(format!("\"{}\"", key.as_str()).parse::<IdempotencyKey>().as_ref(), Ok(&key));
+        assert_eq!(
+            format!("\"{}\"", key.as_str())
+                .parse::<IdempotencyKey>()
+                .as_ref(),
+            Ok(&key)
+        );
         assert_eq!(format!("{key:?}"), "***");
     }
     if let Ok(slug) = typed.parse::<CampaignSlug>() {

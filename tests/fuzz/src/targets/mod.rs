@@ -25,10 +25,18 @@ pub struct Target {
 
 pub const TARGETS: &[Target] = &[
     own("amount", receipt::amount),
-    Target { name: "campaign_file", run: operator::campaign_file, shared: &[("../../infra/local/demo", "")] },
+    Target {
+        name: "campaign_file",
+        run: operator::campaign_file,
+        shared: &[("../../infra/local/demo", "")],
+    },
     own("code", consumer::code),
     own("code_lines", operator::code_lines),
-    Target { name: "http_event", run: request::event, shared: &[("../../events", "")] },
+    Target {
+        name: "http_event",
+        run: request::event,
+        shared: &[("../../events", "")],
+    },
     own("http_request", request::whole),
     own("json_body", request::json_body),
     own("name", consumer::name),
@@ -37,7 +45,11 @@ pub const TARGETS: &[Target] = &[
     own("partner_url", partner::url),
     own("phone", consumer::phone),
     own("photo", photo::photo),
-    Target { name: "queue_event", run: background::queue_event, shared: &[("../../events", "settle-")] },
+    Target {
+        name: "queue_event",
+        run: background::queue_event,
+        shared: &[("../../events", "settle-")],
+    },
     own("receipt_text", receipt::text),
     Target {
         name: "storage_event",
@@ -48,7 +60,11 @@ pub const TARGETS: &[Target] = &[
 ];
 
 const fn own(name: &'static str, run: fn(&[u8])) -> Target {
-    Target { name, run, shared: &[] }
+    Target {
+        name,
+        run,
+        shared: &[],
+    }
 }
 
 pub fn named(name: &str) -> Option<&'static Target> {

@@ -17,18 +17,34 @@ pub(super) fn campaign_file(input: &[u8]) {
     match read {
         Ok(file) => {
             let stored = serde_json::to_value(&file.campaign).expect("JSON");
-            assert_eq!(serde_json::from_value::<Campaign>(stored).expect("a campaign"), file.campaign);
+            assert_eq!(
+                serde_json::from_value::<Campaign>(stored).expect("a campaign"),
+                file.campaign
+            );
         }
         Err(problems) => {
             assert!(!problems.is_empty(), "refused without a word");
             assert!(problems.is_sorted_by_key(|problem| problem.line));
-            let lines = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() + 1;
+            let lines = input
+                .iter()
+                .filter(|byte| matches!(byte, b'\n' | b'\r'))
+                .count()
+                + 1;
             for problem in &problems {
                 let shown = problem.to_string();
-                assert!((1..=lines).contains(&problem.line), "{lines} lines, but {shown}");
-                assert!(shown.starts_with(&format!("{NAME}:{}: ", problem.line)), "{shown}");
+                assert!(
+                    (1..=lines).contains(&problem.line),
+                    "{lines} lines, but {shown}"
+                );
+                assert!(
+                    shown.starts_with(&format!("{NAME}:{}: ", problem.line)),
+                    "{shown}"
+                );
                 assert!(!problem.message.is_empty(), "{shown}");
-                assert!(!shown.contains(char::is_control), "{shown:?} disturbs a terminal");
+                assert!(
+                    !shown.contains(char::is_control),
+                    "{shown:?} disturbs a terminal"
+                );
             }
         }
     }
@@ -38,14 +54,21 @@ pub(super) fn campaign_file(input: &[u8]) {
 pub(super) fn code_lines(input: &[u8]) {
     let read = lines(input, usize::MAX);
     assert_eq!(lines(input, 1), read, "parts changed the answer");
-    assert!(read.iter().map(|(line, _)| line).is_sorted_by(|one, next| one < next));
+    assert!(
+        read.iter()
+            .map(|(line, _)| line)
+            .is_sorted_by(|one, next| one < next)
+    );
     let last = input.split(|byte| *byte == b'\n').count();
     let mut codes = Vec::new();
     for (line, code) in read {
         assert!((1..=last).contains(&line), "{last} lines, but line {line}");
         match code {
             Ok(code) => {
-                assert!(!code.is_empty() && !code.contains([' ', ',', '"', ';', '-']), "{code:?}");
+                assert!(
+                    !code.is_empty() && !code.contains([' ', ',', '"', ';', '-']),
+                    "{code:?}"
+                );
                 assert!(!code.contains(char::is_control), "{code:?} cannot be typed");
                 codes.push(code);
             }
@@ -55,8 +78,10 @@ pub(super) fn code_lines(input: &[u8]) {
     // Upper case can be longer than what was typed.
     codes.retain(|code| Code::CHARS.contains(&code.chars().count()));
     let written = format!("\u{feff}code\r\n{}\r\n", codes.join("\r\n"));
-    let again: Vec<String> =
-        lines(written.as_bytes(), 2).into_iter().filter_map(|(_, code)| code.ok()).collect();
+    let again: Vec<String> = lines(written.as_bytes(), 2)
+        .into_iter()
+        .filter_map(|(_, code)| code.ok())
+        .collect();
     assert_eq!(again, codes);
 }
 

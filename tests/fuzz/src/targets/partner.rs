@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use common::domain::partner::pointer::Pointer;
 use common::domain::partner::reply::{InvalidReply, PartnerMessage, PartnerVerdict, UpstreamCode};
-use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
+use common::domain::partner::reply::{
+    MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS,
+};
 use common::domain::partner::template::Template;
 use common::domain::partner::{PartnerRequest, PartnerRules};
 use common::upstream::partner::partner_url::{PartnerUrl, header_name, header_value};
@@ -31,7 +33,11 @@ fn check_reply(rules: &PartnerRules, body: &[u8]) {
     let read = rules.read(body);
     assert_eq!(rules.read(body), read);
     if let Ok(document) = serde_json::from_slice::<Value>(body) {
-        assert_eq!(rules.read(document.to_string().as_bytes()), read, "spaces changed the answer");
+        assert_eq!(
+            rules.read(document.to_string().as_bytes()),
+            read,
+            "spaces changed the answer"
+        );
     } else {
         assert_eq!(read, Err(InvalidReply::NotJson));
     }
@@ -47,18 +53,33 @@ fn check_reply(rules: &PartnerRules, body: &[u8]) {
 }
 
 fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
-    assert!(rules.outcomes.values().any(|outcome| *outcome == verdict.outcome));
+    assert!(
+        rules
+            .outcomes
+            .values()
+            .any(|outcome| *outcome == verdict.outcome)
+    );
     assert!(verdict.entries.is_none_or(|entries| entries <= MAX_ENTRIES));
     if let Some(prize) = &verdict.prize {
-        assert!(prize == prize.trim() && !prize.is_empty() && is_fit(prize, MAX_PRIZE_CHARS), "{prize:?}");
+        assert!(
+            prize == prize.trim() && !prize.is_empty() && is_fit(prize, MAX_PRIZE_CHARS),
+            "{prize:?}"
+        );
     }
     check_upstream(&verdict.upstream);
     let bare = PartnerVerdict {
         prize: None,
-        upstream: PartnerMessage { code: UpstreamCode::Number(0), message: None },
+        upstream: PartnerMessage {
+            code: UpstreamCode::Number(0),
+            message: None,
+        },
         ..verdict.clone()
     };
-    assert_eq!(format!("{verdict:?}"), format!("{bare:?}"), "the partner's words print");
+    assert_eq!(
+        format!("{verdict:?}"),
+        format!("{bare:?}"),
+        "the partner's words print"
+    );
 }
 
 /// Whether text from a partner may appear in a reply.
@@ -70,18 +91,36 @@ fn check_upstream(upstream: &PartnerMessage) {
     if let UpstreamCode::Text(code) = &upstream.code {
         assert!(is_fit(code, MAX_CODE_CHARS), "{code:?}");
     }
-    assert!(upstream.message.as_ref().is_none_or(|message| is_fit(message, MAX_MESSAGE_CHARS)));
-    assert_eq!(format!("{upstream:?} {:?}", upstream.code), "PartnerMessage(***) ***");
+    assert!(
+        upstream
+            .message
+            .as_ref()
+            .is_none_or(|message| is_fit(message, MAX_MESSAGE_CHARS))
+    );
+    assert_eq!(
+        format!("{upstream:?} {:?}", upstream.code),
+        "PartnerMessage(***) ***"
+    );
     let stored = serde_json::to_value(upstream).expect("JSON");
-    assert_eq!(&serde_json::from_value::<PartnerMessage>(stored).expect("words"), upstream);
+    assert_eq!(
+        &serde_json::from_value::<PartnerMessage>(stored).expect("words"),
+        upstream
+    );
 }
 
 /// Stored `partner` rules survive a round trip, keep their secrets, render and parse.
 pub(super) fn rules(input: &[u8]) {
-    let Ok(rules) = serde_json::from_slice::<PartnerRules>(input) else { return };
+    let Ok(rules) = serde_json::from_slice::<PartnerRules>(input) else {
+        return;
+    };
     let stored = serde_json::to_value(&rules).expect("JSON");
-    assert_eq!(serde_json::from_value::<PartnerRules>(stored).expect("rules"), rules);
-    assert!((1..=u64::from(PartnerRules::MAX_TIMEOUT_SECONDS)).contains(&rules.timeout().as_secs()));
+    assert_eq!(
+        serde_json::from_value::<PartnerRules>(stored).expect("rules"),
+        rules
+    );
+    assert!(
+        (1..=u64::from(PartnerRules::MAX_TIMEOUT_SECONDS)).contains(&rules.timeout().as_secs())
+    );
     let printed = format!("{rules:?}");
     let query = rules.url.split_once('?').map(|(_, query)| query);
     for secret in rules.headers.values().map(String::as_str).chain(query) {
@@ -93,7 +132,10 @@ pub(super) fn rules(input: &[u8]) {
     }
     url(rules.url.as_bytes());
     check_reply(&rules, input);
-    check_reply(&rules, br#"{"status":"0","text":"t","more":{"entries":1},"prizes":["p"]}"#);
+    check_reply(
+        &rules,
+        br#"{"status":"0","text":"t","more":{"entries":1},"prizes":["p"]}"#,
+    );
 }
 
 fn template(template: &Template) {
@@ -109,18 +151,27 @@ fn template(template: &Template) {
     for placeholder in ["{{reference}}", "{{code}}", "{{campaign}}", "{{livemode}}"] {
         assert!(!printed.contains(placeholder), "{printed}");
     }
-    assert!(same_shape(&Value::from(template.clone()), &rendered), "{printed}");
+    assert!(
+        same_shape(&Value::from(template.clone()), &rendered),
+        "{printed}"
+    );
 }
 
 /// Whether two documents differ only in texts.
 fn same_shape(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_shape(one, other))
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| same_shape(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len()
-                && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| same_shape(one, other)))
+                && one
+                    .iter()
+                    .all(|(name, one)| other.get(name).is_some_and(|other| same_shape(one, other)))
         }
         (Value::String(_), Value::String(_) | Value::Bool(_)) => true,
         _ => one == other,
@@ -132,9 +183,17 @@ pub(super) fn url(input: &[u8]) {
     let text = text(input);
     if let Ok(endpoint) = PartnerUrl::parse(&text) {
         assert_eq!(PartnerUrl::parse(&text), Ok(endpoint.clone()));
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-        assert_eq!(scheme.as_deref(), Some(if endpoint.is_https() { "https" } else { "http" }));
-        assert!(text.is_ascii() && !text.contains(|c: char| c.is_control() || c == ' '), "{text:?}");
+        let scheme = text
+            .split_once("://")
+            .map(|(scheme, _)| scheme.to_ascii_lowercase());
+        assert_eq!(
+            scheme.as_deref(),
+            Some(if endpoint.is_https() { "https" } else { "http" })
+        );
+        assert!(
+            text.is_ascii() && !text.contains(|c: char| c.is_control() || c == ' '),
+            "{text:?}"
+        );
         // Hosts on this machine are not public.
         assert!(
             !endpoint.is_loopback()

@@ -35,7 +35,9 @@ pub(super) fn photo(input: &[u8]) {
     let luma = Arc::new(luma);
     for reader in [Reader::Rxing, Reader::Rqrr] {
         if let Attempt::Read(texts) = reader.read_with_timeout(&luma, Luma::clone, READER_TIMEOUT) {
-            texts.iter().for_each(|text| super::receipt::text(text.as_bytes()));
+            texts
+                .iter()
+                .for_each(|text| super::receipt::text(text.as_bytes()));
         }
     }
 }

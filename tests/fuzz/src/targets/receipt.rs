@@ -30,15 +30,24 @@ pub(super) fn text(input: &[u8]) {
     if let Some(claim) = &claim {
         check(&claim.code);
         assert!(!format!("{claim:?}").contains(claim.code.as_str()));
-        let time = claim.time.map(|time| format!("_{}", time.expose_compact())).unwrap_or_default();
+        let time = claim
+            .time
+            .map(|time| format!("_{}", time.expose_compact()))
+            .unwrap_or_default();
         let link = format!("https://verify.tra.go.tz/{}{time}", claim.code.as_str());
         assert_eq!(ReceiptKey::from_payload(&link).as_ref(), Some(claim));
     }
     let sentinel = ReceiptSentinel::parse(&text);
-    assert_eq!(ReceiptSentinel::parse(&format!(" {} ", text.to_ascii_uppercase())), sentinel);
+    assert_eq!(
+        ReceiptSentinel::parse(&format!(" {} ", text.to_ascii_uppercase())),
+        sentinel
+    );
 
-    let photo =
-        Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 1, qr_payload: Some(text.to_string()) };
+    let photo = Source::Photo {
+        content_type: PhotoType::Jpeg,
+        size_bytes: 1,
+        qr_payload: Some(text.to_string()),
+    };
     let with_time = claim.filter(|claim| claim.time.is_some());
     match photo.look_up_source() {
         LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
@@ -47,7 +56,12 @@ pub(super) fn text(input: &[u8]) {
         LookUpSource::Malformed => panic!("a photo can always be read"),
     }
     let noon = ReceiptTime::new(12, 0, 0).expect("a time");
-    match (Source::Typed { code: text.to_string(), time: noon }).look_up_source() {
+    match (Source::Typed {
+        code: text.to_string(),
+        time: noon,
+    })
+    .look_up_source()
+    {
         LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
         LookUpSource::Known(found) => assert_eq!(Some(found.code), typed),
         LookUpSource::Malformed => assert_eq!(typed, None),
@@ -59,11 +73,19 @@ pub(super) fn text(input: &[u8]) {
 pub(super) fn check(code: &VerificationCode) {
     let shown = code.as_str();
     assert!(VerificationCode::CHARS.contains(&shown.len()), "{shown}");
-    assert!(shown.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()), "{shown}");
+    assert!(
+        shown
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
+        "{shown}"
+    );
     assert_eq!(shown.parse().as_ref(), Ok(code));
     assert_eq!(format!("{code:?}"), "***");
     let stored = serde_json::to_value(code).expect("JSON");
-    assert_eq!(&serde_json::from_value::<VerificationCode>(stored).expect("a code"), code);
+    assert_eq!(
+        &serde_json::from_value::<VerificationCode>(stored).expect("a code"),
+        code
+    );
 }
 
 /// Amounts and quantities are exact, and never more than was written.
@@ -74,12 +96,19 @@ pub(super) fn amount(input: &[u8]) {
     }
     if let Some(quantity) = Quantity::parse(&text) {
         let thousandths = quantity.as_thousandths();
-        assert_eq!(Quantity::parse(&decimal(thousandths, 3)), Some(quantity), "{text:?}");
+        assert_eq!(
+            Quantity::parse(&decimal(thousandths, 3)),
+            Some(quantity),
+            "{text:?}"
+        );
         if let Some(cents) = parse_cents(&text) {
             assert_eq!(Some(thousandths), cents.checked_mul(10), "{text:?}");
         }
     }
-    assert_eq!(same_identifier(&text, &text), text.contains(|c: char| c.is_ascii_alphanumeric()));
+    assert_eq!(
+        same_identifier(&text, &text),
+        text.contains(|c: char| c.is_ascii_alphanumeric())
+    );
     assert!(!same_identifier(&text, "") && !same_identifier("", &text));
 }
 

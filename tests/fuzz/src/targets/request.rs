@@ -30,11 +30,14 @@ pub(super) fn whole(input: &[u8]) {
         }
         let (header, after) = first_line(rest);
         rest = after;
-        let Some((name, value)) = header.split_once(':') else { break rest };
+        let Some((name, value)) = header.split_once(':') else {
+            break rest;
+        };
         let value = value.trim();
         // API Gateway joins repeated headers.
-        let joined =
-            headers.entry(name.to_ascii_lowercase()).and_modify(|first| *first = format!("{first},{value}"));
+        let joined = headers
+            .entry(name.to_ascii_lowercase())
+            .and_modify(|first| *first = format!("{first},{value}"));
         joined.or_insert_with(|| value.to_owned());
     };
     let (method, target) = line.split_once(' ').unwrap_or((&line, "/"));
@@ -69,13 +72,21 @@ pub(super) fn event(input: &[u8]) {
 
 /// Every reply fits the API description and holds none of the caller's secrets.
 fn answered(event: &Value) {
-    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| {
+        event
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let (method, path) = (text("/requestContext/http/method"), text("/rawPath"));
     let reply = Service::shared().answer(method, path, event);
     assert!(!reply.is_base64_encoded);
     let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
     let reply = Reply {
-        status: u16::try_from(reply.status_code).expect("small").try_into().expect("a status"),
+        status: u16::try_from(reply.status_code)
+            .expect("small")
+            .try_into()
+            .expect("a status"),
         headers: reply.headers,
         text: String::from_utf8(body).expect("text"),
     };
@@ -92,8 +103,9 @@ fn answered(event: &Value) {
     let asked = Request::new(request);
     contract::check(method, path, &reply);
     // A missing page gets a page, not an error in JSON.
-    let is_page =
-        reply.header("content-type").is_some_and(|content_type| content_type.starts_with("text/html"));
+    let is_page = reply
+        .header("content-type")
+        .is_some_and(|content_type| content_type.starts_with("text/html"));
     if reply.status != StatusCode::OK && !is_page {
         check_error(&asked, &reply, &reply.field("error"));
     }
@@ -101,20 +113,44 @@ fn answered(event: &Value) {
 
 fn check_error(asked: &Request, reply: &Reply, error: &Value) {
     let part = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
-    let code =
-        ErrorCode::ALL.iter().copied().find(|code| code.as_str() == part("code")).expect("a known code");
+    let code = ErrorCode::ALL
+        .iter()
+        .copied()
+        .find(|code| code.as_str() == part("code"))
+        .expect("a known code");
     assert_ne!(code, ErrorCode::InternalError, "{error}");
     assert_eq!(reply.status, status(code), "{error}");
-    assert!(part("docs_url").ends_with(&format!("#{}", code.as_str())), "{error}");
+    assert!(
+        part("docs_url").ends_with(&format!("#{}", code.as_str())),
+        "{error}"
+    );
     assert_eq!(Some(part("request_id")), reply.header(X_REQUEST_ID));
     let has = |name| reply.header(name).is_some();
-    assert_eq!(has("retry-after"), matches!(reply.status.as_u16(), 409 | 429), "{error}");
-    assert_eq!(has("allow"), reply.status == StatusCode::METHOD_NOT_ALLOWED, "{error}");
-    assert_eq!(has("www-authenticate"), reply.status == StatusCode::UNAUTHORIZED, "{error}");
+    assert_eq!(
+        has("retry-after"),
+        matches!(reply.status.as_u16(), 409 | 429),
+        "{error}"
+    );
+    assert_eq!(
+        has("allow"),
+        reply.status == StatusCode::METHOD_NOT_ALLOWED,
+        "{error}"
+    );
+    assert_eq!(
+        has("www-authenticate"),
+        reply.status == StatusCode::UNAUTHORIZED,
+        "{error}"
+    );
     if code == ErrorCode::ValidationFailed && JsonBody::parse(asked).is_ok() {
         assert!(!part("field").is_empty(), "{error} names no field");
     }
-    let said = format!("{} {} {} {}", part("message"), part("fix"), part("field"), error["errors"]);
+    let said = format!(
+        "{} {} {} {}",
+        part("message"),
+        part("fix"),
+        part("field"),
+        error["errors"]
+    );
     for secret in secrets(asked) {
         assert!(!said.contains(&secret), "{error} tells a secret");
     }
@@ -123,10 +159,18 @@ fn check_error(asked: &Request, reply: &Reply, error: &Value) {
 /// Values that must not appear in an error: the key, and personal data in the body.
 fn secrets(asked: &Request) -> Vec<String> {
     let document: Value = serde_json::from_slice(asked.body()).unwrap_or_default();
-    let personal = ["phone", "code", "qr_payload"].iter().filter_map(|name| document.get(name)?.as_str());
-    let key = asked.header("authorization").and_then(|header| header.split(' ').next_back());
+    let personal = ["phone", "code", "qr_payload"]
+        .iter()
+        .filter_map(|name| document.get(name)?.as_str());
+    let key = asked
+        .header("authorization")
+        .and_then(|header| header.split(' ').next_back());
     let key = key.into_iter().chain(asked.header("idempotency-key"));
-    personal.chain(key).filter(|text| is_telling(text)).map(str::to_owned).collect()
+    personal
+        .chain(key)
+        .filter(|text| is_telling(text))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Whether a text can only come from the request: error messages contain words, but never this many digits.
@@ -153,18 +197,28 @@ pub(super) fn json_body(input: &[u8]) {
     let document = document.as_object().expect("an object");
     for (name, value) in document {
         let told = value.as_str();
-        refusal(&body, name, told, |fields| fields.text(name, 1..=16).map(drop));
-        refusal(&body, name, told, |fields| fields.text(name, 0..=80).map(drop));
-        refusal(&body, name, told, |fields| fields.integer(name, 1..=99).map(drop));
+        refusal(&body, name, told, |fields| {
+            fields.text(name, 1..=16).map(drop)
+        });
+        refusal(&body, name, told, |fields| {
+            fields.text(name, 0..=80).map(drop)
+        });
+        refusal(&body, name, told, |fields| {
+            fields.integer(name, 1..=99).map(drop)
+        });
         refusal(&body, name, told, |fields| fields.positive(name).map(drop));
         refusal(&body, name, told, |fields| fields.object(name).map(drop));
         refusal(&body, name, told, |fields| fields.phone(name).map(drop));
         refusal(&body, name, told, |fields| {
-            fields.required(name, |fields, name| fields.phone(name)).map(drop)
+            fields
+                .required(name, |fields, name| fields.phone(name))
+                .map(drop)
         });
         refusal(&body, name, told, |fields| {
             fields
-                .each(name, 40, |item| item.required("qty", |item, qty| item.integer(qty, 1..=99)))
+                .each(name, 40, |item| {
+                    item.required("qty", |item, qty| item.integer(qty, 1..=99))
+                })
                 .map(drop)
         });
     }
@@ -173,12 +227,19 @@ pub(super) fn json_body(input: &[u8]) {
 /// Parses a body, in a request that is valid otherwise.
 fn read(body: &[u8]) -> Result<JsonBody, Error> {
     let mut request = lambda_http::Request::new(Body::Binary(body.to_vec()));
-    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    request
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     JsonBody::parse(&Request::new(request))
 }
 
 /// Reads one field. An error names it, or a part of it, and does not repeat its value.
-fn refusal(body: &JsonBody, name: &str, told: Option<&str>, read: impl Fn(&Fields<'_>) -> Option<()>) {
+fn refusal(
+    body: &JsonBody,
+    name: &str,
+    told: Option<&str>,
+    read: impl Fn(&Fields<'_>) -> Option<()>,
+) {
     // An absent or null field is valid.
     let found = body.read(|fields| {
         let _ = read(fields);
@@ -186,15 +247,27 @@ fn refusal(body: &JsonBody, name: &str, told: Option<&str>, read: impl Fn(&Field
     });
     let refusal = match found {
         Ok(()) => return,
-        Err(Error::Internal(cause) | Error::Unavailable(cause)) => panic!("{name} is our own fault: {cause}"),
+        Err(Error::Internal(cause) | Error::Unavailable(cause)) => {
+            panic!("{name} is our own fault: {cause}")
+        }
         Err(Error::Refused(refusal)) => refusal,
     };
-    assert!(refusal.field.is_some_and(|field| field.starts_with(name)), "{name}");
+    assert!(
+        refusal.field.is_some_and(|field| field.starts_with(name)),
+        "{name}"
+    );
     for problem in &refusal.problems {
-        assert!(problem.field.starts_with(name), "{} is not {name}", problem.field);
+        assert!(
+            problem.field.starts_with(name),
+            "{} is not {name}",
+            problem.field
+        );
         let message = problem.message.replace(name, "");
         let secret = told.filter(|told| is_telling(told) && !name.contains(told));
-        assert!(secret.is_none_or(|secret| !message.contains(secret)), "{message}");
+        assert!(
+            secret.is_none_or(|secret| !message.contains(secret)),
+            "{message}"
+        );
     }
     let has_message = refusal.code != ErrorCode::ValidationFailed || !refusal.problems.is_empty();
     assert!(has_message, "{name} is refused without a problem");

@@ -65,12 +65,15 @@ impl Service {
     fn start() -> Self {
         let clock = Clock::manual(NOON);
         let stack = service::Service::with_clock(clock.clone());
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build();
         let runtime = runtime.expect("a runtime");
         runtime.block_on(load(&stack.env, &clock));
         let _context = runtime.enter();
-        let frame =
-            Responder::from_env(&stack.env, clock.clone(), Telemetry::Off).expect("a whole environment");
+        let frame = Responder::from_env(&stack.env, clock.clone(), Telemetry::Off)
+            .expect("a whole environment");
         let routes = vec![
             function::<GetCampaign>(&stack.env, &frame),
             function::<CheckCode>(&stack.env, &frame),
@@ -86,36 +89,61 @@ impl Service {
         let partners = background(&stack.env, &clock, "settle-partners");
         drop(_context);
         let fallback = Fallback::new(frame);
-        Self { runtime, clock, routes, fallback, marker, receipts, partners, _stack: stack }
+        Self {
+            runtime,
+            clock,
+            routes,
+            fallback,
+            marker,
+            receipts,
+            partners,
+            _stack: stack,
+        }
     }
 
     /// Answers the event with the function for its path.
     pub(super) fn answer(&self, method: &str, path: &str, event: &Value) -> Reply {
         self.clock.advance(LIMITS_FORGET);
         let is_of = |route: &Route| route.method == method && route.matches(path).is_some();
-        let function = self.routes.iter().find(|(route, _)| is_of(route)).map(|(_, function)| &**function);
+        let function = self
+            .routes
+            .iter()
+            .find(|(route, _)| is_of(route))
+            .map(|(_, function)| &**function);
         let event = to_raw_value(event).expect("JSON");
-        self.runtime.block_on(api_gateway::answer(function.unwrap_or(&self.fallback), &event))
+        self.runtime.block_on(api_gateway::answer(
+            function.unwrap_or(&self.fallback),
+            &event,
+        ))
     }
 
     pub(super) fn settle_receipts(&self, event: SqsEvent) -> SqsBatchResponse {
-        self.runtime.block_on(self.receipts.handle(event)).expect("a batch is always answered")
+        self.runtime
+            .block_on(self.receipts.handle(event))
+            .expect("a batch is always answered")
     }
 
     pub(super) fn settle_partners(&self, event: SqsEvent) -> SqsBatchResponse {
-        self.runtime.block_on(self.partners.handle(event)).expect("a batch is always answered")
+        self.runtime
+            .block_on(self.partners.handle(event))
+            .expect("a batch is always answered")
     }
 
     /// Runs the function for storage events.
     pub(super) fn mark(&self, event: StorageEvent) {
-        self.runtime.block_on(self.marker.handle(event)).expect("storage and table answer");
+        self.runtime
+            .block_on(self.marker.handle(event))
+            .expect("storage and table answer");
     }
 }
 
 fn function<O: Endpoint>(env: &Env, frame: &Responder) -> (Route, Box<dyn HttpHandler>) {
-    let setup =
-        AppContext::new(as_function(env, O::ROUTE.function), frame.clone()).expect("a whole environment");
-    (O::ROUTE, Box::new(ApiHandler::<O>::new(setup).expect("a whole environment")))
+    let setup = AppContext::new(as_function(env, O::ROUTE.function), frame.clone())
+        .expect("a whole environment");
+    (
+        O::ROUTE,
+        Box::new(ApiHandler::<O>::new(setup).expect("a whole environment")),
+    )
 }
 
 fn background<F: EventHandler>(env: &Env, clock: &Clock, name: &str) -> F {
@@ -131,7 +159,10 @@ async fn load(env: &Env, clock: &Clock) {
     let hash = KeyHash::digest(LIVE_KEY);
     let record = ApiKeyRecord {
         key_id: hash.key_id().to_owned(),
-        scope: Scope { campaign, environment: Environment::Live },
+        scope: Scope {
+            campaign,
+            environment: Environment::Live,
+        },
         label: None,
         per_minute: DEFAULT_PER_MINUTE,
         created_at: clock.now(),

@@ -39,13 +39,26 @@ fn found(record: &FiscalRecord, asked: &VerificationCode) {
     receipt::check(&record.code);
     assert!((1..=MAX_ITEMS).contains(&record.items.len()));
     let descriptions = record.items.iter().map(|item| &item.description);
-    let texts = [&record.trader, &record.vrn, &record.uin, &record.tax_office, &record.z_number];
-    let texts = texts.into_iter().flatten().chain([&record.tin, &record.serial, &record.receipt_number]);
+    let texts = [
+        &record.trader,
+        &record.vrn,
+        &record.uin,
+        &record.tax_office,
+        &record.z_number,
+    ];
+    let texts =
+        texts
+            .into_iter()
+            .flatten()
+            .chain([&record.tin, &record.serial, &record.receipt_number]);
     for text in texts.chain(descriptions) {
         assert!(text.chars().count() <= MAX_TEXT_CHARS, "{text}");
     }
     let stored = serde_json::to_value(record).expect("JSON");
-    assert_eq!(&serde_json::from_value::<FiscalRecord>(stored).expect("a record"), record);
+    assert_eq!(
+        &serde_json::from_value::<FiscalRecord>(stored).expect("a record"),
+        record
+    );
 }
 
 fn unexpected(page: &UnexpectedPage) {
@@ -53,7 +66,10 @@ fn unexpected(page: &UnexpectedPage) {
     assert!(excerpt.chars().count() <= UnexpectedPage::MAX_EXCERPT_CHARS);
     let is_cut = excerpt.chars().count() == UnexpectedPage::MAX_EXCERPT_CHARS;
     // The text after this word is the customer's name.
-    for (_, after) in excerpt.match_indices("CUSTOMER").map(|(at, word)| excerpt.split_at(at + word.len())) {
+    for (_, after) in excerpt
+        .match_indices("CUSTOMER")
+        .map(|(at, word)| excerpt.split_at(at + word.len()))
+    {
         assert!(after.starts_with(" ***") || is_cut, "{excerpt}");
     }
 }

@@ -6,7 +6,11 @@ use super::*;
 const AT: Timestamp = Timestamp::from_millis(0);
 
 fn step(event: ContactEvent) -> ContactStep {
-    ContactStep { at: AT, by: None, event }
+    ContactStep {
+        at: AT,
+        by: None,
+        event,
+    }
 }
 
 fn drawn() -> Contact {
@@ -26,18 +30,26 @@ fn drawn() -> Contact {
 }
 
 fn skipped(reason: SkipReason) -> ContactEvent {
-    ContactEvent::Skipped { reason, inspector: None }
+    ContactEvent::Skipped {
+        reason,
+        inspector: None,
+    }
 }
 
 /// A step a minute after the last one.
 fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
     let last = contact.changed_at().expect("it was drawn");
-    ContactStep { at: last.after(MIN_BETWEEN_CALLS), ..step(event) }
+    ContactStep {
+        at: last.after(MIN_BETWEEN_CALLS),
+        ..step(event)
+    }
 }
 
 /// The state after these events, or why one of them is refused.
 fn after(events: &[ContactEvent]) -> Result<ContactState, StepRefused> {
-    let last = events.iter().try_fold(drawn(), |contact, event| contact.after(next(&contact, event.clone())));
+    let last = events.iter().try_fold(drawn(), |contact, event| {
+        contact.after(next(&contact, event.clone()))
+    });
     last.map(|contact| contact.state())
 }
 
@@ -47,14 +59,24 @@ fn calls_are_a_minute_apart_by_the_clock_of_the_log() {
     let called = drawn().after(step(NoAnswer)).expect("the first call");
     let possible_at = AT.after(MIN_BETWEEN_CALLS);
     for call in [NoAnswer, Reached] {
-        let at = |millis: i64| ContactStep { at: Timestamp::from_millis(millis), ..step(call.clone()) };
+        let at = |millis: i64| ContactStep {
+            at: Timestamp::from_millis(millis),
+            ..step(call.clone())
+        };
         // A clock that is behind is no way round.
         for early in [-3_600_000, 0, 59_999] {
-            assert_eq!(called.after(at(early)), Err(StepRefused::TooSoon { next: possible_at }), "{early}");
+            assert_eq!(
+                called.after(at(early)),
+                Err(StepRefused::TooSoon { next: possible_at }),
+                "{early}"
+            );
         }
         assert!(called.after(at(60_000)).is_ok());
     }
-    assert!(called.after(step(skipped(SkipReason::Excluded))).is_ok(), "a skip is no call");
+    assert!(
+        called.after(step(skipped(SkipReason::Excluded))).is_ok(),
+        "a skip is no call"
+    );
 }
 
 #[test]
@@ -72,7 +94,12 @@ fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
     for (steps, state) in states.into_iter().enumerate() {
         assert_eq!(after(&walk[..steps]), Ok(state));
     }
-    for early in [&[Identified][..], &[HandedOver], &[Reached, HandedOver], &[Reached, NoAnswer]] {
+    for early in [
+        &[Identified][..],
+        &[HandedOver],
+        &[Reached, HandedOver],
+        &[Reached, NoAnswer],
+    ] {
         assert_eq!(after(early), Err(StepRefused::OutOfOrder), "{early:?}");
     }
 }
@@ -81,12 +108,20 @@ fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
 fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
     use ContactEvent::{NoAnswer, Reached};
     let skip = || skipped(SkipReason::NoAnswer);
-    assert_eq!(after(&[NoAnswer, NoAnswer, skip()]), Err(StepRefused::TooFewCalls));
+    assert_eq!(
+        after(&[NoAnswer, NoAnswer, skip()]),
+        Err(StepRefused::TooFewCalls)
+    );
     let calls = [NoAnswer, NoAnswer, NoAnswer];
     for fourth in [NoAnswer, Reached] {
-        assert_eq!(after(&[&calls[..], &[fourth]].concat()), Err(StepRefused::NoMoreCalls));
+        assert_eq!(
+            after(&[&calls[..], &[fourth]].concat()),
+            Err(StepRefused::NoMoreCalls)
+        );
     }
-    let end = ContactState::Skipped { reason: SkipReason::NoAnswer };
+    let end = ContactState::Skipped {
+        reason: SkipReason::NoAnswer,
+    };
     assert_eq!(after(&[&calls[..], &[skip()]].concat()), Ok(end));
 }
 
@@ -94,8 +129,9 @@ fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn()
 fn a_prize_is_held_until_its_winner_is_skipped() {
     use ContactEvent::{HandedOver, Identified, Reached};
     let holds = |events: &[ContactEvent]| {
-        let last =
-            events.iter().try_fold(drawn(), |contact, event| contact.after(next(&contact, event.clone())));
+        let last = events.iter().try_fold(drawn(), |contact, event| {
+            contact.after(next(&contact, event.clone()))
+        });
         last.expect("each follows").holds_prize()
     };
     assert!(holds(&[]) && holds(&[Reached]) && holds(&[Reached, Identified, HandedOver]));
@@ -106,10 +142,17 @@ fn a_prize_is_held_until_its_winner_is_skipped() {
 fn what_is_final_stays() {
     use ContactEvent::{HandedOver, Identified, Reached};
     let skip = skipped(SkipReason::Excluded);
-    for walk in [vec![skip.clone()], vec![Reached, skip.clone()], vec![Reached, Identified, HandedOver]] {
+    for walk in [
+        vec![skip.clone()],
+        vec![Reached, skip.clone()],
+        vec![Reached, Identified, HandedOver],
+    ] {
         assert!(after(&walk).is_ok(), "{walk:?}");
         for event in [Reached, skip.clone()] {
-            assert_eq!(after(&[&walk[..], &[event]].concat()), Err(StepRefused::Final));
+            assert_eq!(
+                after(&[&walk[..], &[event]].concat()),
+                Err(StepRefused::Final)
+            );
         }
     }
 }
@@ -117,17 +160,38 @@ fn what_is_final_stays() {
 #[test]
 fn a_reason_needs_what_it_tells_of() {
     use ContactEvent::{Identified, NoAnswer, Reached};
-    let talked =
-        [SkipReason::UnderAge, SkipReason::NotIdentified, SkipReason::Declined, SkipReason::NotCollected];
+    let talked = [
+        SkipReason::UnderAge,
+        SkipReason::NotIdentified,
+        SkipReason::Declined,
+        SkipReason::NotCollected,
+    ];
     for reason in talked {
-        assert_eq!(after(&[NoAnswer, skipped(reason)]), Err(StepRefused::NotYetReached), "{reason:?}");
-        assert_eq!(after(&[Reached, skipped(reason)]), Ok(ContactState::Skipped { reason }));
+        assert_eq!(
+            after(&[NoAnswer, skipped(reason)]),
+            Err(StepRefused::NotYetReached),
+            "{reason:?}"
+        );
+        assert_eq!(
+            after(&[Reached, skipped(reason)]),
+            Ok(ContactState::Skipped { reason })
+        );
     }
     let wrong = skipped(SkipReason::WrongNumber);
-    assert_eq!(after(std::slice::from_ref(&wrong)), Err(StepRefused::NotCalled));
+    assert_eq!(
+        after(std::slice::from_ref(&wrong)),
+        Err(StepRefused::NotCalled)
+    );
     assert!(after(&[Reached, wrong.clone()]).is_ok());
-    for contradiction in [wrong, skipped(SkipReason::UnderAge), skipped(SkipReason::NoAnswer)] {
-        assert_eq!(after(&[Reached, Identified, contradiction]), Err(StepRefused::Contradicts));
+    for contradiction in [
+        wrong,
+        skipped(SkipReason::UnderAge),
+        skipped(SkipReason::NoAnswer),
+    ] {
+        assert_eq!(
+            after(&[Reached, Identified, contradiction]),
+            Err(StepRefused::Contradicts)
+        );
     }
     assert!(after(&[Reached, Identified, skipped(SkipReason::NotCollected)]).is_ok());
 }
@@ -135,15 +199,32 @@ fn a_reason_needs_what_it_tells_of() {
 #[test]
 fn who_was_revoked_since_gets_nothing_and_is_skipped_for_that() {
     let by_operator = |event: ContactEvent, row_status| {
-        drawn().after_operator(step(event), row_status).map(|after| after.state())
+        drawn()
+            .after_operator(step(event), row_status)
+            .map(|after| after.state())
     };
     let revoked = skipped(SkipReason::Revoked);
-    assert_eq!(by_operator(ContactEvent::Reached, RowStatus::Revoked), Err(StepRefused::Revoked));
-    let end = ContactState::Skipped { reason: SkipReason::Revoked };
+    assert_eq!(
+        by_operator(ContactEvent::Reached, RowStatus::Revoked),
+        Err(StepRefused::Revoked)
+    );
+    let end = ContactState::Skipped {
+        reason: SkipReason::Revoked,
+    };
     assert_eq!(by_operator(revoked.clone(), RowStatus::Revoked), Ok(end));
-    assert_eq!(by_operator(revoked, RowStatus::Counts), Err(StepRefused::NotRevoked));
-    for reason in [SkipReason::HasPrize, SkipReason::Erased, SkipReason::PhoneDeleted] {
-        assert_eq!(by_operator(skipped(reason), RowStatus::Counts), Err(StepRefused::NotGiven));
+    assert_eq!(
+        by_operator(revoked, RowStatus::Counts),
+        Err(StepRefused::NotRevoked)
+    );
+    for reason in [
+        SkipReason::HasPrize,
+        SkipReason::Erased,
+        SkipReason::PhoneDeleted,
+    ] {
+        assert_eq!(
+            by_operator(skipped(reason), RowStatus::Counts),
+            Err(StepRefused::NotGiven)
+        );
     }
 }
 
@@ -187,8 +268,14 @@ proptest! {
 #[test]
 fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
     let erased = drawn().erased();
-    assert_eq!((erased.place, erased.reference, erased.revision), (1, drawn().reference, 1));
-    assert_eq!((erased.region, erased.masked_phone, erased.submission_id), (None, None, None));
+    assert_eq!(
+        (erased.place, erased.reference, erased.revision),
+        (1, drawn().reference, 1)
+    );
+    assert_eq!(
+        (erased.region, erased.masked_phone, erased.submission_id),
+        (None, None, None)
+    );
     assert_eq!(erased.steps, drawn().steps);
 }
 
@@ -203,10 +290,20 @@ fn a_reason_is_stored_under_its_key() {
 fn a_state_is_in_words_for_people_and_under_its_key_for_programs() {
     for (state, words, key) in [
         (ContactState::Drawn, "drawn", json!({ "is": "drawn" })),
-        (ContactState::Called { times: 2 }, "called 2 of 3 times", json!({ "is": "called", "times": 2 })),
-        (ContactState::HandedOver, "prize handed over", json!({ "is": "handed_over" })),
         (
-            ContactState::Skipped { reason: SkipReason::NoAnswer },
+            ContactState::Called { times: 2 },
+            "called 2 of 3 times",
+            json!({ "is": "called", "times": 2 }),
+        ),
+        (
+            ContactState::HandedOver,
+            "prize handed over",
+            json!({ "is": "handed_over" }),
+        ),
+        (
+            ContactState::Skipped {
+                reason: SkipReason::NoAnswer,
+            },
             "skipped: did not answer three calls",
             json!({ "is": "skipped", "reason": "no_answer" }),
         ),

@@ -57,7 +57,10 @@ fn rules() -> ReceiptRules {
             product("chai-250", &["CHAI BORA 250"], 1),
             product("chai-500", &["CHAI BORA 500", "CB500"], 3),
         ],
-        branches: vec![branch("kko", "100147181", &["03TZ1"]), branch("ub", "100147181", &["03TZ2"])],
+        branches: vec![
+            branch("kko", "100147181", &["03TZ1"]),
+            branch("ub", "100147181", &["03TZ2"]),
+        ],
         ..ReceiptRules::default()
     }
 }
@@ -68,11 +71,18 @@ fn day(year: i32, month: u32, day: u32) -> NaiveDate {
 
 fn item(description: &str, thousandths: Option<i64>, amount_cents: i64) -> FiscalItem {
     let quantity = thousandths.map(Quantity::from_thousandths);
-    FiscalItem { description: description.to_owned(), quantity, amount_cents }
+    FiscalItem {
+        description: description.to_owned(),
+        quantity,
+        amount_cents,
+    }
 }
 
 fn record(items: Vec<FiscalItem>) -> FiscalRecord {
-    FiscalRecord { items, ..FiscalRecord::example() }
+    FiscalRecord {
+        items,
+        ..FiscalRecord::example()
+    }
 }
 
 fn chai() -> FiscalRecord {
@@ -104,8 +114,15 @@ fn what_was_bought_earns_by_piece() {
         &rules(),
         LATER,
     );
-    assert_eq!(judged.verdict, Verdict::Verified { entries: 1 + 3 * 3 }, "2500 is not 250");
-    assert_eq!(judged.summary.items_summary.as_deref(), Some("1 x chai-250, 3 x chai-500"));
+    assert_eq!(
+        judged.verdict,
+        Verdict::Verified { entries: 1 + 3 * 3 },
+        "2500 is not 250"
+    );
+    assert_eq!(
+        judged.summary.items_summary.as_deref(),
+        Some("1 x chai-250, 3 x chai-500")
+    );
     assert_eq!(judged.summary.counted_entries, Some(10));
     assert_eq!(judged.summary.branch.as_deref(), Some("kko"));
     assert_eq!(judged.summary.date.as_deref(), Some("2026-03-01"));
@@ -119,51 +136,115 @@ fn what_was_given_back_is_taken_off() {
     let all_back = record(vec![line(2_000, 2), line(-2_000, -2)]);
     let judged = judge(&all_back, &Campaign::example(), &rules(), LATER);
     assert_eq!(judged.verdict, Verdict::Review(Reason::NoProductMatched));
-    assert_eq!((judged.summary.items_summary, judged.summary.counted_entries), (None, None));
+    assert_eq!(
+        (judged.summary.items_summary, judged.summary.counted_entries),
+        (None, None)
+    );
 }
 
 #[test]
 fn something_weighed_is_one_piece() {
-    assert_eq!(verdict(&record(vec![item("CHAI BORA 250", Some(300), 1)])), Verdict::Verified { entries: 1 });
+    assert_eq!(
+        verdict(&record(vec![item("CHAI BORA 250", Some(300), 1)])),
+        Verdict::Verified { entries: 1 }
+    );
 }
 
 #[test]
 fn a_void_receipt_is_none() {
-    let void = |mark| FiscalRecord { void: Some(mark), ..chai() };
-    assert_eq!(declined(&void(VoidMark::Cancelled)), Some((MessageKey::ReceiptNotFound, Reason::Cancelled)));
-    assert_eq!(declined(&void(VoidMark::Test)), Some((MessageKey::ReceiptNotFound, Reason::TrainingReceipt)));
+    let void = |mark| FiscalRecord {
+        void: Some(mark),
+        ..chai()
+    };
+    assert_eq!(
+        declined(&void(VoidMark::Cancelled)),
+        Some((MessageKey::ReceiptNotFound, Reason::Cancelled))
+    );
+    assert_eq!(
+        declined(&void(VoidMark::Test)),
+        Some((MessageKey::ReceiptNotFound, Reason::TrainingReceipt))
+    );
 }
 
 #[test]
 fn a_branch_is_trader_and_device() {
-    let from =
-        |tin: &str, serial: &str| FiscalRecord { tin: tin.to_owned(), serial: serial.to_owned(), ..chai() };
-    let branch_in = |record: &FiscalRecord, rules: &ReceiptRules| {
-        judge(record, &Campaign::example(), rules, LATER).summary.branch
+    let from = |tin: &str, serial: &str| FiscalRecord {
+        tin: tin.to_owned(),
+        serial: serial.to_owned(),
+        ..chai()
     };
-    assert_eq!(branch_in(&from("100147181", "03tz2"), &rules()).as_deref(), Some("ub"));
+    let branch_in = |record: &FiscalRecord, rules: &ReceiptRules| {
+        judge(record, &Campaign::example(), rules, LATER)
+            .summary
+            .branch
+    };
+    assert_eq!(
+        branch_in(&from("100147181", "03tz2"), &rules()).as_deref(),
+        Some("ub")
+    );
     let wrong = |reason| Some((MessageKey::ReceiptWrongStore, reason));
-    assert_eq!(declined(&from("100147181", "03TZ9")), wrong(Reason::UnknownDevice));
-    assert_eq!(declined(&from("999999999", "03TZ1")), wrong(Reason::UnknownTrader));
-    let any_device = ReceiptRules { branches: vec![branch("all", "100147181", &[])], ..rules() };
-    assert_eq!(branch_in(&from("100147181", "03TZ9"), &any_device).as_deref(), Some("all"));
-    let any_shop = ReceiptRules { branches: Vec::new(), ..rules() };
-    let judged = judge(&from("999999999", "03TZ9"), &Campaign::example(), &any_shop, LATER);
+    assert_eq!(
+        declined(&from("100147181", "03TZ9")),
+        wrong(Reason::UnknownDevice)
+    );
+    assert_eq!(
+        declined(&from("999999999", "03TZ1")),
+        wrong(Reason::UnknownTrader)
+    );
+    let any_device = ReceiptRules {
+        branches: vec![branch("all", "100147181", &[])],
+        ..rules()
+    };
+    assert_eq!(
+        branch_in(&from("100147181", "03TZ9"), &any_device).as_deref(),
+        Some("all")
+    );
+    let any_shop = ReceiptRules {
+        branches: Vec::new(),
+        ..rules()
+    };
+    let judged = judge(
+        &from("999999999", "03TZ9"),
+        &Campaign::example(),
+        &any_shop,
+        LATER,
+    );
     assert_eq!(judged.verdict, Verdict::Verified { entries: 2 });
 }
 
 #[test]
 fn a_receipt_that_earns_too_much_goes_to_a_person() {
     let at_most = |max_entries, record: &FiscalRecord| {
-        let rules = ReceiptRules { max_entries, ..rules() };
+        let rules = ReceiptRules {
+            max_entries,
+            ..rules()
+        };
         judge(record, &Campaign::example(), &rules, LATER).verdict
     };
-    let pieces = |number: i64| record(vec![item("CHAI BORA 500", Some(number), 1), chai().items.remove(0)]);
-    assert_eq!(at_most(11, &pieces(3_999)), Verdict::Verified { entries: 11 }, "a fraction earns nothing");
-    assert_eq!(at_most(10, &pieces(3_999)), Verdict::Review(Reason::TooManyEntries));
-    assert_eq!(at_most(13, &pieces(4_000)), Verdict::Review(Reason::TooManyEntries));
+    let pieces = |number: i64| {
+        record(vec![
+            item("CHAI BORA 500", Some(number), 1),
+            chai().items.remove(0),
+        ])
+    };
+    assert_eq!(
+        at_most(11, &pieces(3_999)),
+        Verdict::Verified { entries: 11 },
+        "a fraction earns nothing"
+    );
+    assert_eq!(
+        at_most(10, &pieces(3_999)),
+        Verdict::Review(Reason::TooManyEntries)
+    );
+    assert_eq!(
+        at_most(13, &pieces(4_000)),
+        Verdict::Review(Reason::TooManyEntries)
+    );
     for slip in [1_000_000_000, i64::MAX] {
-        assert_eq!(at_most(100, &pieces(slip)), Verdict::Review(Reason::TooManyEntries));
+        assert_eq!(
+            at_most(100, &pieces(slip)),
+            Verdict::Review(Reason::TooManyEntries)
+        );
     }
     assert_eq!(ReceiptRules::default().max_entries, 100);
 }
@@ -171,12 +252,22 @@ fn a_receipt_that_earns_too_much_goes_to_a_person() {
 #[test]
 fn rules_from_before_a_receipts_entries_were_limited_have_the_usual_limit() {
     let mut stored = serde_json::to_value(rules()).expect("JSON");
-    stored.as_object_mut().expect("an object").remove("max_entries").expect("it is stored");
-    assert_eq!(serde_json::from_value::<ReceiptRules>(stored).expect("rules"), rules());
+    stored
+        .as_object_mut()
+        .expect("an object")
+        .remove("max_entries")
+        .expect("it is stored");
+    assert_eq!(
+        serde_json::from_value::<ReceiptRules>(stored).expect("rules"),
+        rules()
+    );
 }
 
 fn utc(date: NaiveDate, hour: u32, minute: u32) -> Timestamp {
-    date.and_hms_opt(hour, minute, 0).expect("a time").and_utc().into()
+    date.and_hms_opt(hour, minute, 0)
+        .expect("a time")
+        .and_utc()
+        .into()
 }
 
 #[test]
@@ -185,15 +276,24 @@ fn the_window_is_the_campaigns_own_to_the_second() {
     let bought = utc(day(2026, 2, 28), 21, 30);
     let later = Timestamp::from_millis(bought.as_millis() + 1);
     let within = |start, end, record: &FiscalRecord| {
-        let campaign = Campaign { window: Window { start, end }, ..Campaign::example() };
+        let campaign = Campaign {
+            window: Window { start, end },
+            ..Campaign::example()
+        };
         let outside = Verdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
         judge(record, &campaign, &rules(), LATER).verdict != outside
     };
     assert!(within(Some(bought), Some(later), &chai()));
     assert!(!within(Some(later), None, &chai()), "too early");
     assert!(!within(None, Some(bought), &chai()), "too late");
-    let timeless = FiscalRecord { time: None, ..chai() };
-    assert!(within(Some(later), None, &timeless), "some of its day is in the window");
+    let timeless = FiscalRecord {
+        time: None,
+        ..chai()
+    };
+    assert!(
+        within(Some(later), None, &timeless),
+        "some of its day is in the window"
+    );
 }
 
 #[test]
@@ -209,8 +309,14 @@ fn a_receipt_of_the_future_is_for_a_person() {
 
 #[test]
 fn without_products_any_purchase_counts_as_the_campaign_says() {
-    let rules = ReceiptRules { products: Vec::new(), ..rules() };
-    let campaign = Campaign { entries_per_submission: 7, ..Campaign::example() };
+    let rules = ReceiptRules {
+        products: Vec::new(),
+        ..rules()
+    };
+    let campaign = Campaign {
+        entries_per_submission: 7,
+        ..Campaign::example()
+    };
     assert_eq!(
         judge(&record(Vec::new()), &campaign, &rules, LATER).verdict,
         Verdict::Verified { entries: 7 }
@@ -226,7 +332,11 @@ fn any_item() -> impl Strategy<Value = FiscalItem> {
         "CHAI BORA 2500",
         "",
     ]);
-    (description, prop::option::of(-5_000i64..50_000), -9i64..9_999)
+    (
+        description,
+        prop::option::of(-5_000i64..50_000),
+        -9i64..9_999,
+    )
         .prop_map(|(description, quantity, cents)| item(description, quantity, cents))
 }
 

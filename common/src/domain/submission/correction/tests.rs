@@ -17,22 +17,41 @@ fn later(seconds: u64) -> Timestamp {
 
 fn decision(seconds: u64) -> OperatorDecision {
     let (by, why) = ("asha".to_owned(), Some("Staff of the shop".to_owned()));
-    OperatorDecision { by, at: later(seconds), why, confirmed: None, identity: None }
+    OperatorDecision {
+        by,
+        at: later(seconds),
+        why,
+        confirmed: None,
+        identity: None,
+    }
 }
 
 fn open() -> Submission {
     let phone = serde_json::from_value("A".repeat(52).into()).expect("its form");
-    Submission { phone, ..Submission::example() }
+    Submission {
+        phone,
+        ..Submission::example()
+    }
 }
 
 fn settled(transition: &Transition, has_receipt: bool) -> Submission {
     let receipt_id = has_receipt.then(|| ReceiptId::from_random([2; 16]));
-    let open = Submission { receipt_id, ..open() };
-    open.apply(transition, Findings::default(), later(1)).expect("open")
+    let open = Submission {
+        receipt_id,
+        ..open()
+    };
+    open.apply(transition, Findings::default(), later(1))
+        .expect("open")
 }
 
 fn accepted(prize: Option<&str>, has_receipt: bool) -> Submission {
-    settled(&Transition::Accept { entries: 3, prize: prize.map(str::to_owned) }, has_receipt)
+    settled(
+        &Transition::Accept {
+            entries: 3,
+            prize: prize.map(str::to_owned),
+        },
+        has_receipt,
+    )
 }
 
 #[test]
@@ -40,44 +59,103 @@ fn a_revoked_submission_is_rejected_without_entries_and_prize_and_its_history_sa
     let before = accepted(Some("A kettle"), true);
     let after = before.corrected(REVOKE, decision(2)).expect("accepted");
     let status = &after.status;
-    assert_eq!((status.state(), status.entries(), status.instant_win()), (State::Rejected, 0, None));
+    assert_eq!(
+        (status.state(), status.entries(), status.instant_win()),
+        (State::Rejected, 0, None)
+    );
     assert_eq!(status.review_status(), Some(ReviewStatus::Verified));
     assert_eq!(status.display_status(), DisplayStatus::NotAccepted);
-    assert_eq!((status.message_key(), status.is_terminal()), (MessageKey::Blocked, true));
+    assert_eq!(
+        (status.message_key(), status.is_terminal()),
+        (MessageKey::Blocked, true)
+    );
     assert_eq!(after.reasons, ["blocked", "revoked"]);
-    assert_eq!((after.history.last(), &after.decision), (Some(&before.state_now()), &Some(decision(2))));
-    assert_eq!((after.prize_won(), after.is_revoked()), (Some("A kettle"), true));
+    assert_eq!(
+        (after.history.last(), &after.decision),
+        (Some(&before.state_now()), &Some(decision(2)))
+    );
+    assert_eq!(
+        (after.prize_won(), after.is_revoked()),
+        (Some("A kettle"), true)
+    );
     assert_eq!(after.poll_after_seconds(later(2)), None);
-    assert_eq!(after.corrected(REVOKE, decision(3)), Err(NotCorrectable::RevokedAlready));
+    assert_eq!(
+        after.corrected(REVOKE, decision(3)),
+        Err(NotCorrectable::RevokedAlready)
+    );
 }
 
 #[test]
 fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
-    let revoked = accepted(Some("A kettle"), true).corrected(REVOKE, decision(2)).expect("accepted");
+    let revoked = accepted(Some("A kettle"), true)
+        .corrected(REVOKE, decision(2))
+        .expect("accepted");
     let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
-    let proposal = Proposal { correction: Correction::Reopen, decision: decision(2), identity };
-    let reopened = revoked.proposed(proposal).corrected(Correction::Reopen, decision(3)).expect("rejected");
-    assert_eq!(reopened.status.display_status(), DisplayStatus::ReceiptInReview);
-    assert_eq!((reopened.reasons.as_slice(), &reopened.proposal), (&[REOPENED.to_owned()][..], &None));
+    let proposal = Proposal {
+        correction: Correction::Reopen,
+        decision: decision(2),
+        identity,
+    };
+    let reopened = revoked
+        .proposed(proposal)
+        .corrected(Correction::Reopen, decision(3))
+        .expect("rejected");
+    assert_eq!(
+        reopened.status.display_status(),
+        DisplayStatus::ReceiptInReview
+    );
+    assert_eq!(
+        (reopened.reasons.as_slice(), &reopened.proposal),
+        (&[REOPENED.to_owned()][..], &None)
+    );
     let settling = reopened.settling.clone().expect("open");
-    assert_eq!((settling.next_step_at, settling.prize.as_deref()), (later(3), Some("A kettle")));
-    assert_eq!(settling.next_attempt_at(), None, "the service does nothing by itself");
-    assert_eq!(reopened.history.last(), Some(&revoked.state_now()), "who revoked it, and why");
+    assert_eq!(
+        (settling.next_step_at, settling.prize.as_deref()),
+        (later(3), Some("A kettle"))
+    );
+    assert_eq!(
+        settling.next_attempt_at(),
+        None,
+        "the service does nothing by itself"
+    );
+    assert_eq!(
+        reopened.history.last(),
+        Some(&revoked.state_now()),
+        "who revoked it, and why"
+    );
     assert!(!reopened.is_revoked());
 
     let code_only = settled(&Transition::reject(MessageKey::AlreadyUsed), false);
-    let reopened = code_only.corrected(Correction::Reopen, decision(2)).expect("rejected");
+    let reopened = code_only
+        .corrected(Correction::Reopen, decision(2))
+        .expect("rejected");
     assert_eq!(reopened.status, SubmissionStatus::unanswered());
-    assert_eq!(reopened.corrected(Correction::Reopen, decision(3)), Err(NotCorrectable::NotSettled));
-    assert_eq!(reopened.corrected(REVOKE, decision(3)), Err(NotCorrectable::NotSettled));
+    assert_eq!(
+        reopened.corrected(Correction::Reopen, decision(3)),
+        Err(NotCorrectable::NotSettled)
+    );
+    assert_eq!(
+        reopened.corrected(REVOKE, decision(3)),
+        Err(NotCorrectable::NotSettled)
+    );
 }
 
 #[test]
 fn only_what_has_a_code_or_a_receipt_is_reopened_and_only_what_is_accepted_is_revoked() {
     let rejected = settled(&Transition::reject(MessageKey::Blocked), true);
-    assert_eq!(rejected.corrected(REVOKE, decision(2)), Err(NotCorrectable::Rejected));
-    let refused = Submission { code_key: None, receipt_id: None, ..rejected };
-    assert_eq!(refused.corrected(Correction::Reopen, decision(2)), Err(NotCorrectable::WithoutEvidence));
+    assert_eq!(
+        rejected.corrected(REVOKE, decision(2)),
+        Err(NotCorrectable::Rejected)
+    );
+    let refused = Submission {
+        code_key: None,
+        receipt_id: None,
+        ..rejected
+    };
+    assert_eq!(
+        refused.corrected(Correction::Reopen, decision(2)),
+        Err(NotCorrectable::WithoutEvidence)
+    );
     let reopened = accepted(None, true).corrected(Correction::Reopen, decision(2));
     assert_eq!(reopened, Err(NotCorrectable::Accepted));
 }
@@ -86,28 +164,57 @@ fn only_what_has_a_code_or_a_receipt_is_reopened_and_only_what_is_accepted_is_re
 fn a_submission_without_its_person_is_not_reopened() {
     let rejected = settled(&Transition::reject(MessageKey::Blocked), true);
     let erased = rejected.erased(rejected.entrant_id.clone());
-    assert_eq!(erased.corrected(Correction::Reopen, decision(2)), Err(NotCorrectable::Erased));
+    assert_eq!(
+        erased.corrected(Correction::Reopen, decision(2)),
+        Err(NotCorrectable::Erased)
+    );
 }
 
 #[test]
 fn a_proposal_changes_nothing_that_callers_see() {
     let before = accepted(Some("A kettle"), false);
-    let proposal = Proposal { correction: REVOKE, decision: decision(2), identity: "arn".to_owned() };
+    let proposal = Proposal {
+        correction: REVOKE,
+        decision: decision(2),
+        identity: "arn".to_owned(),
+    };
     let after = before.proposed(proposal.clone());
-    let expected = Submission { proposal: Some(proposal), revision: before.revision + 1, ..before };
+    let expected = Submission {
+        proposal: Some(proposal),
+        revision: before.revision + 1,
+        ..before
+    };
     assert_eq!(after, expected);
-    assert_eq!(after.corrected(REVOKE, decision(3)).expect("accepted").proposal, None);
+    assert_eq!(
+        after
+            .corrected(REVOKE, decision(3))
+            .expect("accepted")
+            .proposal,
+        None
+    );
 }
 
 #[test]
 fn an_erased_submission_keeps_no_operators_words() {
-    let revoked = accepted(None, true).corrected(REVOKE, decision(2)).expect("accepted");
-    let reopened = revoked.corrected(Correction::Reopen, decision(3)).expect("rejected");
-    let proposal =
-        Proposal { correction: Correction::Reopen, decision: decision(4), identity: "arn".to_owned() };
-    let erased = reopened.proposed(proposal).erased(reopened.entrant_id.clone());
+    let revoked = accepted(None, true)
+        .corrected(REVOKE, decision(2))
+        .expect("accepted");
+    let reopened = revoked
+        .corrected(Correction::Reopen, decision(3))
+        .expect("rejected");
+    let proposal = Proposal {
+        correction: Correction::Reopen,
+        decision: decision(4),
+        identity: "arn".to_owned(),
+    };
+    let erased = reopened
+        .proposed(proposal)
+        .erased(reopened.entrant_id.clone());
     let text = serde_json::to_string(&erased).expect("JSON");
-    assert!(text.contains("asha") && !text.contains("Staff of the shop"), "{text}");
+    assert!(
+        text.contains("asha") && !text.contains("Staff of the shop"),
+        "{text}"
+    );
 }
 
 /// What an operator or the service does next.

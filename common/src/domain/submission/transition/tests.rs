@@ -14,15 +14,22 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 fn accept(entries: u32) -> Transition {
-    Transition::Accept { entries, prize: None }
+    Transition::Accept {
+        entries,
+        prize: None,
+    }
 }
 
 fn unanswered() -> Transition {
-    Transition::Unanswered { retry_at: later(60) }
+    Transition::Unanswered {
+        retry_at: later(60),
+    }
 }
 
 fn escalate() -> Transition {
-    Transition::Escalate { reason: Some("step_never_finished") }
+    Transition::Escalate {
+        reason: Some("step_never_finished"),
+    }
 }
 
 /// A submission during a step, with a prize and an earlier anomaly.
@@ -32,18 +39,25 @@ fn submission() -> Submission {
         anomaly: Some("earlier".into()),
         ..PendingSettlement::due_at(NOW, Some("A kettle".to_owned()))
     };
-    Submission { settling: Some(settling), ..Submission::example() }
+    Submission {
+        settling: Some(settling),
+        ..Submission::example()
+    }
 }
 
 fn applied(transition: &Transition) -> Submission {
-    submission().apply(transition, Findings::default(), later(1)).expect("open")
+    submission()
+        .apply(transition, Findings::default(), later(1))
+        .expect("open")
 }
 
 #[test]
 fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
     let before = submission();
     for transition in [accept(3), Transition::reject(MessageKey::Invalid)] {
-        let after = before.apply(&transition, Findings::default(), later(1)).expect("open");
+        let after = before
+            .apply(&transition, Findings::default(), later(1))
+            .expect("open");
         let expected = Submission {
             status: after.status.clone(),
             reasons: transition.reasons(),
@@ -56,14 +70,20 @@ fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
         };
         assert!(after.status.is_terminal());
         assert_eq!(after, expected);
-        assert_eq!(after.apply(&escalate(), Findings::default(), later(2)), Err(AlreadySettled));
+        assert_eq!(
+            after.apply(&escalate(), Findings::default(), later(2)),
+            Err(AlreadySettled)
+        );
     }
 }
 
 #[test]
 fn an_unanswered_submission_keeps_the_partners_code_and_plans_its_next_step() {
     let before = submission();
-    let planned = before.settling.as_ref().map(|settling| settling.retry_at(later(60)));
+    let planned = before
+        .settling
+        .as_ref()
+        .map(|settling| settling.retry_at(later(60)));
     let expected = Submission {
         status: SubmissionStatus::unanswered(),
         settling: planned,
@@ -79,32 +99,72 @@ fn an_unanswered_submission_keeps_the_partners_code_and_plans_its_next_step() {
 fn a_retry_changes_the_plan_alone() {
     let after = applied(&Transition::RetryAt(later(60)));
     let settling = after.settling.expect("open");
-    assert_eq!((settling.next_step_at, settling.attempts_started), (later(60), 0));
+    assert_eq!(
+        (settling.next_step_at, settling.attempts_started),
+        (later(60), 0)
+    );
     assert_eq!(after.status, submission().status);
 }
 
 #[test]
 fn an_open_submission_without_a_plan_is_settled_already() {
-    let odd = Submission { settling: None, ..submission() };
-    assert_eq!(odd.apply(&unanswered(), Findings::default(), NOW), Err(AlreadySettled));
+    let odd = Submission {
+        settling: None,
+        ..submission()
+    };
+    assert_eq!(
+        odd.apply(&unanswered(), Findings::default(), NOW),
+        Err(AlreadySettled)
+    );
 }
 
 #[test]
 fn an_operator_gets_the_submission_with_its_reason_and_its_prize() {
     let none: [&str; 0] = [];
     for (transition, state, is_reviewed, reasons) in [
-        (Transition::Review("no_qr_code"), State::Pending, true, &["no_qr_code"][..]),
+        (
+            Transition::Review("no_qr_code"),
+            State::Pending,
+            true,
+            &["no_qr_code"][..],
+        ),
         (escalate(), State::Unknown, false, &["step_never_finished"]),
-        (Transition::Escalate { reason: None }, State::Unknown, false, &none),
-        (Transition::Stay(MessageKey::Checking), State::Unknown, false, &none),
-        (Transition::Stay(MessageKey::ReceiptReceived), State::Pending, false, &none),
+        (
+            Transition::Escalate { reason: None },
+            State::Unknown,
+            false,
+            &none,
+        ),
+        (
+            Transition::Stay(MessageKey::Checking),
+            State::Unknown,
+            false,
+            &none,
+        ),
+        (
+            Transition::Stay(MessageKey::ReceiptReceived),
+            State::Pending,
+            false,
+            &none,
+        ),
     ] {
         let receipt_id = Some(ReceiptId::from_random([2; 16]));
-        let before = Submission { receipt_id, ..submission() };
-        let after = before.apply(&transition, Findings::default(), NOW).expect("open");
+        let before = Submission {
+            receipt_id,
+            ..submission()
+        };
+        let after = before
+            .apply(&transition, Findings::default(), NOW)
+            .expect("open");
         let settling = after.settling.expect("open");
-        assert_eq!((settling.assignee, settling.prize.as_deref()), (Assignee::Operator, Some("A kettle")));
-        assert_eq!((after.status.state(), after.status.review_status().is_some()), (state, is_reviewed));
+        assert_eq!(
+            (settling.assignee, settling.prize.as_deref()),
+            (Assignee::Operator, Some("A kettle"))
+        );
+        assert_eq!(
+            (after.status.state(), after.status.review_status().is_some()),
+            (state, is_reviewed)
+        );
         assert_eq!(after.reasons, reasons);
     }
 }
@@ -112,7 +172,10 @@ fn an_operator_gets_the_submission_with_its_reason_and_its_prize() {
 #[test]
 fn an_accepted_submission_wins_its_own_prize_or_that_of_its_code() {
     let won = |prize: Option<&str>| {
-        let transition = Transition::Accept { entries: 2, prize: prize.map(str::to_owned) };
+        let transition = Transition::Accept {
+            entries: 2,
+            prize: prize.map(str::to_owned),
+        };
         let status = applied(&transition).status;
         (status.entries(), status.instant_win().map(str::to_owned))
     };
@@ -122,32 +185,70 @@ fn an_accepted_submission_wins_its_own_prize_or_that_of_its_code() {
 
 #[test]
 fn a_rejection_gives_its_key_and_what_the_key_does_not_say() {
-    let reasons = |reason| applied(&Transition::Reject { key: MessageKey::ReceiptNotFound, reason }).reasons;
+    let reasons = |reason| {
+        applied(&Transition::Reject {
+            key: MessageKey::ReceiptNotFound,
+            reason,
+        })
+        .reasons
+    };
     assert_eq!(reasons(None), ["receipt_not_found"]);
-    assert_eq!(reasons(Some("receipt_cancelled")), ["receipt_not_found", "receipt_cancelled"]);
+    assert_eq!(
+        reasons(Some("receipt_cancelled")),
+        ["receipt_not_found", "receipt_cancelled"]
+    );
     assert_eq!(reasons(Some("receipt_not_found")), ["receipt_not_found"]);
 }
 
 #[test]
 fn findings_replace_what_was_known_and_nothing_else_does() {
-    let progress = Progress::TaxAuthority(LookupFailures { missing: 1, ..LookupFailures::default() });
-    let found = Findings { progress: Some(progress), anomaly: Some("now".into()), ..Findings::default() };
+    let progress = Progress::TaxAuthority(LookupFailures {
+        missing: 1,
+        ..LookupFailures::default()
+    });
+    let found = Findings {
+        progress: Some(progress),
+        anomaly: Some("now".into()),
+        ..Findings::default()
+    };
     let after = submission().apply(&unanswered(), found, NOW).expect("open");
     let settling = after.settling.clone().expect("open");
-    assert_eq!((settling.progress, settling.anomaly), (progress, Some("now".into())));
-    let later = after.apply(&unanswered(), Findings::default(), NOW).expect("open");
+    assert_eq!(
+        (settling.progress, settling.anomaly),
+        (progress, Some("now".into()))
+    );
+    let later = after
+        .apply(&unanswered(), Findings::default(), NOW)
+        .expect("open");
     let settling = later.settling.expect("open");
-    assert_eq!((settling.progress, settling.anomaly), (progress, Some("now".into())));
+    assert_eq!(
+        (settling.progress, settling.anomaly),
+        (progress, Some("now".into()))
+    );
 }
 
 #[test]
 fn a_lost_step_is_remembered_by_every_plan() {
-    let asking = PendingSettlement { attempts_started: 2, ..PendingSettlement::asking(NOW) };
-    let before = Submission { settling: Some(asking), ..Submission::example() };
+    let asking = PendingSettlement {
+        attempts_started: 2,
+        ..PendingSettlement::asking(NOW)
+    };
+    let before = Submission {
+        settling: Some(asking),
+        ..Submission::example()
+    };
     for transition in [unanswered(), Transition::RetryAt(NOW), escalate()] {
-        let after = before.apply(&transition, Findings::default(), NOW).expect("open");
-        let expected = PartnerProgress { maybe_redeemed: true, ..PartnerProgress::default() };
-        assert_eq!(after.settling.map(|settling| settling.progress), Some(Progress::Partner(expected)));
+        let after = before
+            .apply(&transition, Findings::default(), NOW)
+            .expect("open");
+        let expected = PartnerProgress {
+            maybe_redeemed: true,
+            ..PartnerProgress::default()
+        };
+        assert_eq!(
+            after.settling.map(|settling| settling.progress),
+            Some(Progress::Partner(expected))
+        );
     }
 }
 
@@ -155,15 +256,31 @@ fn a_lost_step_is_remembered_by_every_plan() {
 fn a_receipt_is_verified_or_declined_by_what_settles_it() {
     let review_status = |transition: &Transition, has_receipt: bool| {
         let receipt_id = has_receipt.then(|| ReceiptId::from_random([2; 16]));
-        let before = Submission { receipt_id, ..submission() };
-        before.apply(transition, Findings::default(), NOW).expect("open").status.review_status()
+        let before = Submission {
+            receipt_id,
+            ..submission()
+        };
+        before
+            .apply(transition, Findings::default(), NOW)
+            .expect("open")
+            .status
+            .review_status()
     };
     let review = Transition::Review("no_qr_code");
     let decline = Transition::reject(MessageKey::ReceiptWrongStore);
-    assert_eq!(review_status(&accept(1), true), Some(ReviewStatus::Verified));
+    assert_eq!(
+        review_status(&accept(1), true),
+        Some(ReviewStatus::Verified)
+    );
     assert_eq!(review_status(&decline, true), Some(ReviewStatus::Declined));
-    assert_eq!(review_status(&Transition::reject(MessageKey::Blocked), true), None);
-    assert_eq!(review_status(&review, true), Some(ReviewStatus::UnderReview));
+    assert_eq!(
+        review_status(&Transition::reject(MessageKey::Blocked), true),
+        None
+    );
+    assert_eq!(
+        review_status(&review, true),
+        Some(ReviewStatus::UnderReview)
+    );
     for transition in [accept(1), decline, review] {
         assert_eq!(review_status(&transition, false), None);
     }

@@ -102,13 +102,25 @@ impl Language {
 
     /// The label of a tab beside other languages.
     pub(super) fn tab(self) -> &'static str {
-        if self == Self::Shell { "curl" } else { self.name() }
+        if self == Self::Shell {
+            "curl"
+        } else {
+            self.name()
+        }
     }
 
     /// Parses the info string of a Markdown code block.
     pub(super) fn parse(tag: &str) -> Self {
-        let all = [Self::Shell, Self::JavaScript, Self::Php, Self::Python, Self::Json];
-        all.into_iter().find(|language| language.tag() == tag).unwrap_or(Self::Plain)
+        let all = [
+            Self::Shell,
+            Self::JavaScript,
+            Self::Php,
+            Self::Python,
+            Self::Json,
+        ];
+        all.into_iter()
+            .find(|language| language.tag() == tag)
+            .unwrap_or(Self::Plain)
     }
 }
 
@@ -118,12 +130,19 @@ impl Block {
     }
 
     pub(super) fn heading(level: u8, id: &str, text: &str) -> Self {
-        Self::Heading(Heading { level, id: id.to_owned(), text: text.to_owned(), note: None })
+        Self::Heading(Heading {
+            level,
+            id: id.to_owned(),
+            text: text.to_owned(),
+            note: None,
+        })
     }
 
     /// Splits a text at empty lines.
     pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = Self> {
-        text.split("\n\n").filter(|text| !text.is_empty()).map(|text| Self::Paragraph(text.to_owned()))
+        text.split("\n\n")
+            .filter(|text| !text.is_empty())
+            .map(|text| Self::Paragraph(text.to_owned()))
     }
 }
 

@@ -13,7 +13,10 @@ use crate::ordered;
 pub(super) fn all(source: &Source<'_>) -> Document {
     let row = |(route, endpoint): (&Route, &Value)| {
         let summary = text_of(endpoint, "summary");
-        vec![format!("[{summary}]({})", place_of(endpoint)), format!("`{} {}`", route.method, route.path)]
+        vec![
+            format!("[{summary}]({})", place_of(endpoint)),
+            format!("`{} {}`", route.method, route.path),
+        ]
     };
     Document {
         title: "Endpoints".to_owned(),
@@ -55,32 +58,58 @@ pub(super) fn receipts(source: &Source<'_>) -> Document {
 
 /// The endpoints of a tag, and their objects.
 fn page(source: &Source<'_>, tag: &str, path: &str) -> Document {
-    let tags = source.part("/tags").as_array().map(Vec::as_slice).unwrap_or_default();
-    let described = tags.iter().find(|described| text_of(described, "name") == tag).unwrap_or(&Value::Null);
-    let of_tag = |(_, endpoint): &(&Route, &Value)| texts(at(endpoint, &["tags"])).any(|name| name == tag);
-    let mut blocks: Vec<Block> =
-        endpoints(source).filter(of_tag).flat_map(|(route, endpoint)| one(source, route, endpoint)).collect();
+    let tags = source
+        .part("/tags")
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let described = tags
+        .iter()
+        .find(|described| text_of(described, "name") == tag)
+        .unwrap_or(&Value::Null);
+    let of_tag =
+        |(_, endpoint): &(&Route, &Value)| texts(at(endpoint, &["tags"])).any(|name| name == tag);
+    let mut blocks: Vec<Block> = endpoints(source)
+        .filter(of_tag)
+        .flat_map(|(route, endpoint)| one(source, route, endpoint))
+        .collect();
     blocks.extend(of_page(source, path));
-    Document { title: tag.to_owned(), lead: text_of(described, "description").to_owned(), blocks }
+    Document {
+        title: tag.to_owned(),
+        lead: text_of(described, "description").to_owned(),
+        blocks,
+    }
 }
 
 /// The endpoints, in the order of the routes.
 fn endpoints<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route, &'a Value)> {
-    ROUTES
-        .iter()
-        .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
+    ROUTES.iter().map(|route| {
+        (
+            route,
+            at(
+                source.part("/paths"),
+                &[route.path, &route.method.to_ascii_lowercase()],
+            ),
+        )
+    })
 }
 
 /// The link to an endpoint's section.
 pub(super) fn place_of(endpoint: &Value) -> String {
-    let tag = texts(at(endpoint, &["tags"])).next().unwrap_or_default().to_ascii_lowercase();
+    let tag = texts(at(endpoint, &["tags"]))
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     format!("/docs/endpoints/{tag}#{}", text_of(endpoint, "operationId"))
 }
 
 fn one(source: &Source<'_>, route: &Route, endpoint: &Value) -> Vec<Block> {
     let id = text_of(endpoint, "operationId");
     let request = at(endpoint, &["requestBody", "content", "application/json"]);
-    let mut left = vec![Block::Paragraph(format!("**{}** `{}`", route.method, route.path))];
+    let mut left = vec![Block::Paragraph(format!(
+        "**{}** `{}`",
+        route.method, route.path
+    ))];
     left.extend(Block::paragraphs(text_of(endpoint, "description")));
     let shared = shared_parameters(source);
     let own: Vec<Field> = parameters(endpoint)
@@ -88,7 +117,11 @@ fn one(source: &Source<'_>, route: &Route, endpoint: &Value) -> Vec<Block> {
         .map(|parameter| parameter_field(source.resolve(parameter), id))
         .collect();
     if !own.is_empty() {
-        left.push(Block::heading(3, &format!("{id}-parameters"), "Path and headers"));
+        left.push(Block::heading(
+            3,
+            &format!("{id}-parameters"),
+            "Path and headers",
+        ));
         left.push(Block::Fields(own));
     }
     if let Some(name) = linked(at(request, &["schema"])) {
@@ -112,7 +145,10 @@ fn one(source: &Source<'_>, route: &Route, endpoint: &Value) -> Vec<Block> {
             text: text_of(endpoint, "summary").to_owned(),
             note: None,
         }),
-        Block::Columns { left, right: right(source, route, request, reply) },
+        Block::Columns {
+            left,
+            right: right(source, route, request, reply),
+        },
     ]
 }
 
@@ -135,9 +171,15 @@ fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> 
         blocks.push(Block::Paragraph(from.to_owned()));
     }
     let first = requests.next();
-    blocks.push(call(source, route, first.map(|(_, _, example)| at(example, &["value"])), of_request));
+    blocks.push(call(
+        source,
+        route,
+        first.map(|(_, _, example)| at(example, &["value"])),
+        of_request,
+    ));
     let named = first.map(|(_, _, example)| text_of(example, "x-reply"));
-    let reply_to_first = examples(replies).find(|(name, ..)| named.is_none_or(|named| named == *name));
+    let reply_to_first =
+        examples(replies).find(|(name, ..)| named.is_none_or(|named| named == *name));
     if let Some((name, summary, _)) = reply_to_first {
         blocks.push(answer(name, summary));
         shown.push(name);
@@ -164,7 +206,11 @@ fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> 
 /// JSON as a sample, its fields in the order of the reference.
 pub(super) fn json_of(source: &Source<'_>, caption: &str, value: &Value, schema: &Value) -> Block {
     let text = ordered::value(source.description, value, schema);
-    Block::Code(Sample { caption: caption.to_owned(), language: Language::Json, text })
+    Block::Code(Sample {
+        caption: caption.to_owned(),
+        language: Language::Json,
+        text,
+    })
 }
 
 /// Keeps only a few of a campaign's many messages.
@@ -181,11 +227,17 @@ fn body(source: &Source<'_>, name: &str, id: &str) -> Vec<Block> {
     if schema.get("properties").is_some() {
         return vec![Block::Fields(fields(schema, id, Side::Sent))];
     }
-    let kinds = at(schema, &["oneOf"]).as_array().map(Vec::as_slice).unwrap_or_default();
+    let kinds = at(schema, &["oneOf"])
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let one = |kind: &Value| {
         let (name, schema) = (linked(kind).unwrap_or_default(), source.resolve(kind));
         [
-            Block::Paragraph(format!("**{}**", text_of(schema, "description").trim_end_matches('.'))),
+            Block::Paragraph(format!(
+                "**{}**",
+                text_of(schema, "description").trim_end_matches('.')
+            )),
             Block::Fields(fields(schema, &format!("{id}.{name}"), Side::Sent)),
         ]
     };
@@ -203,12 +255,18 @@ fn errors(endpoint: &Value) -> Block {
         id: None,
         label: format!("Errors of {}", text_of(endpoint, "operationId")),
         head: vec!["Status".to_owned(), "Codes".to_owned()],
-        rows: members(at(endpoint, &["responses"])).filter(|(status, _)| *status != "200").map(row).collect(),
+        rows: members(at(endpoint, &["responses"]))
+            .filter(|(status, _)| *status != "200")
+            .map(row)
+            .collect(),
     })
 }
 
 fn parameters(endpoint: &Value) -> impl Iterator<Item = &Value> {
-    at(endpoint, &["parameters"]).as_array().into_iter().flatten()
+    at(endpoint, &["parameters"])
+        .as_array()
+        .into_iter()
+        .flatten()
 }
 
 /// The parameters of every endpoint.
@@ -216,7 +274,11 @@ fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
     let everywhere = |parameter: &&Value| {
         endpoints(source).all(|(_, endpoint)| parameters(endpoint).any(|taken| taken == *parameter))
     };
-    endpoints(source).take(1).flat_map(|(_, first)| parameters(first)).filter(everywhere).collect()
+    endpoints(source)
+        .take(1)
+        .flat_map(|(_, first)| parameters(first))
+        .filter(everywhere)
+        .collect()
 }
 
 pub(super) fn common_parameters(source: &Source<'_>) -> Block {
@@ -225,12 +287,15 @@ pub(super) fn common_parameters(source: &Source<'_>) -> Block {
         name: "Authorization".to_owned(),
         kind: "header".to_owned(),
         note: "required",
-        description: "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live."
-            .to_owned(),
+        description:
+            "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live."
+                .to_owned(),
         fields: Vec::new(),
     };
     let others = shared_parameters(source);
-    let others = others.iter().map(|parameter| parameter_field(source.resolve(parameter), "common"));
+    let others = others
+        .iter()
+        .map(|parameter| parameter_field(source.resolve(parameter), "common"));
     Block::Fields([authorization].into_iter().chain(others).collect())
 }
 
@@ -240,8 +305,16 @@ fn parameter_field(parameter: &Value, prefix: &str) -> Field {
     Field {
         id: format!("{prefix}.{name}"),
         name: name.to_owned(),
-        kind: if place == "query" { "query parameter".to_owned() } else { place.to_owned() },
-        note: if parameter.get("required").is_some() { "required" } else { "optional" },
+        kind: if place == "query" {
+            "query parameter".to_owned()
+        } else {
+            place.to_owned()
+        },
+        note: if parameter.get("required").is_some() {
+            "required"
+        } else {
+            "optional"
+        },
         description: text_of(parameter, "description").to_owned(),
         fields: Vec::new(),
     }
@@ -249,12 +322,22 @@ fn parameter_field(parameter: &Value, prefix: &str) -> Field {
 
 fn reply_headers(source: &Source<'_>) -> Vec<Field> {
     let names = members(source.part("/components/headers")).map(|(name, _)| name);
-    let names: Vec<&str> = names.filter(|name| !name.ends_with("-When-Counted")).collect();
-    names.into_iter().map(|name| header_field(source, name)).collect()
+    let names: Vec<&str> = names
+        .filter(|name| !name.ends_with("-When-Counted"))
+        .collect();
+    names
+        .into_iter()
+        .map(|name| header_field(source, name))
+        .collect()
 }
 
 pub(super) fn headers(source: &Source<'_>, names: &[&str]) -> Vec<Block> {
-    vec![Block::Fields(names.iter().map(|name| header_field(source, name)).collect())]
+    vec![Block::Fields(
+        names
+            .iter()
+            .map(|name| header_field(source, name))
+            .collect(),
+    )]
 }
 
 fn header_field(source: &Source<'_>, name: &str) -> Field {
@@ -272,7 +355,11 @@ fn header_field(source: &Source<'_>, name: &str) -> Field {
 /// Lowers the first letter, to use the text inside a sentence.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
-    let first: String = chars.next().into_iter().flat_map(char::to_lowercase).collect();
+    let first: String = chars
+        .next()
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .collect();
     // A name such as `JSON` stays unchanged.
     if chars.clone().next().is_some_and(char::is_uppercase) {
         text.to_owned()

@@ -15,7 +15,10 @@ pub(super) fn page(source: &Source<'_>) -> Document {
     let mut codes = ErrorCode::ALL.to_vec();
     // Reserved ones last.
     codes.sort_by_key(|code| !is_returned(source, *code));
-    let mut blocks: Vec<Block> = codes.into_iter().flat_map(|code| section(source, code)).collect();
+    let mut blocks: Vec<Block> = codes
+        .into_iter()
+        .flat_map(|code| section(source, code))
+        .collect();
     blocks.extend(of_page(source, "/docs/errors"));
     Document {
         title: "Errors".to_owned(),
@@ -30,7 +33,9 @@ pub(super) fn page(source: &Source<'_>) -> Document {
 fn is_returned(source: &Source<'_>, code: ErrorCode) -> bool {
     let endpoints = members(source.part("/paths")).flat_map(|(_, methods)| members(methods));
     let mut replies = endpoints.flat_map(|(_, endpoint)| members(at(endpoint, &["responses"])));
-    replies.any(|(_, reply)| texts(at(reply, &["x-error-codes"])).any(|listed| listed == code.as_str()))
+    replies.any(|(_, reply)| {
+        texts(at(reply, &["x-error-codes"])).any(|listed| listed == code.as_str())
+    })
 }
 
 fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
@@ -41,17 +46,31 @@ fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
         for (_, endpoint) in members(methods) {
             let reply = at(endpoint, &["responses", status(code).as_str()]);
             if texts(at(reply, &["x-error-codes"])).any(|listed| listed == name) {
-                endpoints.push(format!("[{}]({})", text_of(endpoint, "summary"), place_of(endpoint)));
+                endpoints.push(format!(
+                    "[{}]({})",
+                    text_of(endpoint, "summary"),
+                    place_of(endpoint)
+                ));
                 example = example.or_else(|| {
-                    reply.pointer("/content/application~1json/examples")?.get(name)?.get("value").cloned()
+                    reply
+                        .pointer("/content/application~1json/examples")?
+                        .get(name)?
+                        .get("value")
+                        .cloned()
                 });
             }
         }
     }
     let example = example.or_else(|| {
         // A reserved code, which no endpoint has an example of.
-        let base_url = if source.base_url.is_empty() { EXAMPLE_BASE_URL } else { source.base_url };
-        let request_id = source.part("/components/headers/X-Request-Id/schema/examples/0").as_str()?;
+        let base_url = if source.base_url.is_empty() {
+            EXAMPLE_BASE_URL
+        } else {
+            source.base_url
+        };
+        let request_id = source
+            .part("/components/headers/X-Request-Id/schema/examples/0")
+            .as_str()?;
         let reply = Reply::error(&code.into(), &format!("{base_url}/docs"), request_id);
         serde_json::from_str(&reply.body).ok()
     });
@@ -61,7 +80,8 @@ fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
         8 => "Returned by every endpoint.".to_owned(),
         _ => format!("Returned by: {}.", endpoints.join(", ")),
     }));
-    let right = example.map(|value: Value| json_of(source, "Example", &value, source.schema("ErrorBody")));
+    let right =
+        example.map(|value: Value| json_of(source, "Example", &value, source.schema("ErrorBody")));
     vec![
         Block::Heading(Heading {
             level: 2,
@@ -69,6 +89,9 @@ fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
             text: format!("`{name}`"),
             note: Some(status(code).as_str().to_owned()),
         }),
-        Block::Columns { left, right: right.into_iter().collect() },
+        Block::Columns {
+            left,
+            right: right.into_iter().collect(),
+        },
     ]
 }

@@ -16,13 +16,22 @@ fn render(block: &Block, name: &str) -> Markup {
     match block {
         Block::Heading(heading) => title(heading),
         Block::Paragraph(text) => html! { p { (line(text)) } },
-        Block::List { ordered: true, items } => html! { ol { @for item in items { li { (line(item)) } } } },
-        Block::List { ordered: false, items } => html! { ul { @for item in items { li { (line(item)) } } } },
+        Block::List {
+            ordered: true,
+            items,
+        } => html! { ol { @for item in items { li { (line(item)) } } } },
+        Block::List {
+            ordered: false,
+            items,
+        } => html! { ul { @for item in items { li { (line(item)) } } } },
         Block::Table(grid) => table(grid),
         Block::Fields(all) => fields(all),
         Block::Code(sample) => figure(sample),
         Block::Choice(samples) => choice(samples, name),
-        Block::Details { summary, blocks: inside } => html! {
+        Block::Details {
+            summary,
+            blocks: inside,
+        } => html! {
             details { summary { (line(summary)) } (blocks(inside, name)) }
         },
         Block::Columns { left, right } => html! {
@@ -89,7 +98,11 @@ fn fields(all: &[Field]) -> Markup {
 }
 
 fn figure(sample: &Sample) -> Markup {
-    let caption = if sample.caption.is_empty() { sample.language.name() } else { &sample.caption };
+    let caption = if sample.caption.is_empty() {
+        sample.language.name()
+    } else {
+        &sample.caption
+    };
     let text = &sample.text;
     html! {
         figure.sample {

@@ -57,7 +57,11 @@ fn pieces(line: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
     let mut rest = line;
     let mut from = 0;
-    while let Some(at) = rest.get(from..).and_then(|tail| tail.find(['`', '*', '['])).map(|at| at + from) {
+    while let Some(at) = rest
+        .get(from..)
+        .and_then(|tail| tail.find(['`', '*', '[']))
+        .map(|at| at + from)
+    {
         let (before, tail) = rest.split_at(at);
         match piece(tail) {
             Some((piece, after)) => {
@@ -101,7 +105,10 @@ mod tests {
             html(line).into_string(),
             "Send <code>a_b</code> to <strong>the <a href=\"/docs/errors#not_found\">page</a></strong>, 2 * 3 [x] &lt;b&gt;"
         );
-        assert_eq!(markdown(line), "Send `a_b` to **the [page](/docs/errors.md#not_found)**, 2 * 3 [x] <b>");
+        assert_eq!(
+            markdown(line),
+            "Send `a_b` to **the [page](/docs/errors.md#not_found)**, 2 * 3 [x] <b>"
+        );
         assert_eq!(plain(line), "Send a_b to the page, 2 * 3 [x] <b>");
     }
 }

@@ -14,14 +14,26 @@ fn blocks(text: &mut String, all: &[Block]) {
         text.push('\n');
         match block {
             Block::Heading(heading) => {
-                let note = heading.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+                let note = heading
+                    .note
+                    .as_deref()
+                    .map(|note| format!(" ({note})"))
+                    .unwrap_or_default();
                 let marks = "#".repeat(heading.level.into());
-                text.push_str(&format!("{marks} {}{note} {{#{}}}\n", line(&heading.text), heading.id));
+                text.push_str(&format!(
+                    "{marks} {}{note} {{#{}}}\n",
+                    line(&heading.text),
+                    heading.id
+                ));
             }
             Block::Paragraph(words) => text.push_str(&format!("{}\n", line(words))),
             Block::List { ordered, items } => {
                 for (index, item) in items.iter().enumerate() {
-                    let mark = if *ordered { format!("{}.", index + 1) } else { "-".to_owned() };
+                    let mark = if *ordered {
+                        format!("{}.", index + 1)
+                    } else {
+                        "-".to_owned()
+                    };
                     text.push_str(&format!("{mark} {}\n", line(item)));
                 }
             }
@@ -34,7 +46,10 @@ fn blocks(text: &mut String, all: &[Block]) {
                     code(text, sample);
                 }
             }
-            Block::Details { summary, blocks: inside } => {
+            Block::Details {
+                summary,
+                blocks: inside,
+            } => {
                 text.push_str(&format!("**{}**\n", line(summary)));
                 blocks(text, inside);
             }
@@ -49,24 +64,41 @@ fn blocks(text: &mut String, all: &[Block]) {
 }
 
 fn code(text: &mut String, sample: &Sample) {
-    let caption =
-        if sample.caption.is_empty() { String::new() } else { format!("{}\n\n", line(&sample.caption)) };
-    text.push_str(&format!("{caption}```{}\n{}\n```\n", sample.language.tag(), sample.text));
+    let caption = if sample.caption.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n\n", line(&sample.caption))
+    };
+    text.push_str(&format!(
+        "{caption}```{}\n{}\n```\n",
+        sample.language.tag(),
+        sample.text
+    ));
 }
 
 fn table(text: &mut String, grid: &Grid) {
     let mut row = |cells: Vec<String>| text.push_str(&format!("| {} |\n", cells.join(" | ")));
     row(grid.head.clone());
     row(vec!["---".to_owned(); grid.head.len()]);
-    grid.rows.iter().for_each(|cells| row(cells.iter().map(|cell| line(cell)).collect()));
+    grid.rows
+        .iter()
+        .for_each(|cells| row(cells.iter().map(|cell| line(cell)).collect()));
 }
 
 fn fields(text: &mut String, all: &[Field], depth: usize) {
     for field in all {
         let indent = "  ".repeat(depth);
-        let note = if field.note.is_empty() { String::new() } else { format!(", {}", field.note) };
+        let note = if field.note.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", field.note)
+        };
         let kind = line(&field.kind);
-        text.push_str(&format!("{indent}- `{}` ({kind}{note}): {}\n", field.name, line(&field.description)));
+        text.push_str(&format!(
+            "{indent}- `{}` ({kind}{note}): {}\n",
+            field.name,
+            line(&field.description)
+        ));
         fields(text, &field.fields, depth + 1);
     }
 }

@@ -52,13 +52,37 @@ const GROUPS: [(&str, &[Page]); 4] = [
         "Guides",
         &[
             prose("/docs", "Get started", include_str!("prose/overview.md")),
-            prose("/docs/entry-form", "A whole entry form", include_str!("prose/entry-form.md")),
-            prose("/docs/conventions", "Conventions", include_str!("prose/conventions.md")),
-            prose("/docs/idempotency", "Idempotency and retries", include_str!("prose/idempotency.md")),
+            prose(
+                "/docs/entry-form",
+                "A whole entry form",
+                include_str!("prose/entry-form.md"),
+            ),
+            prose(
+                "/docs/conventions",
+                "Conventions",
+                include_str!("prose/conventions.md"),
+            ),
+            prose(
+                "/docs/idempotency",
+                "Idempotency and retries",
+                include_str!("prose/idempotency.md"),
+            ),
             prose("/docs/polling", "Polling", include_str!("prose/polling.md")),
-            prose("/docs/receipts", "Receipts, step by step", include_str!("prose/receipts.md")),
-            prose("/docs/gateway", "API Gateway replies", include_str!("prose/gateway.md")),
-            prose("/docs/going-live", "Going live", include_str!("prose/going-live.md")),
+            prose(
+                "/docs/receipts",
+                "Receipts, step by step",
+                include_str!("prose/receipts.md"),
+            ),
+            prose(
+                "/docs/gateway",
+                "API Gateway replies",
+                include_str!("prose/gateway.md"),
+            ),
+            prose(
+                "/docs/going-live",
+                "Going live",
+                include_str!("prose/going-live.md"),
+            ),
         ],
     ),
     (
@@ -67,7 +91,11 @@ const GROUPS: [(&str, &[Page]); 4] = [
             built("/docs/endpoints", "All endpoints", endpoints::all),
             built("/docs/endpoints/campaign", "Campaign", endpoints::campaign),
             built("/docs/endpoints/codes", "Codes", endpoints::codes),
-            built("/docs/endpoints/submissions", "Submissions", endpoints::submissions),
+            built(
+                "/docs/endpoints/submissions",
+                "Submissions",
+                endpoints::submissions,
+            ),
             built("/docs/endpoints/receipts", "Receipts", endpoints::receipts),
         ],
     ),
@@ -76,7 +104,11 @@ const GROUPS: [(&str, &[Page]); 4] = [
         &[
             built("/docs/outcomes", "Outcomes and states", outcomes::page),
             built("/docs/errors", "Errors", errors::page),
-            prose("/docs/sentinels", "Test mode", include_str!("prose/sentinels.md")),
+            prose(
+                "/docs/sentinels",
+                "Test mode",
+                include_str!("prose/sentinels.md"),
+            ),
             prose("/docs/limits", "Limits", include_str!("prose/limits.md")),
             prose("/docs/changes", "Changes", include_str!("prose/changes.md")),
         ],
@@ -84,18 +116,34 @@ const GROUPS: [(&str, &[Page]); 4] = [
     (
         "Draws",
         &[
-            prose("/docs/draws", "How winners are drawn", include_str!("prose/draws.md")),
-            prose("/docs/draws/my-entry", "Was my entry in the draw?", include_str!("prose/my-entry.md")),
+            prose(
+                "/docs/draws",
+                "How winners are drawn",
+                include_str!("prose/draws.md"),
+            ),
+            prose(
+                "/docs/draws/my-entry",
+                "Was my entry in the draw?",
+                include_str!("prose/my-entry.md"),
+            ),
         ],
     ),
 ];
 
 const fn prose(path: &'static str, name: &'static str, text: &'static str) -> Page {
-    Page { path, name, make: Make::Prose(text) }
+    Page {
+        path,
+        name,
+        make: Make::Prose(text),
+    }
 }
 
 const fn built(path: &'static str, name: &'static str, make: fn(&Source<'_>) -> Document) -> Page {
-    Page { path, name, make: Make::Built(make) }
+    Page {
+        path,
+        name,
+        make: Make::Built(make),
+    }
 }
 
 pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
@@ -114,8 +162,14 @@ impl Page {
     fn document(&self, source: &Source<'_>) -> Document {
         match self.make {
             Make::Prose(text) => {
-                let base = if source.base_url.is_empty() { EXAMPLE_BASE_URL } else { source.base_url };
-                prose::parse(&text.replace("{{base}}", base), |name| include(source, name))
+                let base = if source.base_url.is_empty() {
+                    EXAMPLE_BASE_URL
+                } else {
+                    source.base_url
+                };
+                prose::parse(&text.replace("{{base}}", base), |name| {
+                    include(source, name)
+                })
             }
             Make::Built(make) => make(source),
         }
@@ -151,10 +205,15 @@ pub(crate) fn llms_txt(source: &Source<'_>) -> String {
         text.push_str(&format!("\n## {group}\n\n"));
         for page in *pages {
             let lead = inline::plain(&page.document(source).lead);
-            text.push_str(&format!("- [{}]({base}{}.md): {lead}\n", page.name, page.path));
+            text.push_str(&format!(
+                "- [{}]({base}{}.md): {lead}\n",
+                page.name, page.path
+            ));
         }
     }
-    text.push_str(&format!("\n## API description\n\n- [OpenAPI 3.1]({base}/openapi.json)\n"));
+    text.push_str(&format!(
+        "\n## API description\n\n- [OpenAPI 3.1]({base}/openapi.json)\n"
+    ));
     text
 }
 
@@ -167,7 +226,9 @@ fn include(source: &Source<'_>, name: &str) -> Vec<Block> {
         "enter" => vec![samples::enter()],
         "forms" => vec![samples::forms()],
         "common-parameters" => vec![endpoints::common_parameters(source)],
-        "rate-limit-headers" => endpoints::headers(source, &["RateLimit-Policy", "RateLimit", "Retry-After"]),
+        "rate-limit-headers" => {
+            endpoints::headers(source, &["RateLimit-Policy", "RateLimit", "Retry-After"])
+        }
         "entered" => vec![samples_of_entered(source)],
         "test-codes" => table(&tables::test_codes()),
         "test-receipts" => table(&tables::test_receipts()),
@@ -178,8 +239,14 @@ fn include(source: &Source<'_>, name: &str) -> Vec<Block> {
 
 /// The reply of the first walkthrough.
 fn samples_of_entered(source: &Source<'_>) -> Block {
-    let media = source.part("/paths/~1api~1v1~1submissions/post/responses/200/content/application~1json");
-    endpoints::json_of(source, "Reply", at(media, &["examples", "entered", "value"]), at(media, &["schema"]))
+    let media =
+        source.part("/paths/~1api~1v1~1submissions/post/responses/200/content/application~1json");
+    endpoints::json_of(
+        source,
+        "Reply",
+        at(media, &["examples", "entered", "value"]),
+        at(media, &["schema"]),
+    )
 }
 
 fn table(table: &Table) -> Vec<Block> {
@@ -218,7 +285,10 @@ impl Source<'_> {
 
 /// A nested member; null if it is missing.
 pub(crate) fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
-    names.iter().try_fold(value, |value, name| value.get(name)).unwrap_or(&Value::Null)
+    names
+        .iter()
+        .try_fold(value, |value, name| value.get(name))
+        .unwrap_or(&Value::Null)
 }
 
 /// A string member; empty if it is missing.
@@ -227,16 +297,26 @@ pub(crate) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.as_str(), value))
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// The name of the schema that a `$ref` points to.
 fn linked(value: &Value) -> Option<&str> {
-    text_of(value, "$ref").rsplit_once('/').map(|(_, name)| name)
+    text_of(value, "$ref")
+        .rsplit_once('/')
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -246,11 +326,23 @@ mod tests {
     #[test]
     fn every_block_that_a_page_of_markdown_asks_for_is_made() {
         let description = crate::openapi("");
-        let source = Source { description: &description, base_url: "" };
+        let source = Source {
+            description: &description,
+            base_url: "",
+        };
         for page in all() {
-            let Make::Prose(text) = page.make else { continue };
-            for name in text.lines().filter_map(|line| line.strip_prefix("{{")?.strip_suffix("}}")) {
-                assert!(!include(&source, name).is_empty(), "{} asks for {name}", page.path);
+            let Make::Prose(text) = page.make else {
+                continue;
+            };
+            for name in text
+                .lines()
+                .filter_map(|line| line.strip_prefix("{{")?.strip_suffix("}}"))
+            {
+                assert!(
+                    !include(&source, name).is_empty(),
+                    "{} asks for {name}",
+                    page.path
+                );
             }
         }
     }
@@ -258,14 +350,19 @@ mod tests {
     #[test]
     fn every_schema_of_a_reply_stands_on_a_page_once() {
         let description = crate::openapi("");
-        let source = Source { description: &description, base_url: "" };
+        let source = Source {
+            description: &description,
+            base_url: "",
+        };
         let pages: Vec<String> = all().map(|page| page.html(&source)).collect();
-        for (name, _) in
-            members(source.part("/components/schemas")).filter(|(name, _)| !name.ends_with("Request"))
+        for (name, _) in members(source.part("/components/schemas"))
+            .filter(|(name, _)| !name.ends_with("Request"))
         {
             let place = objects::place_of(name);
             let (_, place) = place.split_once('#').expect("a place");
-            let places = pages.iter().map(|page| page.matches(&format!("id=\"{place}\"")).count());
+            let places = pages
+                .iter()
+                .map(|page| page.matches(&format!("id=\"{place}\"")).count());
             assert_eq!(places.sum::<usize>(), 1, "{name}");
         }
     }

@@ -9,7 +9,15 @@ use super::{Source, at, linked, text_of, texts};
 const PLACES: [(&str, &[&str]); 6] = [
     (
         "/docs/endpoints/campaign",
-        &["Campaign", "CampaignStatus", "CampaignReceipt", "PhotoType", "ProductRange", "Product", "Branch"],
+        &[
+            "Campaign",
+            "CampaignStatus",
+            "CampaignReceipt",
+            "PhotoType",
+            "ProductRange",
+            "Product",
+            "Branch",
+        ],
     ),
     ("/docs/endpoints/codes", &["Precheck", "PrecheckResult"]),
     (
@@ -24,14 +32,27 @@ const PLACES: [(&str, &[&str]); 6] = [
             "ClaimedItem",
         ],
     ),
-    ("/docs/endpoints/receipts", &["Receipt", "ReceiptType", "ReceiptState", "UploadTarget"]),
-    ("/docs/outcomes", &["SubmissionState", "ReviewStatus", "DisplayStatus"]),
-    ("/docs/errors", &["ErrorBody", "Error", "FieldProblem", "ErrorCode"]),
+    (
+        "/docs/endpoints/receipts",
+        &["Receipt", "ReceiptType", "ReceiptState", "UploadTarget"],
+    ),
+    (
+        "/docs/outcomes",
+        &["SubmissionState", "ReviewStatus", "DisplayStatus"],
+    ),
+    (
+        "/docs/errors",
+        &["ErrorBody", "Error", "FieldProblem", "ErrorCode"],
+    ),
 ];
 
 /// The objects of a page, each under a heading.
 pub(super) fn of_page(source: &Source<'_>, path: &str) -> Vec<Block> {
-    let names = PLACES.iter().find(|(page, _)| *page == path).map(|(_, names)| *names).unwrap_or_default();
+    let names = PLACES
+        .iter()
+        .find(|(page, _)| *page == path)
+        .map(|(_, names)| *names)
+        .unwrap_or_default();
     names.iter().flat_map(|name| object(source, name)).collect()
 }
 
@@ -40,7 +61,10 @@ pub(super) fn place_of(name: &str) -> String {
     if name == "MessageKey" {
         return "/docs/outcomes#message-keys".to_owned();
     }
-    let page = PLACES.iter().find(|(_, names)| names.contains(&name)).map(|(page, _)| *page);
+    let page = PLACES
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map(|(page, _)| *page);
     format!("{}#{name}", page.unwrap_or("/docs/endpoints"))
 }
 
@@ -50,8 +74,10 @@ fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
         Some(_) => format!("The {name} object"),
         None => name.to_owned(),
     };
-    let mut blocks =
-        vec![Block::section(name, &title), Block::Paragraph(text_of(schema, "description").to_owned())];
+    let mut blocks = vec![
+        Block::section(name, &title),
+        Block::Paragraph(text_of(schema, "description").to_owned()),
+    ];
     if schema.get("properties").is_some() {
         blocks.push(Block::Fields(fields(schema, name, Side::Answered)));
     } else if let Some(meanings) = schema.get("x-enumDescriptions") {
@@ -96,7 +122,11 @@ pub(super) fn fields(schema: &Value, object: &str, side: Side) -> Vec<Field> {
                 (false, _) => "optional",
             },
             description: text_of(field, "description").to_owned(),
-            fields: if field.get("properties").is_some() { fields(field, &id, side) } else { Vec::new() },
+            fields: if field.get("properties").is_some() {
+                fields(field, &id, side)
+            } else {
+                Vec::new()
+            },
             id,
         }
     };
@@ -108,7 +138,10 @@ pub(super) fn kind(schema: &Value) -> String {
     if let Some(name) = linked(schema) {
         return format!("[{name}]({})", place_of(name));
     }
-    if let Some(choices) = ["anyOf", "oneOf"].into_iter().find_map(|word| schema.get(word)?.as_array()) {
+    if let Some(choices) = ["anyOf", "oneOf"]
+        .into_iter()
+        .find_map(|word| schema.get(word)?.as_array())
+    {
         return choices.iter().map(kind).collect::<Vec<_>>().join(" or ");
     }
     if let Some(value) = schema.get("const") {
@@ -124,11 +157,18 @@ pub(super) fn kind(schema: &Value) -> String {
         .collect();
     let mut words = types.join(" or ").replace("array", "list");
     if let Some(items) = schema.get("items") {
-        words = format!("{words} of {}, at most {}", kind(items), at(schema, &["maxItems"]));
+        words = format!(
+            "{words} of {}, at most {}",
+            kind(items),
+            at(schema, &["maxItems"])
+        );
     }
     // Limits that no real value reaches are left out.
     let is_telling = |most: &&Value| most.as_u64().is_some_and(|most| most < u64::from(u32::MAX));
-    if let (Some(least), Some(most)) = (schema.get("minimum"), schema.get("maximum").filter(is_telling)) {
+    if let (Some(least), Some(most)) = (
+        schema.get("minimum"),
+        schema.get("maximum").filter(is_telling),
+    ) {
         words = format!("{words}, {least} to {most}");
     }
     match schema.get("format").and_then(Value::as_str) {

@@ -100,16 +100,33 @@ fn choice(files: &[SampleFile]) -> Block {
             "" => format!("`{}`", file.name),
             run => format!("`{}`: run `{run}`", file.name),
         };
-        Sample { caption, language: file.language, text: file.text.trim_end().to_owned() }
+        Sample {
+            caption,
+            language: file.language,
+            text: file.text.trim_end().to_owned(),
+        }
     };
     Block::Choice(files.iter().map(sample).collect())
 }
 
 /// A call with its body, in each language.
-pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, schema: &Value) -> Block {
+pub(super) fn call(
+    source: &Source<'_>,
+    route: &Route,
+    body: Option<&Value>,
+    schema: &Value,
+) -> Block {
     let body = body.map(|body| ordered::value(source.description, body, schema));
-    let call = SampleCall { route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
-    let sample = |language, text| Sample { caption: String::new(), language, text };
+    let call = SampleCall {
+        route,
+        body: body.as_deref(),
+        keyed: route.path == "/api/v1/submissions",
+    };
+    let sample = |language, text| Sample {
+        caption: String::new(),
+        language,
+        text,
+    };
     Block::Choice(vec![
         sample(Language::Shell, call.curl()),
         sample(Language::JavaScript, call.javascript()),
@@ -128,14 +145,21 @@ struct SampleCall<'a> {
 impl SampleCall<'_> {
     fn curl(&self) -> String {
         let path = self.route.path.replace("{id}", "$ID");
-        let method = if self.route.method == "POST" && self.body.is_none() { " -X POST" } else { "" };
-        let mut command = format!("curl{method} \"$BASE{path}\" \\\n  -H \"Authorization: Bearer $KEY\"");
+        let method = if self.route.method == "POST" && self.body.is_none() {
+            " -X POST"
+        } else {
+            ""
+        };
+        let mut command =
+            format!("curl{method} \"$BASE{path}\" \\\n  -H \"Authorization: Bearer $KEY\"");
         if self.keyed {
             command.push_str(" \\\n  -H \"Idempotency-Key: attempt-$(date +%s)-$RANDOM\"");
         }
         if let Some(body) = self.body {
             let body = body.replace('\n', "\n  ");
-            command.push_str(&format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"));
+            command.push_str(&format!(
+                " \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"
+            ));
         }
         command
     }
@@ -146,12 +170,16 @@ impl SampleCall<'_> {
             None => format!("\"{}\"", self.route.path),
         };
         let (import, key) = match self.keyed {
-            true => {
-                ("import { randomUUID } from \"node:crypto\";\n", ", { \"Idempotency-Key\": randomUUID() }")
-            }
+            true => (
+                "import { randomUUID } from \"node:crypto\";\n",
+                ", { \"Idempotency-Key\": randomUUID() }",
+            ),
             false => ("", ""),
         };
-        let body = self.body.map(|body| format!(", {body}")).unwrap_or_default();
+        let body = self
+            .body
+            .map(|body| format!(", {body}"))
+            .unwrap_or_default();
         format!(
             "{import}import {{ call }} from \"./client.mjs\";\n\nconsole.log(await call(\"{}\", {path}{body}{key}));",
             self.route.method
@@ -160,11 +188,20 @@ impl SampleCall<'_> {
 
     fn php(&self) -> String {
         let path = match self.route.path.split_once("{id}") {
-            Some((before, after)) => format!("'{before}' . getenv('ID') . '{after}'").replace(" . ''", ""),
+            Some((before, after)) => {
+                format!("'{before}' . getenv('ID') . '{after}'").replace(" . ''", "")
+            }
             None => format!("'{}'", self.route.path),
         };
-        let key = if self.keyed { ", ['Idempotency-Key' => bin2hex(random_bytes(16))]" } else { "" };
-        let body = self.body.map(|body| format!(", {}", php_array(body))).unwrap_or_default();
+        let key = if self.keyed {
+            ", ['Idempotency-Key' => bin2hex(random_bytes(16))]"
+        } else {
+            ""
+        };
+        let body = self
+            .body
+            .map(|body| format!(", {}", php_array(body)))
+            .unwrap_or_default();
         format!(
             "<?php\nrequire __DIR__ . '/client.php';\n\nprint_r(call('{}', {path}{body}{key}));",
             self.route.method
@@ -181,11 +218,20 @@ impl SampleCall<'_> {
             (false, true) => "import uuid\n\n",
             (false, false) => "",
         };
-        let key = if self.keyed { ", {\"Idempotency-Key\": str(uuid.uuid4())}" } else { "" };
-        let literal = |body: &str| {
-            body.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
+        let key = if self.keyed {
+            ", {\"Idempotency-Key\": str(uuid.uuid4())}"
+        } else {
+            ""
         };
-        let body = self.body.map(|body| format!(", {}", literal(body))).unwrap_or_default();
+        let literal = |body: &str| {
+            body.replace(": true", ": True")
+                .replace(": false", ": False")
+                .replace(": null", ": None")
+        };
+        let body = self
+            .body
+            .map(|body| format!(", {}", literal(body)))
+            .unwrap_or_default();
         format!(
             "{import}from client import call\n\nprint(call(\"{}\", {path}{body}{key}))",
             self.route.method
@@ -195,7 +241,10 @@ impl SampleCall<'_> {
 
 /// JSON as a PHP array. The examples have no quote and no colon before a space inside a name or string.
 fn php_array(json: &str) -> String {
-    json.replace(['{', '['], "[").replace(['}', ']'], "]").replace("\": ", "\" => ").replace('"', "'")
+    json.replace(['{', '['], "[")
+        .replace(['}', ']'], "]")
+        .replace("\": ", "\" => ")
+        .replace('"', "'")
 }
 
 /// Where the id in the path comes from.

@@ -16,21 +16,39 @@ struct Place {
 
 /// The places of a page as `[title, page, URL, text]`.
 pub(super) fn entries(path: &str, document: &Document) -> Vec<Value> {
-    let first = Place { title: document.title.clone(), anchor: String::new(), text: plain(&document.lead) };
+    let first = Place {
+        title: document.title.clone(),
+        anchor: String::new(),
+        text: plain(&document.lead),
+    };
     let mut places = vec![first];
     collect(&document.blocks, &mut places);
     let entry = |place: Place| {
-        let url = if place.anchor.is_empty() { path.to_owned() } else { format!("{path}#{}", place.anchor) };
-        json!([place.title, document.title, url, shortened(place.text.trim())])
+        let url = if place.anchor.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{path}#{}", place.anchor)
+        };
+        json!([
+            place.title,
+            document.title,
+            url,
+            shortened(place.text.trim())
+        ])
     };
     places.into_iter().map(entry).collect()
 }
 
 /// The text up to the last whole word that fits.
 fn shortened(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) else { return text.to_owned() };
+    let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) else {
+        return text.to_owned();
+    };
     let start = text.get(..end).unwrap_or_default();
-    format!("{} …", start.rsplit_once(' ').map_or(start, |(words, _)| words))
+    format!(
+        "{} …",
+        start.rsplit_once(' ').map_or(start, |(words, _)| words)
+    )
 }
 
 fn collect(blocks: &[Block], places: &mut Vec<Place>) {
@@ -45,7 +63,10 @@ fn collect(blocks: &[Block], places: &mut Vec<Place>) {
             Block::List { items, .. } => items.iter().for_each(|item| add(places, item)),
             Block::Table(grid) => grid.rows.iter().for_each(|row| add_row(places, grid, row)),
             Block::Fields(fields) => {
-                let heading = places.last().map(|place| place.title.clone()).unwrap_or_default();
+                let heading = places
+                    .last()
+                    .map(|place| place.title.clone())
+                    .unwrap_or_default();
                 collect_fields(fields, &heading, places);
             }
             Block::Details { blocks, .. } => collect(blocks, places),
@@ -77,7 +98,11 @@ fn add_row(places: &mut Vec<Place>, grid: &Grid, row: &[String]) {
     };
     let mut cells = row.iter().map(|cell| plain(cell));
     let title = format!("{} ({})", cells.next().unwrap_or_default(), grid.label);
-    places.push(Place { title, anchor, text: cells.collect::<Vec<_>>().join(" · ") });
+    places.push(Place {
+        title,
+        anchor,
+        text: cells.collect::<Vec<_>>().join(" · "),
+    });
 }
 
 fn add(places: &mut [Place], text: &str) {
@@ -96,6 +121,9 @@ mod tests {
         assert_eq!(shortened("one two"), "one two");
         let text = "seven77 ".repeat(40);
         let short = shortened(&text);
-        assert!(short.ends_with("seven77 …") && short.chars().count() <= MAX_TEXT_CHARS + 2, "{short}");
+        assert!(
+            short.ends_with("seven77 …") && short.chars().count() <= MAX_TEXT_CHARS + 2,
+            "{short}"
+        );
     }
 }

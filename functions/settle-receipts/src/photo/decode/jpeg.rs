@@ -16,7 +16,9 @@ const MAX_SCANS: usize = 40;
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let mut rest = photo.get(2..)?;
     loop {
-        let [0xff, after @ ..] = rest else { return None };
+        let [0xff, after @ ..] = rest else {
+            return None;
+        };
         let (marker, after) = after.split_first()?;
         match marker {
             // A fill byte before a marker, and markers without a length.
@@ -26,8 +28,13 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
             0xd9 | 0xda => return None,
             // Any frame header; the excluded markers in this range are tables.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                let [_, _, _precision, y1, y0, x1, x0, ..] = after else { return None };
-                return Some((u16::from_be_bytes([*x1, *x0]).into(), u16::from_be_bytes([*y1, *y0]).into()));
+                let [_, _, _precision, y1, y0, x1, x0, ..] = after else {
+                    return None;
+                };
+                return Some((
+                    u16::from_be_bytes([*x1, *x0]).into(),
+                    u16::from_be_bytes([*y1, *y0]).into(),
+                ));
             }
             _ => {
                 let [high, low, ..] = after else { return None };
@@ -48,7 +55,9 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
         .jpeg_set_out_colorspace(ColorSpace::Luma);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(photo), options);
     decoder.decode_headers().map_err(NotDecoded::damaged)?;
-    let info = decoder.info().ok_or_else(|| NotDecoded::damaged("no frame header"))?;
+    let info = decoder
+        .info()
+        .ok_or_else(|| NotDecoded::damaged("no frame header"))?;
     let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
     let samples = match decoder.input_colorspace() {
         Some(ColorSpace::YCbCr | ColorSpace::Luma) => Samples::Gray,
@@ -59,7 +68,9 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
         }
     };
     let decoded = decoder.decode().map_err(NotDecoded::damaged)?;
-    let orientation = decoder.exif().map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
+    let orientation = decoder
+        .exif()
+        .map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
     let gray = match samples {
         Samples::Gray => decoded,
         Samples::GrayAlpha | Samples::Rgb | Samples::Rgba => {

@@ -54,7 +54,9 @@ pub struct DecoderError(String);
 
 impl NotDecoded {
     fn damaged(cause: impl fmt::Display) -> Self {
-        Self::Damaged(DecoderError(cause.to_string().chars().take(MAX_CAUSE_CHARS).collect()))
+        Self::Damaged(DecoderError(
+            cause.to_string().chars().take(MAX_CAUSE_CHARS).collect(),
+        ))
     }
 
     fn too_large_for_memory() -> Self {
@@ -65,7 +67,9 @@ impl NotDecoded {
     pub fn is_no_picture(&self) -> bool {
         match self {
             Self::NotAnImage | Self::NoHeader => true,
-            Self::TooManyBytes | Self::Damaged(_) | Self::TooManyPixels { .. } | Self::Animated => false,
+            Self::TooManyBytes | Self::Damaged(_) | Self::TooManyPixels { .. } | Self::Animated => {
+                false
+            }
         }
     }
 }
@@ -125,11 +129,17 @@ impl Size {
         if width == 0 || height == 0 {
             return Err(NotDecoded::damaged("a side without pixels"));
         }
-        if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
+        if width > MAX_SIDE
+            || height > MAX_SIDE
+            || u64::from(width) * u64::from(height) > MAX_PIXELS
+        {
             return Err(NotDecoded::TooManyPixels { width, height });
         }
         let side = |side: u32| usize::try_from(side).map_err(NotDecoded::damaged);
-        Ok(Self { width: side(width)?, height: side(height)? })
+        Ok(Self {
+            width: side(width)?,
+            height: side(height)?,
+        })
     }
 
     fn luma(self, pixels: Vec<u8>) -> Result<Luma, NotDecoded> {
@@ -152,10 +162,23 @@ impl Samples {
     fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
         match self {
             Self::Gray => gray.extend_from_slice(samples),
-            Self::GrayAlpha => gray.extend(samples.as_chunks().0.iter().map(|&[g, a]| on_white(g, a))),
-            Self::Rgb => gray.extend(samples.as_chunks().0.iter().map(|&[r, g, b]| brightness(r, g, b))),
-            Self::Rgba => gray
-                .extend(samples.as_chunks().0.iter().map(|&[r, g, b, a]| on_white(brightness(r, g, b), a))),
+            Self::GrayAlpha => {
+                gray.extend(samples.as_chunks().0.iter().map(|&[g, a]| on_white(g, a)))
+            }
+            Self::Rgb => gray.extend(
+                samples
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|&[r, g, b]| brightness(r, g, b)),
+            ),
+            Self::Rgba => gray.extend(
+                samples
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|&[r, g, b, a]| on_white(brightness(r, g, b), a)),
+            ),
         }
     }
 }

@@ -16,11 +16,19 @@ const DECODER_BYTES: usize = 8 * 1024 * 1024;
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let header = photo.get(12..24)?.strip_prefix(b"IHDR")?;
     let (width, height) = header.split_first_chunk()?;
-    Some((u32::from_be_bytes(*width), u32::from_be_bytes(height.try_into().ok()?)))
+    Some((
+        u32::from_be_bytes(*width),
+        u32::from_be_bytes(height.try_into().ok()?),
+    ))
 }
 
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
-    let mut decoder = Decoder::new_with_limits(Cursor::new(photo), Limits { bytes: DECODER_BYTES });
+    let mut decoder = Decoder::new_with_limits(
+        Cursor::new(photo),
+        Limits {
+            bytes: DECODER_BYTES,
+        },
+    );
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
@@ -46,7 +54,11 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
 
 type PngReader<'a> = Reader<Cursor<&'a [u8]>>;
 
-fn row_by_row(reader: &mut PngReader<'_>, samples: Samples, size: Size) -> Result<Vec<u8>, NotDecoded> {
+fn row_by_row(
+    reader: &mut PngReader<'_>,
+    samples: Samples,
+    size: Size,
+) -> Result<Vec<u8>, NotDecoded> {
     let mut gray = Vec::with_capacity(size.width * size.height);
     while let Some(row) = reader.next_row().map_err(NotDecoded::damaged)? {
         samples.push_gray(row.data(), &mut gray);
@@ -56,8 +68,15 @@ fn row_by_row(reader: &mut PngReader<'_>, samples: Samples, size: Size) -> Resul
 
 /// Decodes an interlaced image at once: its rows come in seven passes and are only in order at the end.
 fn whole(reader: &mut PngReader<'_>, samples: Samples) -> Result<Vec<u8>, NotDecoded> {
-    let mut pixels = vec![0; reader.output_buffer_size().ok_or_else(NotDecoded::too_large_for_memory)?];
-    reader.next_frame(&mut pixels).map_err(NotDecoded::damaged)?;
+    let mut pixels = vec![
+        0;
+        reader
+            .output_buffer_size()
+            .ok_or_else(NotDecoded::too_large_for_memory)?
+    ];
+    reader
+        .next_frame(&mut pixels)
+        .map_err(NotDecoded::damaged)?;
     let mut gray = Vec::new();
     samples.push_gray(&pixels, &mut gray);
     Ok(gray)

@@ -24,7 +24,11 @@ fn written(image: &image::DynamicImage, format: ImageFormat) -> Vec<u8> {
 fn is_close(luma: &Luma, picture: &GrayImage) -> bool {
     let size = (u32::try_from(luma.width()), u32::try_from(luma.height()));
     size == (Ok(picture.width()), Ok(picture.height()))
-        && luma.pixels().iter().zip(picture.as_raw()).all(|(a, b)| a.abs_diff(*b) < 24)
+        && luma
+            .pixels()
+            .iter()
+            .zip(picture.as_raw())
+            .all(|(a, b)| a.abs_diff(*b) < 24)
 }
 
 fn png_of(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
@@ -35,7 +39,11 @@ fn png_of(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
         for byte in &named {
             check ^= u32::from(*byte);
             for _ in 0..8 {
-                check = if check & 1 == 1 { check >> 1 ^ 0xedb8_8320 } else { check >> 1 };
+                check = if check & 1 == 1 {
+                    check >> 1 ^ 0xedb8_8320
+                } else {
+                    check >> 1
+                };
             }
         }
         file.extend(u32::try_from(content.len()).expect("short").to_be_bytes());
@@ -46,7 +54,12 @@ fn png_of(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
 }
 
 fn png_header(width: u32, height: u32, depth_to_interlace: [u8; 5]) -> Vec<u8> {
-    [&width.to_be_bytes()[..], &height.to_be_bytes(), &depth_to_interlace].concat()
+    [
+        &width.to_be_bytes()[..],
+        &height.to_be_bytes(),
+        &depth_to_interlace,
+    ]
+    .concat()
 }
 
 fn stored(bytes: &[u8]) -> Vec<u8> {
@@ -56,7 +69,12 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
         b = (b + a) % 65_521;
     }
     let length = u16::try_from(bytes.len()).expect("short");
-    let head = [&[0x78, 0x01, 0x01][..], &length.to_le_bytes(), &(!length).to_le_bytes()].concat();
+    let head = [
+        &[0x78, 0x01, 0x01][..],
+        &length.to_le_bytes(),
+        &(!length).to_le_bytes(),
+    ]
+    .concat();
     [&head, bytes, &(b << 16 | a).to_be_bytes()].concat()
 }
 
@@ -68,11 +86,21 @@ fn webp_of(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
         content.extend_from_slice(chunk);
         content.extend(vec![0; chunk.len() % 2]);
     }
-    [&b"RIFF"[..], &u32::try_from(content.len()).expect("short").to_le_bytes(), &content].concat()
+    [
+        &b"RIFF"[..],
+        &u32::try_from(content.len()).expect("short").to_le_bytes(),
+        &content,
+    ]
+    .concat()
 }
 
 fn exif(orientation: u8) -> Vec<u8> {
-    [&b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"[..], &[orientation], &[0; 6]].concat()
+    [
+        &b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"[..],
+        &[orientation],
+        &[0; 6],
+    ]
+    .concat()
 }
 
 /// A photo with this EXIF orientation.
@@ -85,8 +113,15 @@ fn jpeg_with(orientation: u8) -> Vec<u8> {
 
 #[test]
 fn the_three_formats_show_the_same_picture() {
-    for file in [jpeg(&picture(), 90), receipt_photo::png(&picture()), webp(&picture())] {
-        assert!(is_close(&decode(&file.expect("a photo")).expect("decoded"), &picture()));
+    for file in [
+        jpeg(&picture(), 90),
+        receipt_photo::png(&picture()),
+        webp(&picture()),
+    ] {
+        assert!(is_close(
+            &decode(&file.expect("a photo")).expect("decoded"),
+            &picture()
+        ));
     }
 }
 
@@ -98,10 +133,20 @@ fn a_gray_jpeg_is_as_good() {
 
 #[test]
 fn what_is_no_image_is_refused() {
-    for bytes in [&b""[..], b"\xff", b"hello, I am a receipt", b"%PDF-1.7\n", b"<svg/>", b"GIF89a"] {
+    for bytes in [
+        &b""[..],
+        b"\xff",
+        b"hello, I am a receipt",
+        b"%PDF-1.7\n",
+        b"<svg/>",
+        b"GIF89a",
+    ] {
         assert_eq!(decode(bytes), Err(NotDecoded::NotAnImage));
     }
-    assert_eq!(decode(&vec![0xff; 5 * 1024 * 1024 + 1]), Err(NotDecoded::TooManyBytes));
+    assert_eq!(
+        decode(&vec![0xff; 5 * 1024 * 1024 + 1]),
+        Err(NotDecoded::TooManyBytes)
+    );
 }
 
 #[test]
@@ -131,7 +176,11 @@ fn what_only_begins_like_an_image_is_no_picture() {
 
 #[test]
 fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
-    for file in [jpeg(&picture(), 90), receipt_photo::png(&picture()), webp(&picture())] {
+    for file in [
+        jpeg(&picture(), 90),
+        receipt_photo::png(&picture()),
+        webp(&picture()),
+    ] {
         let file = file.expect("a photo");
         let photo_type = PhotoType::from_magic_bytes(&file).expect("a type");
         let mut told = 0;
@@ -159,8 +208,9 @@ fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
 
 #[test]
 fn half_a_jpeg_shows_its_upper_half() {
-    let photo =
-        GrayImage::from_fn(256, 256, |x, y| image::Luma([if (x / 32 + y / 32) % 2 == 0 { 30 } else { 220 }]));
+    let photo = GrayImage::from_fn(256, 256, |x, y| {
+        image::Luma([if (x / 32 + y / 32) % 2 == 0 { 30 } else { 220 }])
+    });
     let file = jpeg(&photo, 90).expect("a photo");
     let luma = decode(&file[..file.len() * 3 / 4]).expect("decoded");
     assert_eq!((luma.width(), luma.height()), (256, 256));
@@ -171,35 +221,68 @@ fn half_a_jpeg_shows_its_upper_half() {
 fn half_a_png_or_webp_is_damaged() {
     for file in [receipt_photo::png(&picture()), webp(&picture())] {
         let file = file.expect("a photo");
-        assert!(matches!(decode(&file[..file.len() / 2]), Err(NotDecoded::Damaged(_))));
+        assert!(matches!(
+            decode(&file[..file.len() / 2]),
+            Err(NotDecoded::Damaged(_))
+        ));
     }
 }
 
 #[test]
 fn a_png_that_says_it_is_huge_is_refused_by_its_header() {
     let file = png_of(&[(b"IHDR", png_header(20_000, 20_000, [8, 2, 0, 0, 0]))]);
-    assert_eq!(decode(&file), Err(NotDecoded::TooManyPixels { width: 20_000, height: 20_000 }));
+    assert_eq!(
+        decode(&file),
+        Err(NotDecoded::TooManyPixels {
+            width: 20_000,
+            height: 20_000
+        })
+    );
 }
 
 #[test]
 fn a_jpeg_that_says_it_is_huge_is_refused_by_its_header() {
     let mut file = jpeg(&picture(), 90).expect("a photo");
-    let frame = file.windows(2).position(|marker| marker == b"\xff\xc0").expect("a frame header");
+    let frame = file
+        .windows(2)
+        .position(|marker| marker == b"\xff\xc0")
+        .expect("a frame header");
     file[frame + 5..frame + 9].copy_from_slice(b"\xff\xff\xff\xff");
-    assert_eq!(decode(&file), Err(NotDecoded::TooManyPixels { width: 65_535, height: 65_535 }));
+    assert_eq!(
+        decode(&file),
+        Err(NotDecoded::TooManyPixels {
+            width: 65_535,
+            height: 65_535
+        })
+    );
 }
 
 #[test]
 fn a_webp_that_says_it_is_huge_is_refused_by_its_header() {
     let canvas = webp_of(&[(b"VP8X", b"\0\0\0\0\xff\xff\xff\xff\xff\xff")]);
-    assert_eq!(decode(&canvas), Err(NotDecoded::TooManyPixels { width: 1 << 24, height: 1 << 24 }));
+    assert_eq!(
+        decode(&canvas),
+        Err(NotDecoded::TooManyPixels {
+            width: 1 << 24,
+            height: 1 << 24
+        })
+    );
     let lossless = webp_of(&[(b"VP8L", b"\x2f\xff\xff\xff\x0f\0\0\0")]);
-    assert_eq!(decode(&lossless), Err(NotDecoded::TooManyPixels { width: 16_384, height: 16_384 }));
+    assert_eq!(
+        decode(&lossless),
+        Err(NotDecoded::TooManyPixels {
+            width: 16_384,
+            height: 16_384
+        })
+    );
     let lossy: &[u8] = b"\x10\0\0\x9d\x01\x2a\xff\x3f\xff\x3f\0\0";
     let inside_a_small_canvas = webp_of(&[(b"VP8X", &[0; 10]), (b"VP8 ", lossy)]);
     assert_eq!(
         decode(&inside_a_small_canvas),
-        Err(NotDecoded::TooManyPixels { width: 16_383, height: 16_383 })
+        Err(NotDecoded::TooManyPixels {
+            width: 16_383,
+            height: 16_383
+        })
     );
 }
 
@@ -208,49 +291,88 @@ fn each_side_of_a_webp_is_read_from_its_own_bits() {
     let refused = |name: &[u8; 4], header: &[u8]| decode(&webp_of(&[(name, header)]));
     let too_many = |width, height| Err(NotDecoded::TooManyPixels { width, height });
     // A canvas stores each side less one in 24 bits.
-    assert_eq!(refused(b"VP8X", b"\0\0\0\0\x20\x4e\0\x02\0\0"), too_many(20_001, 3));
-    assert_eq!(refused(b"VP8X", b"\0\0\0\0\x02\0\0\x20\x4e\x01"), too_many(3, 85_537));
+    assert_eq!(
+        refused(b"VP8X", b"\0\0\0\0\x20\x4e\0\x02\0\0"),
+        too_many(20_001, 3)
+    );
+    assert_eq!(
+        refused(b"VP8X", b"\0\0\0\0\x02\0\0\x20\x4e\x01"),
+        too_many(3, 85_537)
+    );
     // A lossy frame stores each side in 14 bits, below two bits of scaling.
     let frame = |width: u16, height: u16| {
         let sides = u32::from(width) | 1 << 14 | u32::from(height) << 16 | 1 << 31;
         [&b"\x10\0\0\x9d\x01\x2a"[..], &sides.to_le_bytes()].concat()
     };
-    assert_eq!(refused(b"VP8 ", &frame(16_001, 2_502)), too_many(16_001, 2_502));
-    assert_eq!(refused(b"VP8 ", &frame(2_502, 16_001)), too_many(2_502, 16_001));
+    assert_eq!(
+        refused(b"VP8 ", &frame(16_001, 2_502)),
+        too_many(16_001, 2_502)
+    );
+    assert_eq!(
+        refused(b"VP8 ", &frame(2_502, 16_001)),
+        too_many(2_502, 16_001)
+    );
     // A lossless frame stores each side less one in 14 bits, then four other bits.
     let lossless = |width: u32, height: u32| {
         let sides = (width - 1) | (height - 1) << 14 | 1 << 28;
         [&b"\x2f"[..], &sides.to_le_bytes()].concat()
     };
-    assert_eq!(refused(b"VP8L", &lossless(16_001, 2_502)), too_many(16_001, 2_502));
-    assert_eq!(refused(b"VP8L", &lossless(2_502, 16_001)), too_many(2_502, 16_001));
+    assert_eq!(
+        refused(b"VP8L", &lossless(16_001, 2_502)),
+        too_many(16_001, 2_502)
+    );
+    assert_eq!(
+        refused(b"VP8L", &lossless(2_502, 16_001)),
+        too_many(2_502, 16_001)
+    );
 }
 
 #[test]
 fn the_largest_picture_has_40_million_pixels_and_sides_of_16384() {
     for (width, height) in [(8_000, 5_000), (MAX_SIDE, 1), (1, MAX_SIDE)] {
         let size = Size::bounded(width, height).expect("not too large");
-        assert_eq!((u32::try_from(size.width), u32::try_from(size.height)), (Ok(width), Ok(height)));
+        assert_eq!(
+            (u32::try_from(size.width), u32::try_from(size.height)),
+            (Ok(width), Ok(height))
+        );
     }
     for (width, height) in [(8_000, 5_001), (MAX_SIDE + 1, 1), (1, MAX_SIDE + 1)] {
-        assert_eq!(Size::bounded(width, height).err(), Some(NotDecoded::TooManyPixels { width, height }));
+        assert_eq!(
+            Size::bounded(width, height).err(),
+            Some(NotDecoded::TooManyPixels { width, height })
+        );
     }
     for (width, height) in [(0, 1), (1, 0)] {
-        assert!(matches!(Size::bounded(width, height), Err(NotDecoded::Damaged(_))));
+        assert!(matches!(
+            Size::bounded(width, height),
+            Err(NotDecoded::Damaged(_))
+        ));
     }
 }
 
 #[test]
 fn a_file_of_exactly_the_largest_size_is_looked_at() {
-    assert_eq!(decode(&vec![0; 5 * 1024 * 1024]), Err(NotDecoded::NotAnImage));
+    assert_eq!(
+        decode(&vec![0; 5 * 1024 * 1024]),
+        Err(NotDecoded::NotAnImage)
+    );
 }
 
 #[test]
 fn each_colour_has_its_share_of_the_gray() {
-    let colours = [(255, 255, 255), (255, 0, 0), (0, 255, 0), (0, 0, 255), (10, 100, 200)];
+    let colours = [
+        (255, 255, 255),
+        (255, 0, 0),
+        (0, 255, 0),
+        (0, 0, 255),
+        (10, 100, 200),
+    ];
     let grays = colours.map(|(red, green, blue)| brightness(red, green, blue));
     assert_eq!(grays, [255, 76, 149, 28, 84]);
-    assert_eq!([(100, 255), (100, 128), (100, 0), (0, 255)].map(|(g, a)| on_white(g, a)), [100, 177, 255, 0]);
+    assert_eq!(
+        [(100, 255), (100, 128), (100, 0), (0, 255)].map(|(g, a)| on_white(g, a)),
+        [100, 177, 255, 0]
+    );
 }
 
 #[test]
@@ -262,7 +384,11 @@ fn a_gray_png_may_be_transparent() {
 
 #[test]
 fn an_animation_is_refused() {
-    let file = webp_of(&[(b"VP8X", b"\x02\0\0\0\x0f\0\0\x0f\0\0"), (b"ANIM", &[0; 6]), (b"ANMF", &[0; 32])]);
+    let file = webp_of(&[
+        (b"VP8X", b"\x02\0\0\0\x0f\0\0\x0f\0\0"),
+        (b"ANIM", &[0; 6]),
+        (b"ANMF", &[0; 32]),
+    ]);
     assert_eq!(decode(&file), Err(NotDecoded::Animated));
     for chunk in [b"ANIM", b"ANMF"] {
         let not_said = webp_of(&[(b"VP8X", b"\0\0\0\0\x0f\0\0\x0f\0\0"), (chunk, &[0; 32])]);
@@ -274,7 +400,10 @@ fn an_animation_is_refused() {
 fn what_follows_a_photo_does_not_matter() {
     let photo = jpeg(&picture(), 90).expect("a photo");
     let decoded = decode(&photo);
-    for tail in [&b"PK\x03\x04\x14\0\0\0"[..], b"<html><script>alert(1)</script></html>"] {
+    for tail in [
+        &b"PK\x03\x04\x14\0\0\0"[..],
+        b"<html><script>alert(1)</script></html>",
+    ] {
         assert_eq!(decode(&[&photo, tail].concat()), decoded);
     }
 }
@@ -284,12 +413,27 @@ fn a_photo_is_turned_as_its_camera_was_held() {
     let upright = decode(&jpeg_with(1)).expect("decoded");
     assert_eq!((upright.width(), upright.height()), (48, 32));
     // Where the dark corner appears for each orientation: (right, bottom).
-    let corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0), (1, 0), (1, 1), (0, 1)];
+    let corners = [
+        (0, 0),
+        (1, 0),
+        (1, 1),
+        (0, 1),
+        (0, 0),
+        (1, 0),
+        (1, 1),
+        (0, 1),
+    ];
     for (value, (right, bottom)) in (1..).zip(corners) {
         let luma = decode(&jpeg_with(value)).expect("decoded");
         let swapped = value >= 5;
-        assert_eq!((luma.width(), luma.height()), if swapped { (32, 48) } else { (48, 32) });
-        let (x, y) = (4 + right * (luma.width() - 9), 4 + bottom * (luma.height() - 9));
+        assert_eq!(
+            (luma.width(), luma.height()),
+            if swapped { (32, 48) } else { (48, 32) }
+        );
+        let (x, y) = (
+            4 + right * (luma.width() - 9),
+            4 + bottom * (luma.height() - 9),
+        );
         assert!(luma.pixel(x, y) < 40, "value {value}");
     }
 }
@@ -298,8 +442,16 @@ fn a_photo_is_turned_as_its_camera_was_held() {
 fn a_png_and_a_webp_say_how_they_are_turned_too() {
     let pixels = stored(&[0, 10, 20, 30]);
     let header = png_header(3, 1, [8, 0, 0, 0, 0]);
-    let turned = png_of(&[(b"IHDR", header), (b"eXIf", exif(6)), (b"IDAT", pixels), (b"IEND", vec![])]);
-    assert_eq!(decode(&turned).expect("decoded"), Luma::new(1, 3, vec![10, 20, 30]).expect("an image"));
+    let turned = png_of(&[
+        (b"IHDR", header),
+        (b"eXIf", exif(6)),
+        (b"IDAT", pixels),
+        (b"IEND", vec![]),
+    ]);
+    assert_eq!(
+        decode(&turned).expect("decoded"),
+        Luma::new(1, 3, vec![10, 20, 30]).expect("an image")
+    );
 
     let plain = webp(&picture()).expect("a photo");
     let lossless = &plain[20..];
@@ -307,14 +459,19 @@ fn a_png_and_a_webp_say_how_they_are_turned_too() {
     let lossless = &lossless[..usize::try_from(length).expect("short")];
     let canvas: &[u8] = b"\x08\0\0\0\x2f\0\0\x1f\0\0";
     let turned = webp_of(&[(b"VP8X", canvas), (b"VP8L", lossless), (b"EXIF", &exif(8))]);
-    let expected = decode(&plain).expect("decoded").rotated(Orientation::ThreeQuarterTurn);
+    let expected = decode(&plain)
+        .expect("decoded")
+        .rotated(Orientation::ThreeQuarterTurn);
     assert_eq!(decode(&turned).expect("decoded"), expected);
 }
 
 #[test]
 fn sixteen_bits_and_palettes_are_decoded() {
     let sixteen = image::DynamicImage::from(picture()).to_luma16();
-    assert!(is_close(&decode(&written(&sixteen.into(), ImageFormat::Png)).expect("decoded"), &picture()));
+    assert!(is_close(
+        &decode(&written(&sixteen.into(), ImageFormat::Png)).expect("decoded"),
+        &picture()
+    ));
     let palette = png_of(&[
         (b"IHDR", png_header(2, 1, [8, 3, 0, 0, 0])),
         (b"PLTE", vec![0, 0, 0, 255, 255, 255]),
@@ -332,13 +489,17 @@ fn an_interlaced_png_is_put_in_order() {
         (b"IDAT", stored(&[0, 10, 0, 20, 0, 30, 40])),
         (b"IEND", vec![]),
     ]);
-    assert_eq!(decode(&interlaced).expect("decoded").pixels(), [10, 20, 30, 40]);
+    assert_eq!(
+        decode(&interlaced).expect("decoded").pixels(),
+        [10, 20, 30, 40]
+    );
 }
 
 #[test]
 fn what_shines_through_is_white_paper() {
-    let see_through =
-        image::RgbaImage::from_fn(2, 1, |x, _| image::Rgba([0, 0, 0, if x == 0 { 255 } else { 0 }]));
+    let see_through = image::RgbaImage::from_fn(2, 1, |x, _| {
+        image::Rgba([0, 0, 0, if x == 0 { 255 } else { 0 }])
+    });
     for format in [ImageFormat::Png, ImageFormat::WebP] {
         let file = written(&see_through.clone().into(), format);
         assert_eq!(decode(&file).expect("decoded").pixels(), [0, 255]);

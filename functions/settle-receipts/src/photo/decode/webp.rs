@@ -32,9 +32,20 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     }
     let (width, height) = decoder.dimensions();
     let size = Size::bounded(width, height)?;
-    let samples = if decoder.has_alpha() { Samples::Rgba } else { Samples::Rgb };
-    let mut pixels = vec![0; decoder.output_buffer_size().ok_or_else(NotDecoded::too_large_for_memory)?];
-    decoder.read_image(&mut pixels).map_err(NotDecoded::damaged)?;
+    let samples = if decoder.has_alpha() {
+        Samples::Rgba
+    } else {
+        Samples::Rgb
+    };
+    let mut pixels = vec![
+        0;
+        decoder
+            .output_buffer_size()
+            .ok_or_else(NotDecoded::too_large_for_memory)?
+    ];
+    decoder
+        .read_image(&mut pixels)
+        .map_err(NotDecoded::damaged)?;
     let mut gray = Vec::with_capacity(size.width * size.height);
     samples.push_gray(&pixels, &mut gray);
     decoder.set_memory_limit(METADATA_BYTES);
@@ -60,7 +71,9 @@ impl<'a> Iterator for Chunks<'a> {
         let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
         let content = rest.get(..length).unwrap_or(rest);
         // A chunk of odd length is padded by one byte.
-        self.0 = rest.get(length.checked_add(length % 2)?..).unwrap_or_default();
+        self.0 = rest
+            .get(length.checked_add(length % 2)?..)
+            .unwrap_or_default();
         Some(Chunk { name, content })
     }
 }
@@ -69,7 +82,12 @@ impl Chunk<'_> {
     /// Refuses sizes above the limits, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
         match self.name {
-            b"VP8X" if self.content.first().is_some_and(|flags| flags & ANIMATION_FLAG != 0) => {
+            b"VP8X"
+                if self
+                    .content
+                    .first()
+                    .is_some_and(|flags| flags & ANIMATION_FLAG != 0) =>
+            {
                 return Err(NotDecoded::Animated);
             }
             b"ANIM" | b"ANMF" => return Err(NotDecoded::Animated),
@@ -78,7 +96,9 @@ impl Chunk<'_> {
         if !self.has_size() {
             return Ok(());
         }
-        let (width, height) = self.size().ok_or_else(|| NotDecoded::damaged("a size is cut off"))?;
+        let (width, height) = self
+            .size()
+            .ok_or_else(|| NotDecoded::damaged("a size is cut off"))?;
         Size::bounded(width, height).map(|_| ())
     }
 
@@ -89,9 +109,16 @@ impl Chunk<'_> {
     /// The size in a chunk that has one; `None` if it is cut off.
     fn size(&self) -> Option<(u32, u32)> {
         match self.name {
-            b"VP8X" => self.number(4).zip(self.number(6)).map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
-            b"VP8 " => self.number(6).map(|sides| (sides & 0x3fff, (sides >> 16) & 0x3fff)),
-            b"VP8L" => self.number(1).map(|sides| ((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)),
+            b"VP8X" => self
+                .number(4)
+                .zip(self.number(6))
+                .map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
+            b"VP8 " => self
+                .number(6)
+                .map(|sides| (sides & 0x3fff, (sides >> 16) & 0x3fff)),
+            b"VP8L" => self
+                .number(1)
+                .map(|sides| ((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)),
             _ => None,
         }
     }

@@ -46,9 +46,16 @@ impl<S: Send + Sync> FromRequestParts<S> for InDraw {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let InScope(scope) = InScope::from_request_parts(parts, state).await?;
         let params = RawPathParams::from_request_parts(parts, state).await.ok();
-        let name = params.as_ref().and_then(|params| params.iter().find(|(name, _)| *name == "draw"));
+        let name = params
+            .as_ref()
+            .and_then(|params| params.iter().find(|(name, _)| *name == "draw"));
         let name = name.and_then(|(_, name)| name.parse().ok());
-        let unknown = || Failure::new("draw_unknown", "this is not a draw's page; choose a draw in the list");
+        let unknown = || {
+            Failure::new(
+                "draw_unknown",
+                "this is not a draw's page; choose a draw in the list",
+            )
+        };
         Ok(Self(scope, name.ok_or_else(unknown)?))
     }
 }
@@ -59,8 +66,14 @@ fn path_of_draw(scope: &Scope, name: &DrawName) -> String {
 
 fn path_of_winner(scope: &Scope, contact: &Contact) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("prize", &contact.prize).append_pair("place", &contact.place.to_string());
-    format!("{}/winner?{}", path_of_draw(scope, &contact.draw), query.finish())
+    query
+        .append_pair("prize", &contact.prize)
+        .append_pair("place", &contact.place.to_string());
+    format!(
+        "{}/winner?{}",
+        path_of_draw(scope, &contact.draw),
+        query.finish()
+    )
 }
 
 async fn list(console: Console, InScope(scope): InScope) -> PageResult {
@@ -80,7 +93,9 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
             (table("Draws", &["Draw", "State", "Entrants", "Entries", "Round", "To be called", "Reached", "Handed over", "Skipped"], &rows))
         }
     };
-    Ok(Page::new("Draws", Section::Draws).in_scope(&scope).render(content))
+    Ok(Page::new("Draws", Section::Draws)
+        .in_scope(&scope)
+        .render(content))
 }
 
 fn row(scope: &Scope, draw: &Draw, contacts: &[Contact], zone: Tz) -> Result<Vec<Markup>, Failure> {
@@ -115,7 +130,11 @@ fn counts(contacts: &[Contact]) -> [usize; 4] {
 }
 
 fn state(draw: &Draw) -> Markup {
-    let class = if draw.outcome.is_some() { "good" } else { "paused" };
+    let class = if draw.outcome.is_some() {
+        "good"
+    } else {
+        "paused"
+    };
     html! { span.pill.(class) { (shown::state(draw)) } }
 }
 
@@ -141,7 +160,10 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
     let blocked = contacts::blocked(&tables, &scope, &contacts).await?;
     let known: Vec<_> = shown::facts(&scope, &draw, zone)?;
-    let known: Vec<_> = known.iter().map(|(name, value)| (name, html! { (value) })).collect();
+    let known: Vec<_> = known
+        .iter()
+        .map(|(name, value)| (name, html! { (value) }))
+        .collect();
     let content = html! {
         p { (state(&draw)) }
         @match shown::next_step(&scope, &draw, &contacts, zone, now)? {
@@ -163,7 +185,9 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
         (facts(&known))
         @if draw.outcome.is_some() && !open.is_empty() { p.soft { (certificate(&scope, &draw)) } }
     };
-    Ok(Page::new(&format!("Draw {name}"), Section::Draws).in_scope(&scope).render(content))
+    Ok(Page::new(&format!("Draw {name}"), Section::Draws)
+        .in_scope(&scope)
+        .render(content))
 }
 
 fn certificate(scope: &Scope, draw: &Draw) -> Markup {
@@ -187,7 +211,12 @@ fn winners(
             html! { span.whole-word { (or_dash(contact.reference.as_ref())) } },
             html! { (or_dash(contact.region.as_ref())) },
             html! { (or_dash(contact.masked_phone.as_ref())) },
-            contact_state(contact, contact.submission_id.is_some_and(|id| blocked.contains(&id))),
+            contact_state(
+                contact,
+                contact
+                    .submission_id
+                    .is_some_and(|id| blocked.contains(&id)),
+            ),
             html! {
                 @if let Some(last) = contact.steps.last() {
                     (event_words(&last.event)) br; span.soft { (zoned_time(last.at, zone)) }
@@ -196,7 +225,19 @@ fn winners(
         ]
     };
     let rows: Vec<_> = contacts.iter().map(row).collect();
-    table(caption, &["Prize", "Place", "Reference", "Region", "Phone", "State", "Last step"], &rows)
+    table(
+        caption,
+        &[
+            "Prize",
+            "Place",
+            "Reference",
+            "Region",
+            "Phone",
+            "State",
+            "Last step",
+        ],
+        &rows,
+    )
 }
 
 async fn winner(console: Console, (InDraw(scope, name), query): (InDraw, Query)) -> PageResult {
@@ -204,11 +245,23 @@ async fn winner(console: Console, (InDraw(scope, name), query): (InDraw, Query))
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let (prize, place) = winner::named(&query)?;
     let winner = contacts::find(&tables, scope, &name, Some(prize), place).await?;
-    Ok(winner_page(&winner, is_blocked(&tables, &winner).await?, zone, None))
+    Ok(winner_page(
+        &winner,
+        is_blocked(&tables, &winner).await?,
+        zone,
+        None,
+    ))
 }
 
-async fn is_blocked(tables: &Tables, Winner { scope, contact, .. }: &Winner) -> Result<bool, Failure> {
-    Ok(!contacts::blocked(tables, scope, std::slice::from_ref(contact)).await?.is_empty())
+async fn is_blocked(
+    tables: &Tables,
+    Winner { scope, contact, .. }: &Winner,
+) -> Result<bool, Failure> {
+    Ok(
+        !contacts::blocked(tables, scope, std::slice::from_ref(contact))
+            .await?
+            .is_empty(),
+    )
 }
 
 async fn step(

@@ -22,7 +22,11 @@ use crate::pages::submission::path_of_submission;
 const STEPS: [(&str, &str, ContactEvent); 4] = [
     ("no_answer", "Called, no answer", ContactEvent::NoAnswer),
     ("reached", "Called and reached", ContactEvent::Reached),
-    ("identified", "Has shown an identity card", ContactEvent::Identified),
+    (
+        "identified",
+        "Has shown an identity card",
+        ContactEvent::Identified,
+    ),
     ("handed_over", "Has the prize", ContactEvent::HandedOver),
 ];
 
@@ -41,37 +45,77 @@ impl Step {
         if step == "skip" {
             check_typed(form, winner.draw.name.as_str())?;
             let reason = given().find(|reason| reason.as_str() == form.get("reason"));
-            let missing =
-                || Failure::new("reason_missing", "nothing was logged; choose a reason of the list");
+            let missing = || {
+                Failure::new(
+                    "reason_missing",
+                    "nothing was logged; choose a reason of the list",
+                )
+            };
             let inspector = Some(words(form.get("inspector"), "the inspector's name")?);
-            return Ok(Self::Log(ContactEvent::Skipped { reason: reason.ok_or_else(missing)?, inspector }));
+            return Ok(Self::Log(ContactEvent::Skipped {
+                reason: reason.ok_or_else(missing)?,
+                inspector,
+            }));
         }
         let known = STEPS.into_iter().find(|(name, _, _)| *name == step);
-        let unknown = || Failure::new("field_invalid", "the page sent no step that is known; reload it");
-        known.map(|(_, _, event)| Self::Log(event)).ok_or_else(unknown)
+        let unknown = || {
+            Failure::new(
+                "field_invalid",
+                "the page sent no step that is known; reload it",
+            )
+        };
+        known
+            .map(|(_, _, event)| Self::Log(event))
+            .ok_or_else(unknown)
     }
 }
 
 /// Prize and place of the winner that a query names.
 pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure> {
-    let unknown =
-        |_| Failure::new("winner_unknown", "this is not a winner's page; choose a winner in the draw's list");
-    Ok((query.get("prize"), query.get("place").parse().map_err(unknown)?))
+    let unknown = |_| {
+        Failure::new(
+            "winner_unknown",
+            "this is not a winner's page; choose a winner in the draw's list",
+        )
+    };
+    Ok((
+        query.get("prize"),
+        query.get("place").parse().map_err(unknown)?,
+    ))
 }
 
 /// The reasons to skip that an operator gives.
 fn given() -> impl Iterator<Item = SkipReason> {
-    SkipReason::ALL.into_iter().filter(|reason| reason.is_given())
+    SkipReason::ALL
+        .into_iter()
+        .filter(|reason| reason.is_given())
 }
 
 /// True if a step can follow what is logged, in time. Logging it checks that the entries still count.
 fn follows(winner: &Winner, event: ContactEvent) -> bool {
-    winner.contact.after(ContactStep { at: Timestamp::MAX, by: None, event }).is_ok()
+    winner
+        .contact
+        .after(ContactStep {
+            at: Timestamp::MAX,
+            by: None,
+            event,
+        })
+        .is_ok()
 }
 
 /// The page; `phone` is the number, once it was asked for.
-pub(super) fn winner_page(winner: &Winner, is_blocked: bool, zone: Tz, phone: Option<&str>) -> Html<String> {
-    let Winner { scope, draw, contact, .. } = winner;
+pub(super) fn winner_page(
+    winner: &Winner,
+    is_blocked: bool,
+    zone: Tz,
+    phone: Option<&str>,
+) -> Html<String> {
+    let Winner {
+        scope,
+        draw,
+        contact,
+        ..
+    } = winner;
     let content = html! {
         p { (contact_state(contact, is_blocked)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
         (facts(&[
@@ -103,7 +147,9 @@ pub(super) fn winner_page(winner: &Winner, is_blocked: bool, zone: Tz, phone: Op
         @if contact.is_open() { (skip(winner, is_blocked)) }
     };
     let title = format!("Place {} of {}", contact.place, contact.prize);
-    Page::new(&title, Section::Draws).in_scope(scope).render(content)
+    Page::new(&title, Section::Draws)
+        .in_scope(scope)
+        .render(content)
 }
 
 fn steps(winner: &Winner, is_shown: bool) -> Markup {
@@ -121,8 +167,15 @@ fn steps(winner: &Winner, is_shown: bool) -> Markup {
 }
 
 fn skip(winner: &Winner, is_blocked: bool) -> Markup {
-    let follows =
-        |reason: &SkipReason| follows(winner, ContactEvent::Skipped { reason: *reason, inspector: None });
+    let follows = |reason: &SkipReason| {
+        follows(
+            winner,
+            ContactEvent::Skipped {
+                reason: *reason,
+                inspector: None,
+            },
+        )
+    };
     html! {
         h2 { "Skip this winner" }
         p { "The next in the order is drawn." }

@@ -27,7 +27,12 @@ const CODE_PATTERN: &str = r"[\s\p{Pd}]*([A-Za-z0-9][\s\p{Pd}]*){6,40}";
 const MAX_NAMED: usize = 12;
 
 pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
-    let ReviewItem { submission, campaign, is_second_look, .. } = item;
+    let ReviewItem {
+        submission,
+        campaign,
+        is_second_look,
+        ..
+    } = item;
     let id = submission.submission_id;
     let is_direct = !needs_code(item) && usual_entries(campaign, submission).is_some();
     html! {
@@ -91,13 +96,19 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
 
 /// Whether the partner may have redeemed the code of a submission, so that it has to be asked before a rejection.
 fn may_be_redeemed(submission: &Submission) -> bool {
-    let settling = submission.settling.as_ref().filter(|_| submission.partner_code.is_some());
+    let settling = submission
+        .settling
+        .as_ref()
+        .filter(|_| submission.partner_code.is_some());
     settling.is_some_and(|settling| settling.partner_progress().maybe_redeemed)
 }
 
 /// What is known from the partner.
 fn partner(submission: &Submission) -> Markup {
-    let settling = submission.settling.as_ref().filter(|_| submission.partner_code.is_some());
+    let settling = submission
+        .settling
+        .as_ref()
+        .filter(|_| submission.partner_code.is_some());
     html! {
         @if let Some(settling) = settling {
             p {
@@ -130,7 +141,11 @@ fn needs_code(item: &ReviewItem) -> bool {
 
 /// The form for accepting, which takes the place of the buttons.
 fn accept_form(item: &ReviewItem) -> Markup {
-    let ReviewItem { submission, campaign, .. } = item;
+    let ReviewItem {
+        submission,
+        campaign,
+        ..
+    } = item;
     let needs_code = needs_code(item);
     let code = item.code();
     html! {
@@ -158,7 +173,9 @@ fn accept_form(item: &ReviewItem) -> Markup {
 
 /// `receipt_wrong_store` as `wrong store`.
 fn words(key: &str) -> String {
-    key.strip_prefix("receipt_").unwrap_or(key).replace('_', " ")
+    key.strip_prefix("receipt_")
+        .unwrap_or(key)
+        .replace('_', " ")
 }
 
 /// One line of the comparison.
@@ -172,8 +189,17 @@ struct Line {
 
 /// What was claimed and read, what the tax record says, and what the campaign wants.
 fn compared(item: &ReviewItem) -> Markup {
-    let ReviewItem { submission, campaign, .. } = item;
-    let none = ReceiptSummary { date: None, branch: None, items_summary: None, counted_entries: None };
+    let ReviewItem {
+        submission,
+        campaign,
+        ..
+    } = item;
+    let none = ReceiptSummary {
+        date: None,
+        branch: None,
+        items_summary: None,
+        counted_entries: None,
+    };
     let record = submission.receipt.as_ref().unwrap_or(&none);
     let lines = [
         code_line(item),
@@ -209,9 +235,15 @@ fn compared(item: &ReviewItem) -> Markup {
 fn code_line(item: &ReviewItem) -> Line {
     let read = item.read();
     let record = item.record();
-    let differs = read.as_ref().zip(record).is_some_and(|(read, record)| read.code != *record);
+    let differs = read
+        .as_ref()
+        .zip(record)
+        .is_some_and(|(read, record)| read.code != *record);
     let claimed = read.map(|key| {
-        let time = key.time.map(|time| format!(" at {}", time.expose())).unwrap_or_default();
+        let time = key
+            .time
+            .map(|time| format!(" at {}", time.expose()))
+            .unwrap_or_default();
         format!("{}{time}", key.code.as_str())
     });
     Line {
@@ -225,7 +257,10 @@ fn code_line(item: &ReviewItem) -> Line {
 
 fn date_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
     let day = |at: Timestamp| {
-        local_time(at, campaign.timezone).chars().take("2026-11-22".len()).collect::<String>()
+        local_time(at, campaign.timezone)
+            .chars()
+            .take("2026-11-22".len())
+            .collect::<String>()
     };
     let (start, end) = (campaign.window.start.map(day), campaign.window.end.map(day));
     let wanted = match (start, end) {
@@ -234,19 +269,35 @@ fn date_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
         (None, Some(end)) => format!("to {end}"),
         (None, None) => "any day".to_owned(),
     };
-    Line { what: "Day", claimed: None, record: record.date.clone(), wanted, differs: false }
+    Line {
+        what: "Day",
+        claimed: None,
+        record: record.date.clone(),
+        wanted,
+        differs: false,
+    }
 }
 
 fn shop_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
-    let branches = item.campaign.receipt.as_ref().map_or(&[][..], |rules| &rules.branches);
+    let branches = item
+        .campaign
+        .receipt
+        .as_ref()
+        .map_or(&[][..], |rules| &rules.branches);
     let name = |key: &String| {
         branches
             .iter()
             .find(|branch| branch.key == *key)
             .map_or_else(|| key.clone(), |branch| branch.name.clone())
     };
-    let claimed = item.submission.claimed.as_ref().and_then(|claimed| claimed.branch.as_ref());
-    let differs = claimed.zip(record.branch.as_ref()).is_some_and(|(claimed, record)| claimed != record);
+    let claimed = item
+        .submission
+        .claimed
+        .as_ref()
+        .and_then(|claimed| claimed.branch.as_ref());
+    let differs = claimed
+        .zip(record.branch.as_ref())
+        .is_some_and(|(claimed, record)| claimed != record);
     let wanted = if branches.is_empty() {
         "any shop".to_owned()
     } else {
@@ -262,25 +313,44 @@ fn shop_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
 }
 
 fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
-    let products = item.campaign.receipt.as_ref().map_or(&[][..], |rules| &rules.products);
+    let products = item
+        .campaign
+        .receipt
+        .as_ref()
+        .map_or(&[][..], |rules| &rules.products);
     // In the words of the judgement, so that both can be compared.
-    let claimed =
-        item.submission.claimed.as_ref().filter(|claimed| !claimed.items.is_empty()).map(|claimed| {
+    let claimed = item
+        .submission
+        .claimed
+        .as_ref()
+        .filter(|claimed| !claimed.items.is_empty())
+        .map(|claimed| {
             let name = |key: &str| {
-                products.iter().find(|product| product.key == key).map_or_else(
-                    || format!("{key} (no product of the campaign)"),
-                    |product| product.name.clone(),
-                )
+                products
+                    .iter()
+                    .find(|product| product.key == key)
+                    .map_or_else(
+                        || format!("{key} (no product of the campaign)"),
+                        |product| product.name.clone(),
+                    )
             };
-            let mut words: Vec<_> =
-                claimed.items.iter().map(|item| format!("{} x {}", item.qty, name(&item.key))).collect();
+            let mut words: Vec<_> = claimed
+                .items
+                .iter()
+                .map(|item| format!("{} x {}", item.qty, name(&item.key)))
+                .collect();
             words.sort();
             words
         });
-    let mut bought: Vec<_> =
-        record.items_summary.iter().flat_map(|words| words.split(", ")).map(str::to_owned).collect();
+    let mut bought: Vec<_> = record
+        .items_summary
+        .iter()
+        .flat_map(|words| words.split(", "))
+        .map(str::to_owned)
+        .collect();
     bought.sort();
-    let differs = record.date.is_some() && claimed.as_ref().is_some_and(|claimed| *claimed != bought);
+    let differs =
+        record.date.is_some() && claimed.as_ref().is_some_and(|claimed| *claimed != bought);
     let wanted = if products.is_empty() {
         "any product".to_owned()
     } else {
@@ -298,7 +368,9 @@ fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
 fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
     let rules = campaign.receipt.as_ref();
     let most = rules.map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
-    let record = record.counted_entries.map(|entries| grouped(entries.into()));
+    let record = record
+        .counted_entries
+        .map(|entries| grouped(entries.into()));
     Line {
         what: "Entries",
         claimed: None,
@@ -310,14 +382,25 @@ fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
 
 fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
     let more = names.len().saturating_sub(MAX_NAMED);
-    let shown = names.take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if more == 0 { shown } else { format!("{shown} and {more} more") }
+    let shown = names
+        .take(MAX_NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if more == 0 {
+        shown
+    } else {
+        format!("{shown} and {more} more")
+    }
 }
 
 /// What the service checked, one line each.
 fn checked(item: &ReviewItem) -> Markup {
     let submission = &item.submission;
-    let anomaly = submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
+    let anomaly = submission
+        .settling
+        .as_ref()
+        .and_then(|settling| settling.anomaly.as_ref());
     html! {
         @if !item.checks.is_empty() {
             h3 { "What the service checked" }
@@ -355,7 +438,11 @@ fn check_words(check: Check) -> &'static str {
 }
 
 /// Other submissions that may be the same. Their outcomes would tell a second reviewer nothing about this one.
-fn related_submissions(related: &[RelatedSubmission], is_second_look: bool, campaign: &Campaign) -> Markup {
+fn related_submissions(
+    related: &[RelatedSubmission],
+    is_second_look: bool,
+    campaign: &Campaign,
+) -> Markup {
     let name = |relation: &Relation| match relation {
         Relation::Phone => "same phone",
         Relation::Receipt => "same receipt",

@@ -58,11 +58,17 @@ const REASONS: [(char, MessageKey); 9] = [
 ];
 
 const KEYS: [(&str, &str); 11] = [
-    ("a", "accept; asks for the receipt's code if it is not known"),
+    (
+        "a",
+        "accept; asks for the receipt's code if it is not known",
+    ),
     ("e", "accept with another code or number of entries"),
     ("1 to 9", "reject, for the reason with that number"),
     ("s", "skip: leave it to others"),
-    ("u", "undo the last answer, within 8 seconds; answers of the same second together"),
+    (
+        "u",
+        "undo the last answer, within 8 seconds; answers of the same second together",
+    ),
     ("o", "reopen another operator's decision"),
     ("z", "zoom the photo; arrows move it"),
     ("r", "rotate the photo"),
@@ -130,7 +136,9 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
         (windows())
     };
-    let frame = Page::new("Review", Section::Review).in_scope(&scope).with_script(assets::REVIEW_SCRIPT);
+    let frame = Page::new("Review", Section::Review)
+        .in_scope(&scope)
+        .with_script(assets::REVIEW_SCRIPT);
     Ok(frame.render(content))
 }
 
@@ -214,18 +222,24 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
     };
     let tables = console.tables()?;
     let claims = tables.review_claims(console.env())?;
-    let claim = claims.claim(&screen.scope, submission_id, &screen.holder, now).await?;
+    let claim = claims
+        .claim(&screen.scope, submission_id, &screen.holder, now)
+        .await?;
     if let ReviewClaim::HeldUntil(_) = claim {
         screen.forget_photo(submission_id);
-        let message =
-            "not written: another reviewer has it, because this page was left alone for two minutes.";
+        let message = "not written: another reviewer has it, because this page was left alone for two minutes.";
         return Err(Refusal(StatusCode::CONFLICT, message.to_owned()));
     }
     let reviewer = Reviewer::from_audit(&tables).await?;
     let written = Box::pin(write(&tables, &screen.scope, &decision, &reviewer, now)).await;
-    let is_settled = matches!(written, Ok(ReviewResult::Settled(_) | ReviewResult::SecondLook(_)));
+    let is_settled = matches!(
+        written,
+        Ok(ReviewResult::Settled(_) | ReviewResult::SecondLook(_))
+    );
     let said = said(written);
-    let comes_back = said.as_ref().is_err_and(|Refusal(status, _)| *status != StatusCode::CONFLICT);
+    let comes_back = said
+        .as_ref()
+        .is_err_and(|Refusal(status, _)| *status != StatusCode::CONFLICT);
     if !comes_back {
         screen.forget_photo(submission_id);
         let mut queue = screen.queue.lock().await;
@@ -243,12 +257,17 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
 fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
     match written {
         Ok(ReviewResult::Settled(_)) => Ok(StatusCode::NO_CONTENT.into_response()),
-        Ok(ReviewResult::Proposed { at_stake, .. }) => {
-            Ok(format!("accepted by you; {at_stake}, so it waits for a second person.").into_response())
-        }
+        Ok(ReviewResult::Proposed { at_stake, .. }) => Ok(format!(
+            "accepted by you; {at_stake}, so it waits for a second person."
+        )
+        .into_response()),
         Ok(ReviewResult::SecondLook(after)) => {
             let agrees = after.second_look.is_some_and(|look| look.agrees);
-            let compared = if agrees { "agrees with" } else { "differs from" };
+            let compared = if agrees {
+                "agrees with"
+            } else {
+                "differs from"
+            };
             Ok(format!("your second look {compared} the decision.").into_response())
         }
         Ok(ReviewResult::ReceiptTaken(other)) => Err(Refusal(
@@ -258,7 +277,9 @@ fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
                 other.reference()
             ),
         )),
-        Err(failure) if failure.code == MOVED => Err(Refusal(StatusCode::CONFLICT, page_message(&failure))),
+        Err(failure) if failure.code == MOVED => {
+            Err(Refusal(StatusCode::CONFLICT, page_message(&failure)))
+        }
         Err(failure) => Err(failure.into()),
     }
 }
@@ -286,7 +307,11 @@ fn accepted(form: &Form) -> Result<Verdict, Failure> {
             Failure::new("receipt_code_invalid", message)
         })?,
     };
-    let entries = if form.get("entries").is_empty() { None } else { Some(field(form, "entries")?) };
+    let entries = if form.get("entries").is_empty() {
+        None
+    } else {
+        Some(field(form, "entries")?)
+    };
     Ok(Verdict::Accept { entries, proof })
 }
 
@@ -295,13 +320,19 @@ fn field<T: FromStr>(form: &Form, name: &str) -> Result<T, Failure> {
 }
 
 fn no_field(name: &str) -> Failure {
-    Failure::new("field_invalid", format!("the page sent no {name} that can be used; reload it"))
+    Failure::new(
+        "field_invalid",
+        format!("the page sent no {name} that can be used; reload it"),
+    )
 }
 
 async fn skip(console: Console, form: Form) -> Reply {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let (id, claims) = (field(&form, "id")?, console.tables()?.review_claims(console.env())?);
+    let (id, claims) = (
+        field(&form, "id")?,
+        console.tables()?.review_claims(console.env())?,
+    );
     screen.forget_photo(id);
     screen.queue.lock().await.skip(&claims, id, now).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -341,7 +372,11 @@ async fn progress_line(
     );
     let looks = done.agreed + done.differed;
     if looks > 0 {
-        line += &format!(" · second looks: {} of {} agree", number(done.agreed), number(looks));
+        line += &format!(
+            " · second looks: {} of {} agree",
+            number(done.agreed),
+            number(looks)
+        );
     }
     Ok(line)
 }
@@ -350,8 +385,11 @@ async fn progress_line(
 async fn leave(console: Console, form: Form) -> Reply {
     let screen = console.screens().find(form.get("screen"), console.now())?;
     let claims = console.tables()?.review_claims(console.env())?;
-    let answered: Vec<SubmissionId> =
-        form.get("answered").split(',').filter_map(|id| id.parse().ok()).collect();
+    let answered: Vec<SubmissionId> = form
+        .get("answered")
+        .split(',')
+        .filter_map(|id| id.parse().ok())
+        .collect();
     screen.forget_photos();
     screen.queue.lock().await.leave(&claims, &answered).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -380,8 +418,18 @@ async fn reopen_one(console: Console, form: Form) -> Reply<String> {
 }
 
 async fn photo(console: Console, params: RawPathParams) -> Reply<Response> {
-    let param = |wanted| params.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
-    let gone = || Refusal(StatusCode::NOT_FOUND, "This photo is not shown any more.".to_owned());
+    let param = |wanted| {
+        params
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map_or("", |(_, value)| value)
+    };
+    let gone = || {
+        Refusal(
+            StatusCode::NOT_FOUND,
+            "This photo is not shown any more.".to_owned(),
+        )
+    };
     let screen = console.screens().find(param("screen"), console.now())?;
     let id: SubmissionId = param("id").parse().map_err(|_| gone())?;
     let photo = screen.photo(id).ok_or_else(gone)?;

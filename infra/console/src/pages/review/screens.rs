@@ -40,7 +40,9 @@ impl Screen {
     /// Takes the photo's copy out of what the page shows, and keeps it for the page to ask for.
     pub(super) fn keep_photo(&self, item: &mut ReviewItem) {
         if let Some(ShownPhoto::Copy(copy)) = &mut item.photo {
-            self.shown().photos.insert(item.submission.submission_id, std::mem::take(copy));
+            self.shown()
+                .photos
+                .insert(item.submission.submission_id, std::mem::take(copy));
         }
     }
 
@@ -70,8 +72,16 @@ impl Screens {
     pub(super) fn open(&self, scope: Scope, now: Timestamp) -> String {
         let name = hex::encode(random::bytes::<16>());
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
-        let shown = Mutex::new(Shown { photos: HashMap::new(), used_at: now });
-        let screen = Screen { scope, holder: name.clone(), queue, shown };
+        let shown = Mutex::new(Shown {
+            photos: HashMap::new(),
+            used_at: now,
+        });
+        let screen = Screen {
+            scope,
+            holder: name.clone(),
+            queue,
+            shown,
+        };
         let mut all = self.all();
         all.retain(|_, screen| now.since(screen.shown().used_at) < SCREEN_TIMEOUT);
         all.insert(name.clone(), Arc::new(screen));
@@ -82,7 +92,10 @@ impl Screens {
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {
         let found = self.all().get(name).cloned();
         let screen = found.ok_or_else(|| {
-            Failure::new("screen_closed", "this page was left alone for too long; reload it to continue")
+            Failure::new(
+                "screen_closed",
+                "this page was left alone for too long; reload it to continue",
+            )
         })?;
         screen.shown().used_at = now;
         Ok(screen)

@@ -32,19 +32,33 @@ pub(super) async fn apply(
         let differences = plan.differences(now)?;
         plans.push((plan, differences));
     }
-    let changing = || plans.iter().filter(|(plan, _)| plan.change() != Change::Unchanged);
-    let shown: String = changing().map(|(plan, differences)| in_words(plan, differences)).collect();
-    let notes: Vec<String> = plans.iter().flat_map(|(plan, _)| notes(plan, now, concurrency)).collect();
+    let changing = || {
+        plans
+            .iter()
+            .filter(|(plan, _)| plan.change() != Change::Unchanged)
+    };
+    let shown: String = changing()
+        .map(|(plan, differences)| in_words(plan, differences))
+        .collect();
+    let notes: Vec<String> = plans
+        .iter()
+        .flat_map(|(plan, _)| notes(plan, now, concurrency))
+        .collect();
     if args.dry_run {
-        let unchanged = plans.iter().filter(|(plan, _)| plan.change() == Change::Unchanged);
-        let unchanged: String =
-            unchanged.map(|(plan, _)| format!("{} would not change\n", plan.after().slug)).collect();
+        let unchanged = plans
+            .iter()
+            .filter(|(plan, _)| plan.change() == Change::Unchanged);
+        let unchanged: String = unchanged
+            .map(|(plan, _)| format!("{} would not change\n", plan.after().slug))
+            .collect();
         let text = format!(
             "{shown}{unchanged}Nothing was changed, because of --dry-run; leave it out to apply this."
         );
         return Ok(report(&plans, &notes, true, text));
     }
-    if let Some((plan, _)) = changing().find(|(plan, _)| !args.allow_anyone && lets_anyone_in(plan.after())) {
+    if let Some((plan, _)) =
+        changing().find(|(plan, _)| !args.allow_anyone && lets_anyone_in(plan.after()))
+    {
         let message = format!(
             "nothing was changed: {}, or add --allow-anyone if that is meant",
             anyone_note(plan.after())
@@ -60,13 +74,27 @@ pub(super) async fn apply(
         }
     }
     for (plan, _) in &plans {
-        let Applied { slug, change, resumed } = campaigns::carry_out(tables, plan, change.clone()).await?;
-        let resumed = if resumed { "; it is no longer paused" } else { "" };
+        let Applied {
+            slug,
+            change,
+            resumed,
+        } = campaigns::carry_out(tables, plan, change.clone()).await?;
+        let resumed = if resumed {
+            "; it is no longer paused"
+        } else {
+            ""
+        };
         text.push_str(&format!("{slug} {}{resumed}\n", change.as_str()));
     }
     let created = changing().filter(|(plan, _)| plan.change() == Change::Created);
-    let next: Vec<_> = created.map(|(plan, _)| next_steps(plan.after())).chain(notes.clone()).collect();
-    Ok(Report { note: (!next.is_empty()).then(|| next.join("\n")), ..report(&plans, &notes, false, text) })
+    let next: Vec<_> = created
+        .map(|(plan, _)| next_steps(plan.after()))
+        .chain(notes.clone())
+        .collect();
+    Ok(Report {
+        note: (!next.is_empty()).then(|| next.join("\n")),
+        ..report(&plans, &notes, false, text)
+    })
 }
 
 /// Asks before anything is written: for the slug of each campaign that loses personal data, because a deletion cannot be
@@ -95,8 +123,9 @@ fn ask(
             );
             return Err(Failure::new("deletes_personal_data", message));
         }
-        let question =
-            format!("{shown}Apply {this}, and begin to delete the {names} of {slug} within the hour?");
+        let question = format!(
+            "{shown}Apply {this}, and begin to delete the {names} of {slug} within the hour?"
+        );
         terminal.confirm(&question, Answer::Word(slug.as_str()), args.confirm)?;
         shown = "";
     }
@@ -120,29 +149,47 @@ fn next_steps(campaign: &Campaign) -> String {
     )
 }
 
-fn report(plans: &[(Plan, Vec<FieldChange>)], notes: &[String], dry_run: bool, text: String) -> Report {
+fn report(
+    plans: &[(Plan, Vec<FieldChange>)],
+    notes: &[String],
+    dry_run: bool,
+    text: String,
+) -> Report {
     let campaign = |(plan, differences): &(Plan, Vec<FieldChange>)| {
-        let Applied { slug, change, resumed } = plan.outcome();
+        let Applied {
+            slug,
+            change,
+            resumed,
+        } = plan.outcome();
         json!({ "slug": slug, "change": change, "resumed": resumed, "differences": differences })
     };
     let campaigns: Vec<Value> = plans.iter().map(campaign).collect();
     let json = json!({ "campaigns": campaigns, "notes": notes, "dry_run": dry_run });
     let note = (!notes.is_empty()).then(|| notes.join("\n"));
-    Report { note, ..Report::new(json, text) }
+    Report {
+        note,
+        ..Report::new(json, text)
+    }
 }
 
 /// What a file changes, for people.
 fn in_words(plan: &Plan, differences: &[FieldChange]) -> String {
     let (slug, after) = (&plan.after().slug, plan.after());
     match plan.change() {
-        Change::Created => format!("{slug} is new:\n{}", campaigns::text_of_new(differences, after)),
+        Change::Created => format!(
+            "{slug} is new:\n{}",
+            campaigns::text_of_new(differences, after)
+        ),
         Change::Updated => {
             let archived = if after.archived {
                 format!("  (it is archived; `ops campaign unarchive {slug}` takes it back)\n")
             } else {
                 String::new()
             };
-            format!("{slug} changes:\n{}{archived}", campaigns::text(differences, after))
+            format!(
+                "{slug} changes:\n{}{archived}",
+                campaigns::text(differences, after)
+            )
         }
         Change::Unchanged => String::new(),
     }
@@ -184,7 +231,12 @@ fn anyone_note(campaign: &Campaign) -> String {
 fn rate_notes(campaign: &Campaign, concurrency: PartnerConcurrency) -> Vec<String> {
     let slug = &campaign.slug;
     let mut notes = Vec::new();
-    if let Some(PartnerRules { max_in_flight, timeout_seconds, .. }) = &campaign.partner {
+    if let Some(PartnerRules {
+        max_in_flight,
+        timeout_seconds,
+        ..
+    }) = &campaign.partner
+    {
         notes.push(format!(
             "{slug}: at most {max_in_flight} requests ask the partner at a time (partner.max_in_flight); the queue asks \
              about the rest, {}",

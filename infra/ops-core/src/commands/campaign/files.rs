@@ -20,9 +20,18 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> 
         let name = path.display().to_string();
         match campaign_file::read_bytes(&name, &read(path)?) {
             Err(found) => problems.extend(found),
-            Ok(file) if files.iter().any(|other| other.campaign.slug == file.campaign.slug) => {
+            Ok(file)
+                if files
+                    .iter()
+                    .any(|other| other.campaign.slug == file.campaign.slug) =>
+            {
                 let message = "is also in another file; give each campaign one file".to_owned();
-                problems.push(Problem { file: name, line: 1, field: Some("slug".to_owned()), message });
+                problems.push(Problem {
+                    file: name,
+                    line: 1,
+                    field: Some("slug".to_owned()),
+                    message,
+                });
             }
             Ok(file) => files.push(file),
         }
@@ -37,7 +46,9 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> 
 /// Reads a file; of one that is too large only as much as the parser needs to notice.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(campaign_file::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let most = u64::try_from(campaign_file::MAX_BYTES)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map_err(|error| Failure::from_io(path, "reading", &error))?;
     Ok(bytes)
@@ -67,7 +78,10 @@ pub(super) async fn clone(
     new: CampaignSlug,
     output: Option<&Path>,
 ) -> Result<Report, Failure> {
-    let copy = Campaign { slug: new.clone(), ..tables.campaign(slug).await? };
+    let copy = Campaign {
+        slug: new.clone(),
+        ..tables.campaign(slug).await?
+    };
     if tables.campaigns.get(&new).await?.is_some() {
         let message = format!("there is a campaign `{new}` already; choose another slug");
         return Err(Failure::new("campaign_exists", message));
@@ -82,8 +96,12 @@ pub(super) async fn clone(
     };
     write_new(path, &yaml)?;
     let path = path.display();
-    let text = format!("wrote {path}: change what is different, then run `ops campaign apply {path}`");
-    Ok(Report::new(json!({ "slug": new, "file": path.to_string() }), text))
+    let text =
+        format!("wrote {path}: change what is different, then run `ops campaign apply {path}`");
+    Ok(Report::new(
+        json!({ "slug": new, "file": path.to_string() }),
+        text,
+    ))
 }
 
 /// Writes a file that must not exist yet.

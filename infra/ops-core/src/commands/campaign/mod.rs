@@ -35,7 +35,10 @@ pub(crate) async fn run(
     // Boxed, like the longest of the commands: together they would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
     let change = async |tables: &Tables| -> Result<CampaignChange, Failure> {
-        Ok(CampaignChange { at: now, by: Some(tables.audit.operator_in_full().await?) })
+        Ok(CampaignChange {
+            at: now,
+            by: Some(tables.audit.operator_in_full().await?),
+        })
     };
     match command {
         CampaignCommand::Apply(args) => {
@@ -44,15 +47,27 @@ pub(crate) async fn run(
             let concurrency = PartnerConcurrency::from_env(env)?;
             let tables = tables.await?;
             let change = change(&tables).await?;
-            Box::pin(apply::apply(&tables, &files, &args, change, concurrency, terminal)).await
+            Box::pin(apply::apply(
+                &tables,
+                &files,
+                &args,
+                change,
+                concurrency,
+                terminal,
+            ))
+            .await
         }
         CampaignCommand::Init { file } => files::init(&file),
         CampaignCommand::Schema { markdown } => Ok(files::schema(markdown)),
         CampaignCommand::List { all } => list(&tables.await?, all, now).await,
-        CampaignCommand::Show { slug, yaml: false, .. } => show::show(&tables.await?, &slug, now).await,
-        CampaignCommand::Show { slug, yaml: true, revision } => {
-            show::yaml(&tables.await?, &slug, revision).await
-        }
+        CampaignCommand::Show {
+            slug, yaml: false, ..
+        } => show::show(&tables.await?, &slug, now).await,
+        CampaignCommand::Show {
+            slug,
+            yaml: true,
+            revision,
+        } => show::yaml(&tables.await?, &slug, revision).await,
         CampaignCommand::History { slug, limit } => {
             Box::pin(versions::history(&tables.await?, &slug, limit, now)).await
         }
@@ -60,14 +75,28 @@ pub(crate) async fn run(
             files::clone(&tables.await?, &slug, new, output.as_deref()).await
         }
         CampaignCommand::Pause { slug, why } => switch(&tables.await?, &slug, true, why, now).await,
-        CampaignCommand::Resume { slug, why } => switch(&tables.await?, &slug, false, why, now).await,
+        CampaignCommand::Resume { slug, why } => {
+            switch(&tables.await?, &slug, false, why, now).await
+        }
         CampaignCommand::Archive { slug } => {
             let tables = tables.await?;
-            Box::pin(versions::archive(&tables, &slug, true, change(&tables).await?)).await
+            Box::pin(versions::archive(
+                &tables,
+                &slug,
+                true,
+                change(&tables).await?,
+            ))
+            .await
         }
         CampaignCommand::Unarchive { slug } => {
             let tables = tables.await?;
-            Box::pin(versions::archive(&tables, &slug, false, change(&tables).await?)).await
+            Box::pin(versions::archive(
+                &tables,
+                &slug,
+                false,
+                change(&tables).await?,
+            ))
+            .await
         }
         CampaignCommand::ClearTestData { slug, confirm } => {
             Box::pin(test_data::clear(env, &slug, confirm, clock, terminal)).await
@@ -82,11 +111,17 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
     let rows: Vec<Vec<String>> = campaigns
         .iter()
         .map(|campaign| {
-            let time = |at: Option<Timestamp>| or_dash(at.map(|at| local_time(at, campaign.timezone)));
+            let time =
+                |at: Option<Timestamp>| or_dash(at.map(|at| local_time(at, campaign.timezone)));
             let status = status_word(campaign.status(now));
             vec![
                 campaign.slug.to_string(),
-                if campaign.archived { "archived" } else { status }.to_owned(),
+                if campaign.archived {
+                    "archived"
+                } else {
+                    status
+                }
+                .to_owned(),
                 time(campaign.window.start),
                 time(campaign.window.end),
                 campaign.timezone.name().to_owned(),
@@ -98,13 +133,21 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
     let text = if count == 0 {
         "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
     } else {
-        table(&["SLUG", "STATUS", "START", "END", "ZONE", "BRAND", "NAME"], &rows)
+        table(
+            &["SLUG", "STATUS", "START", "END", "ZONE", "BRAND", "NAME"],
+            &rows,
+        )
     };
     let hidden = count - campaigns.len();
     let note = (hidden > 0).then(|| format!("{hidden} archived; --all lists them too"));
-    let json: Vec<Value> =
-        campaigns.iter().map(|campaign| show::as_json(campaign, now)).collect::<Result<_, _>>()?;
-    Ok(Report { note, ..Report::new(json!({ "campaigns": json }), text) })
+    let json: Vec<Value> = campaigns
+        .iter()
+        .map(|campaign| show::as_json(campaign, now))
+        .collect::<Result<_, _>>()?;
+    Ok(Report {
+        note,
+        ..Report::new(json!({ "campaigns": json }), text)
+    })
 }
 
 async fn switch(
@@ -117,8 +160,11 @@ async fn switch(
     let why = why.map(|why| words(&why, "--why")).transpose()?;
     campaigns::set_paused(tables, slug, paused, why.as_deref(), now).await?;
     let word = if paused { "paused" } else { "resumed" };
-    let back =
-        if paused { format!("; `ops campaign resume {slug}` takes entries again") } else { String::new() };
+    let back = if paused {
+        format!("; `ops campaign resume {slug}` takes entries again")
+    } else {
+        String::new()
+    };
     let text = format!("{slug} {word}; callers see it within 5 seconds{back}");
     Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))
 }

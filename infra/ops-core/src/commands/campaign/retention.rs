@@ -88,14 +88,21 @@ fn progress(
         return "begins within the hour".to_owned();
     };
     let done = match data {
-        PersonalData::Phones => format!("{} submissions are without a phone", grouped(deletion.done)),
+        PersonalData::Phones => {
+            format!("{} submissions are without a phone", grouped(deletion.done))
+        }
         PersonalData::Photos => format!("{} photos are deleted", grouped(deletion.done)),
-        PersonalData::Limits => format!("those of {} erased persons are deleted", grouped(deletion.done)),
+        PersonalData::Limits => format!(
+            "those of {} erased persons are deleted",
+            grouped(deletion.done)
+        ),
     };
     if let Some(at) = deletion.finished_at {
         return format!("{done}, finished {}", zoned_time(at, campaign.timezone));
     }
-    let Some(postponed) = deletion.postponed else { return format!("{done} so far") };
+    let Some(postponed) = deletion.postponed else {
+        return format!("{done} so far");
+    };
     let why = match postponed.reason {
         PostponeReason::Unsettled => {
             "waits until every submission is settled; `ops submission list --unsettled` lists those that are not".to_owned()
@@ -108,5 +115,8 @@ fn progress(
             grouped(deletion.left)
         ),
     };
-    format!("{done}; {why}; tried again {}", zoned_time(postponed.until, campaign.timezone))
+    format!(
+        "{done}; {why}; tried again {}",
+        zoned_time(postponed.until, campaign.timezone)
+    )
 }

@@ -30,7 +30,13 @@ pub(super) async fn clear(
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
     terminal.confirm(&question, Answer::Word(slug.as_str()), confirm)?;
-    tables.audit.append(Action::new("campaign.clear_test_data").in_campaign(slug), clock.now()).await?;
+    tables
+        .audit
+        .append(
+            Action::new("campaign.clear_test_data").in_campaign(slug),
+            clock.now(),
+        )
+        .await?;
     let mut counts = Map::new();
     let mut text = String::new();
     test_data::clear(&tables, env, &photos, slug, clock.now(), |kind, count| {
@@ -39,7 +45,12 @@ pub(super) async fn clear(
     })
     .await?;
     // It can take long, and `ops numbers verify --correct` has to know when it ended.
-    let ended = Action::new("campaign.test_data_cleared").in_campaign(slug).with(json!(counts));
+    let ended = Action::new("campaign.test_data_cleared")
+        .in_campaign(slug)
+        .with(json!(counts));
     tables.audit.append(ended, clock.now()).await?;
-    Ok(Report::new(json!({ "slug": slug, "cleared": counts }), format!("cleared:\n{text}")))
+    Ok(Report::new(
+        json!({ "slug": slug, "cleared": counts }),
+        format!("cleared:\n{text}"),
+    ))
 }

@@ -22,7 +22,10 @@ pub(super) async fn history(
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let changes = versions::history(tables, slug, usize::from(limit), now).await?;
-    let row = |PastChange { version, differences }: &PastChange| {
+    let row = |PastChange {
+                   version,
+                   differences,
+               }: &PastChange| {
         let change = version.change.as_ref();
         vec![
             version.revision.to_string(),
@@ -32,7 +35,10 @@ pub(super) async fn history(
         ]
     };
     let rows: Vec<_> = changes.iter().map(row).collect();
-    let json = |PastChange { version, differences }: &PastChange| {
+    let json = |PastChange {
+                    version,
+                    differences,
+                }: &PastChange| {
         let change = version.change.as_ref();
         json!({
             "revision": version.revision,
@@ -61,11 +67,24 @@ fn in_words(differences: Option<&[FieldChange]>, version: &CampaignVersion) -> S
     };
     if differences.is_empty() {
         // No field of a file.
-        return if version.campaign.archived { "archived" } else { "unarchived" }.to_owned();
+        return if version.campaign.archived {
+            "archived"
+        } else {
+            "unarchived"
+        }
+        .to_owned();
     }
-    let names: Vec<_> = differences.iter().take(SHOWN_FIELDS).map(|one| one.field.as_str()).collect();
+    let names: Vec<_> = differences
+        .iter()
+        .take(SHOWN_FIELDS)
+        .map(|one| one.field.as_str())
+        .collect();
     let more = differences.len().saturating_sub(SHOWN_FIELDS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     format!("{}{more}", names.join(", "))
 }
 
@@ -87,5 +106,8 @@ pub(super) async fn archive(
         }
         (true, false) => format!("{slug} {word}; its window and its pause switch are as they were"),
     };
-    Ok(Report::new(json!({ "slug": slug, "archived": archived, "changed": changed }), text))
+    Ok(Report::new(
+        json!({ "slug": slug, "archived": archived, "changed": changed }),
+        text,
+    ))
 }

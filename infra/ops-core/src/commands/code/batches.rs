@@ -26,7 +26,11 @@ pub(super) async fn batches(
     used: bool,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let usage = if used { Some(count_used(tables, scope, book, terminal).await?) } else { None };
+    let usage = if used {
+        Some(count_used(tables, scope, book, terminal).await?)
+    } else {
+        None
+    };
     Ok(report(scope, book, usage.as_ref()))
 }
 
@@ -51,7 +55,11 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
     if usage.is_none() && !book.batches.is_empty() {
         text.push_str("\n--used counts the used and unused codes of each batch.");
     }
-    for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
+    for batch in book
+        .batches
+        .iter()
+        .filter(|batch| batch.status == BatchStatus::Reserved)
+    {
         text.push_str(&format!(
             "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
              void it: ops code void --campaign {} --environment {} --batch {}",
@@ -68,7 +76,11 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
             batch.name
         ));
     }
-    let batches: Vec<Value> = book.batches.iter().map(|batch| batch_json(batch, usage)).collect();
+    let batches: Vec<Value> = book
+        .batches
+        .iter()
+        .map(|batch| batch_json(batch, usage))
+        .collect();
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
@@ -82,7 +94,11 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
 
 fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
     let row = |batch: &Batch| {
-        let mut row = vec![batch.name.clone(), kind_of(batch).to_owned(), grouped(batch.count())];
+        let mut row = vec![
+            batch.name.clone(),
+            kind_of(batch).to_owned(),
+            grouped(batch.count()),
+        ];
         if let Some(usage) = usage {
             let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
             let Usage { redeemed, held } = of_batch;
@@ -115,7 +131,11 @@ pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
     if let (Some(usage), Some(fields)) = (usage, json.as_object_mut()) {
         let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
         let Usage { redeemed, held } = of_batch;
-        let counts = [("used", redeemed), ("held", held), ("unused", of_batch.unused_of(batch))];
+        let counts = [
+            ("used", redeemed),
+            ("held", held),
+            ("unused", of_batch.unused_of(batch)),
+        ];
         fields.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
     }
     json
@@ -128,11 +148,19 @@ fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
         Origin::Imported { lengths, .. } => lengths,
     };
     let (shortest, longest) = (lengths.first()?, lengths.last()?);
-    Some(if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") })
+    Some(if shortest == longest {
+        shortest.to_string()
+    } else {
+        format!("{shortest} to {longest}")
+    })
 }
 
 pub(super) fn kind_of(batch: &Batch) -> &'static str {
-    if batch.origin.is_imported() { "imported" } else { "minted" }
+    if batch.origin.is_imported() {
+        "imported"
+    } else {
+        "minted"
+    }
 }
 
 pub(crate) fn status_of(batch: &Batch) -> &'static str {

@@ -22,18 +22,33 @@ pub(super) async fn import(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let mut progress = Progress::new(clock, "checked", 0);
-    let checked = check(tables, scope, request, |done, total| progress.show_of(terminal, done, total)).await;
+    let checked = check(tables, scope, request, |done, total| {
+        progress.show_of(terminal, done, total)
+    })
+    .await;
     progress.end(terminal);
     let checked = checked?;
     let known = checked.known.count + checked.repeated;
     if known == checked.count && !checked.is_begun {
-        let outcome = Outcome { batch: None, imported: 0, duplicates: known, void: checked.known.void };
-        let heading =
-            format!("Nothing was imported: all {} codes were there before.", grouped(checked.count));
+        let outcome = Outcome {
+            batch: None,
+            imported: 0,
+            duplicates: known,
+            void: checked.known.void,
+        };
+        let heading = format!(
+            "Nothing was imported: all {} codes were there before.",
+            grouped(checked.count)
+        );
         return Ok(report(scope, &checked, &outcome, dry_run, heading));
     }
     if dry_run {
-        let outcome = Outcome { batch: None, imported: 0, duplicates: known, void: checked.known.void };
+        let outcome = Outcome {
+            batch: None,
+            imported: 0,
+            duplicates: known,
+            void: checked.known.void,
+        };
         let heading = format!(
             "Nothing was imported, because of --dry-run. The file can be imported: {} codes would be new.",
             grouped(checked.count - known)
@@ -47,19 +62,35 @@ pub(super) async fn import(
         "prize": request.prize,
         "allow_weak": request.allow_weak,
     });
-    tables.audit.append(Action::new("code.import").in_scope(scope).with(details), clock.now()).await?;
+    tables
+        .audit
+        .append(
+            Action::new("code.import").in_scope(scope).with(details),
+            clock.now(),
+        )
+        .await?;
     let mut progress = Progress::new(clock, "imported", checked.count);
     let show = |done| progress.show(terminal, done);
     let imported = import::import(tables, scope, request, &checked, show).await;
     progress.end(terminal);
-    let import::Imported { batch, imported, duplicates, void } = imported?;
+    let import::Imported {
+        batch,
+        imported,
+        duplicates,
+        void,
+    } = imported?;
     wait_for_functions(clock).await;
     let heading = format!(
         "Imported {} codes as batch {batch}; {} were there before. {CODES_WORK}",
         grouped(imported),
         grouped(duplicates),
     );
-    let outcome = Outcome { batch: Some(batch), imported, duplicates, void };
+    let outcome = Outcome {
+        batch: Some(batch),
+        imported,
+        duplicates,
+        void,
+    };
     Ok(report(scope, &checked, &outcome, dry_run, heading))
 }
 
@@ -72,8 +103,19 @@ struct Outcome {
     void: u64,
 }
 
-fn report(scope: &Scope, checked: &Checked, outcome: &Outcome, dry_run: bool, heading: String) -> Report {
-    let Outcome { batch, imported, duplicates, void } = outcome;
+fn report(
+    scope: &Scope,
+    checked: &Checked,
+    outcome: &Outcome,
+    dry_run: bool,
+    heading: String,
+) -> Report {
+    let Outcome {
+        batch,
+        imported,
+        duplicates,
+        void,
+    } = outcome;
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
@@ -85,13 +127,25 @@ fn report(scope: &Scope, checked: &Checked, outcome: &Outcome, dry_run: bool, he
         "file": file_json(checked),
         "odds_of_a_guess": checked.odds_of_a_guess(),
     });
-    Report::new(json, format!("{heading}\n{}{}", description(checked), notes(checked, *void)))
+    Report::new(
+        json,
+        format!(
+            "{heading}\n{}{}",
+            description(checked),
+            notes(checked, *void)
+        ),
+    )
 }
 
 fn file_json(checked: &Checked) -> Value {
     let sample = |sample: &Sample| json!({ "line": sample.line, "code": sample.masked });
     let lengths = checked.lengths.iter().map(|of_length| {
-        let CodesOfLength { length, count, first, last } = of_length;
+        let CodesOfLength {
+            length,
+            count,
+            first,
+            last,
+        } = of_length;
         json!({ "length": length, "count": count, "first": sample(first), "last": sample(last) })
     });
     json!({
@@ -113,13 +167,26 @@ fn description(checked: &Checked) -> String {
     );
     let sample = |sample: &Sample| format!("{} (line {})", sample.masked, sample.line);
     let row = |of_length: &CodesOfLength| {
-        let CodesOfLength { length, count, first, last } = of_length;
-        vec![length.to_string(), grouped(*count), sample(first), sample(last)]
+        let CodesOfLength {
+            length,
+            count,
+            first,
+            last,
+        } = of_length;
+        vec![
+            length.to_string(),
+            grouped(*count),
+            sample(first),
+            sample(last),
+        ]
     };
     let rows: Vec<_> = checked.lengths.iter().map(row).collect();
     text.push_str(&table(&["LENGTH", "CODES", "FIRST", "LAST"], &rows));
     if checked.repeated > 0 {
-        text.push_str(&format!("{} lines repeat a code of an earlier line.\n", grouped(checked.repeated)));
+        text.push_str(&format!(
+            "{} lines repeat a code of an earlier line.\n",
+            grouped(checked.repeated)
+        ));
     }
     if rows.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
         text.push_str(

@@ -38,19 +38,51 @@ pub(crate) async fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     match command {
-        CodeCommand::Mint { scope, count, output, prize, batch, length, allow_weak } => {
+        CodeCommand::Mint {
+            scope,
+            count,
+            output,
+            prize,
+            batch,
+            length,
+            allow_weak,
+        } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let request = mint::MintRequest { count, prize, batch, symbols: length, allow_weak };
+            let request = mint::MintRequest {
+                count,
+                prize,
+                batch,
+                symbols: length,
+                allow_weak,
+            };
             mint(tables, &scope, &request, &output, clock, terminal).await
         }
-        CodeCommand::Import { scope, file, column, prize, batch, allow_weak, dry_run } => {
+        CodeCommand::Import {
+            scope,
+            file,
+            column,
+            prize,
+            batch,
+            allow_weak,
+            dry_run,
+        } => {
             let scope = code_scope(tables, scope.into()).await?;
             let (prize, batch) = (prize.as_deref(), batch.as_deref());
             let codes = lines::codes(&file, column.as_deref());
-            let request = ImportRequest { codes, prize, batch, allow_weak };
+            let request = ImportRequest {
+                codes,
+                prize,
+                batch,
+                allow_weak,
+            };
             import::import(tables, &scope, request, dry_run, clock, terminal).await
         }
-        CodeCommand::Void { scope, batch, dry_run, confirm } => {
+        CodeCommand::Void {
+            scope,
+            batch,
+            dry_run,
+            confirm,
+        } => {
             let scope = code_scope(tables, scope.into()).await?;
             if dry_run {
                 return void::plan_batch(tables, &scope, &batch, terminal).await;
@@ -90,11 +122,23 @@ async fn mint(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let file = AtomicFile::begin(output)?;
-    let mint::MintRequest { count, prize, batch, symbols, allow_weak } = request;
+    let mint::MintRequest {
+        count,
+        prize,
+        batch,
+        symbols,
+        allow_weak,
+    } = request;
     let details = json!({
         "batch": batch, "count": count, "prize": prize, "length": symbols, "allow_weak": allow_weak,
     });
-    tables.audit.append(Action::new("code.mint").in_scope(scope).with(details), clock.now()).await?;
+    tables
+        .audit
+        .append(
+            Action::new("code.mint").in_scope(scope).with(details),
+            clock.now(),
+        )
+        .await?;
     let reservation = mint::reserve(&tables.code_books, scope, request).await?;
     let book = reservation.book().clone();
     if let Some(length) = reservation.length_beside_imported() {
@@ -115,13 +159,16 @@ async fn mint(
     };
     // Renamed last, so that a file of the final name has only active codes.
     let name = reservation.batch.name.clone();
-    let batch = mint::activate(&tables.code_books, reservation).await.map_err(|mut failure| {
-        failure.message.push_str(&format!(
+    let batch = mint::activate(&tables.code_books, reservation)
+        .await
+        .map_err(|mut failure| {
+            failure.message.push_str(&format!(
             "; the file was removed. Void batch {name} before you mint again: its codes may count"
         ));
-        failure
-    })?;
-    file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
+            failure
+        })?;
+    file.finish()
+        .map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
     wait_for_functions(clock).await;
     Ok(mint_report(scope, &batch, &book, output))
 }
@@ -159,7 +206,10 @@ async fn write(
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
         // The receiver is dropped after Ctrl-C: stop.
-        let mut progress = |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into());
+        let mut progress = |done| {
+            told.send(done)
+                .map_err(|_| io::ErrorKind::Interrupted.into())
+        };
         reservation.write(&mut file, &mut progress)?;
         file.sync().map(|()| file)
     });
@@ -183,11 +233,17 @@ async fn write(
 }
 
 fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
-    let rest = format!("nothing is left of it, and batch {} is void; run it again when you like", batch.name);
+    let rest = format!(
+        "nothing is left of it, and batch {} is void; run it again when you like",
+        batch.name
+    );
     if error.kind() == io::ErrorKind::Interrupted {
         return Failure::new("interrupted", format!("minting was stopped: {rest}"));
     }
-    Failure::new("file_failed", format!("writing {} failed: {error}; {rest}", output.display()))
+    Failure::new(
+        "file_failed",
+        format!("writing {} failed: {error}; {rest}", output.display()),
+    )
 }
 
 fn kept(not_renamed: &NotRenamed, output: &Path, batch: &Batch) -> Failure {

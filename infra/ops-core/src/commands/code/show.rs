@@ -28,10 +28,12 @@ pub(super) async fn show(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let typed = typed_or(argument, "Code: ", terminal)?;
-    let code: Code =
-        typed.parse().map_err(|why| Failure::new("code_invalid", format!("{why}; check what you typed")))?;
+    let code: Code = typed
+        .parse()
+        .map_err(|why| Failure::new("code_invalid", format!("{why}; check what you typed")))?;
     if code.sentinel().is_some() {
-        let message = "this is a test code, which test keys accept as it is; it has no batch and no state";
+        let message =
+            "this is a test code, which test keys accept as it is; it has no batch and no state";
         return Err(Failure::new("code_is_sentinel", message));
     }
     let found = look_up(tables, scope, &code.normal()).await?;
@@ -41,19 +43,32 @@ pub(super) async fn show(
                 Some(submission) => Some(phones::shown(tables, submission, false).await?),
                 None => None,
             };
-            (as_json(code, phone.as_deref()), as_text(code, phone.as_deref(), scope, zone))
+            (
+                as_json(code, phone.as_deref()),
+                as_text(code, phone.as_deref(), scope, zone),
+            )
         }
         None => {
-            let text = format!("This is not a code of {}, {}.", scope.campaign, scope.environment);
+            let text = format!(
+                "This is not a code of {}, {}.",
+                scope.campaign, scope.environment
+            );
             (json!({ "state": NOT_OF_THIS_CAMPAIGN }), text)
         }
     };
-    let json = json!({ "campaign": scope.campaign, "environment": scope.environment, "code": code });
+    let json =
+        json!({ "campaign": scope.campaign, "environment": scope.environment, "code": code });
     Ok(Report::new(json, text))
 }
 
 fn as_json(code: &CodeOfScope, phone: Option<&str>) -> Value {
-    let CodeOfScope { batch, state, is_void, claim, submission } = code;
+    let CodeOfScope {
+        batch,
+        state,
+        is_void,
+        claim,
+        submission,
+    } = code;
     let submission = claim.as_ref().map(|claim| {
         json!({
             "id": claim.submission_id,
@@ -74,16 +89,32 @@ fn as_json(code: &CodeOfScope, phone: Option<&str>) -> Value {
 }
 
 fn as_text(code: &CodeOfScope, phone: Option<&str>, scope: &Scope, zone: Tz) -> String {
-    let CodeOfScope { batch, state, is_void, claim, submission } = code;
-    let batch_words = |batch: &Batch| format!("{} ({}, {})", batch.name, kind_of(batch), status_of(batch));
+    let CodeOfScope {
+        batch,
+        state,
+        is_void,
+        claim,
+        submission,
+    } = code;
+    let batch_words =
+        |batch: &Batch| format!("{} ({}, {})", batch.name, kind_of(batch), status_of(batch));
     let mut pairs = vec![
-        ("campaign", format!("{}, {}", scope.campaign, scope.environment)),
+        (
+            "campaign",
+            format!("{}, {}", scope.campaign, scope.environment),
+        ),
         ("batch", or_dash(batch.as_ref().map(batch_words))),
-        ("prize", or_dash(batch.as_ref().and_then(|batch| batch.prize.as_ref()))),
+        (
+            "prize",
+            or_dash(batch.as_ref().and_then(|batch| batch.prize.as_ref())),
+        ),
         ("state", state_words(*state, *is_void).to_owned()),
     ];
     if let Some(claim) = claim {
-        pairs.push(("submission", submission_words(claim, submission.as_ref(), phone, zone)));
+        pairs.push((
+            "submission",
+            submission_words(claim, submission.as_ref(), phone, zone),
+        ));
     }
     lines(&pairs)
 }
@@ -96,13 +127,26 @@ fn state_words(state: State, is_void: bool) -> &'static str {
         (State::Redeemed, false) => "redeemed",
         (State::Redeemed, true) => "redeemed, and voided since",
         (State::Void, _) => "void",
-        (State::Reserved, _) => "not active: its batch is being minted, or its minting was cut short",
+        (State::Reserved, _) => {
+            "not active: its batch is being minted, or its minting was cut short"
+        }
     }
 }
 
-fn submission_words(claim: &Claim, submission: Option<&Submission>, phone: Option<&str>, zone: Tz) -> String {
-    let Some(submission) = submission else { return claim.submission_id.to_string() };
+fn submission_words(
+    claim: &Claim,
+    submission: Option<&Submission>,
+    phone: Option<&str>,
+    zone: Tz,
+) -> String {
+    let Some(submission) = submission else {
+        return claim.submission_id.to_string();
+    };
     let phone = or_dash(phone);
     let created_at = zoned_time(submission.created_at, zone);
-    format!("{} ({}) of {phone}, {created_at}", submission.reference(), claim.submission_id)
+    format!(
+        "{} ({}) of {phone}, {created_at}",
+        submission.reference(),
+        claim.submission_id
+    )
 }

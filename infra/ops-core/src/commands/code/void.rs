@@ -27,8 +27,15 @@ pub(super) async fn plan_batch(
     let book = book::read(&tables.code_books, scope).await?;
     let batch = book::existing_batch(&book, name)?;
     let usage = count_used(tables, scope, &book, terminal).await?;
-    let already = if batch.status == BatchStatus::Void { " It is void already." } else { "" };
-    let text = format!("{DRY_RUN} Of batch {name}, {}.{already}", unused_in_words(batch, &usage));
+    let already = if batch.status == BatchStatus::Void {
+        " It is void already."
+    } else {
+        ""
+    };
+    let text = format!(
+        "{DRY_RUN} Of batch {name}, {}.{already}",
+        unused_in_words(batch, &usage)
+    );
     Ok(Report::new(dry(batch_json(batch, Some(&usage))), text))
 }
 
@@ -43,7 +50,10 @@ pub(super) async fn void_batch(
     let book = book::read(&tables.code_books, scope).await?;
     let batch = book::existing_batch(&book, name)?;
     if batch.status != BatchStatus::Void {
-        let mut question = format!("Void batch {name} of {}, {}?", scope.campaign, scope.environment);
+        let mut question = format!(
+            "Void batch {name} of {}, {}?",
+            scope.campaign, scope.environment
+        );
         // Counted for the question alone: leaked codes cannot wait for a script's count.
         if !confirm.yes && terminal.input.is_some() {
             let usage = count_used(tables, scope, &book, terminal).await?;
@@ -59,14 +69,26 @@ pub(super) async fn void_batch(
         "Batch {} is void: its {} codes stop working within {}. Entries made with them stay valid.",
         batch.name,
         grouped(batch.count()),
-        seconds(if batch.prize.is_some() { FRESH_BOOK_MAX_AGE } else { cache::MAX_AGE })
+        seconds(if batch.prize.is_some() {
+            FRESH_BOOK_MAX_AGE
+        } else {
+            cache::MAX_AGE
+        })
     );
     Ok(Report::new(batch_json(&batch, None), text))
 }
 
 fn unused_in_words(batch: &Batch, usage: &AllUsage) -> String {
-    let unused = usage.get(&batch.name).copied().unwrap_or_default().unused_of(batch);
-    format!("{} of its {} codes are unused", grouped(unused), grouped(batch.count()))
+    let unused = usage
+        .get(&batch.name)
+        .copied()
+        .unwrap_or_default()
+        .unused_of(batch);
+    format!(
+        "{} of its {} codes are unused",
+        grouped(unused),
+        grouped(batch.count())
+    )
 }
 
 fn dry(mut json: Value) -> Value {

@@ -22,7 +22,10 @@ pub(super) async fn run(
     let scope = Scope::from(args.scope);
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;
-    let files = Box::pin(draws::certificate::write(tables, env, &scope, &campaign, &draw, output)).await?;
+    let files = Box::pin(draws::certificate::write(
+        tables, env, &scope, &campaign, &draw, output,
+    ))
+    .await?;
     let beside = files.join(", ");
     let mut text = format!(
         "the certificate is {}; publish it with what is beside it: {beside}. Anybody can check it: the page in a \
@@ -30,12 +33,21 @@ pub(super) async fn run(
         output.display()
     );
     if output.with_file_name(OPENINGS).exists() {
-        text.push_str(&format!("{OPENINGS} in the same folder is SECRET: do not publish it.\n"));
+        text.push_str(&format!(
+            "{OPENINGS} in the same folder is SECRET: do not publish it.\n"
+        ));
     }
-    Ok(Report::new(json!({ "certificate": output, "files": files }), text))
+    Ok(Report::new(
+        json!({ "certificate": output, "files": files }),
+        text,
+    ))
 }
 
-pub(super) async fn sheet(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report, Failure> {
+pub(super) async fn sheet(
+    args: DrawArgs,
+    output: &Path,
+    tables: &Tables,
+) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;

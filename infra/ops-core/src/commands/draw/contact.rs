@@ -23,7 +23,11 @@ pub(super) async fn call(
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let CallArgs { winner, outcome, show_phone: _ } = args;
+    let CallArgs {
+        winner,
+        outcome,
+        show_phone: _,
+    } = args;
     let winner = find(winner, tables).await?;
     let event = match outcome {
         None => return phone(&winner, tables, now).await,
@@ -51,33 +55,70 @@ pub(super) async fn skip(
     now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let SkipArgs { winner, reason, inspector, confirm } = args;
+    let SkipArgs {
+        winner,
+        reason,
+        inspector,
+        confirm,
+    } = args;
     let inspector = Some(words(&inspector, "--inspector")?);
     let winner = find(winner, tables).await?;
-    let Contact { prize, place, reference, .. } = &winner.contact;
-    let reference = reference.as_ref().map(|reference| format!(" ({reference})")).unwrap_or_default();
+    let Contact {
+        prize,
+        place,
+        reference,
+        ..
+    } = &winner.contact;
+    let reference = reference
+        .as_ref()
+        .map(|reference| format!(" ({reference})"))
+        .unwrap_or_default();
     let question = format!(
         "Skip place {place} of {prize}{reference}, because: {}? The next in the order is drawn.",
         reason.in_words()
     );
     terminal.confirm(&question, Answer::Word(winner.draw.name.as_str()), confirm)?;
-    step(&winner, ContactEvent::Skipped { reason, inspector }, tables, env, now).await
+    step(
+        &winner,
+        ContactEvent::Skipped { reason, inspector },
+        tables,
+        env,
+        now,
+    )
+    .await
 }
 
 async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
     let WinnerArgs { draw, winner, tier } = args;
-    contacts::find(tables, Scope::from(draw.scope), &draw.name, tier.as_deref(), winner).await
+    contacts::find(
+        tables,
+        Scope::from(draw.scope),
+        &draw.name,
+        tier.as_deref(),
+        winner,
+    )
+    .await
 }
 
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
-    let (contact, phone) = (&winner.contact, contacts::show_phone(tables, winner, now).await?);
+    let (contact, phone) = (
+        &winner.contact,
+        contacts::show_phone(tables, winner, now).await?,
+    );
     let blocked = contacts::blocked(tables, &winner.scope, std::slice::from_ref(contact)).await?;
-    let text =
-        format!("place {} of {}: {phone}, {}", contact.place, contact.prize, state_of(contact, &blocked));
+    let text = format!(
+        "place {} of {}: {phone}, {}",
+        contact.place,
+        contact.prize,
+        state_of(contact, &blocked)
+    );
     let note = next_step(winner, contact, !blocked.is_empty());
     Ok(Report {
         note,
-        ..Report::new(json!({ "winner": contact_json(contact, &blocked), "phone": phone }), text)
+        ..Report::new(
+            json!({ "winner": contact_json(contact, &blocked), "phone": phone }),
+            text,
+        )
     })
 }
 
@@ -92,7 +133,10 @@ async fn step(
     let all: Vec<_> = next.iter().chain([&contact]).cloned().collect();
     let blocked = contacts::blocked(tables, &winner.scope, &all).await?;
     let line = |contact: &Contact| {
-        let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        let reference = contact
+            .reference
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), ToString::to_string);
         let phone = contact.masked_phone.as_deref().unwrap_or("-");
         format!(
             "place {} of {}: {reference}, {phone}, {}",
@@ -109,9 +153,14 @@ async fn step(
         "winner": contact_json(&contact, &blocked),
         "next": next.iter().map(|contact| contact_json(contact, &blocked)).collect::<Vec<_>>(),
     });
-    let is_blocked = contact.submission_id.is_some_and(|id| blocked.contains(&id));
+    let is_blocked = contact
+        .submission_id
+        .is_some_and(|id| blocked.contains(&id));
     let note = next_step(winner, &contact, is_blocked);
-    Ok(Report { note, ..Report::new(json, text) })
+    Ok(Report {
+        note,
+        ..Report::new(json, text)
+    })
 }
 
 /// The command that usually follows.
@@ -127,5 +176,8 @@ fn next_step(winner: &Winner, contact: &Contact, is_blocked: bool) -> Option<Str
     };
     let options = options(&winner.scope, &winner.draw.name);
     let tier = prize_option(&winner.header, &contact.prize);
-    Some(format!("next: `ops draw {step} {options}{tier} --winner {}`", contact.place))
+    Some(format!(
+        "next: `ops draw {step} {options}{tier} --winner {}`",
+        contact.place
+    ))
 }

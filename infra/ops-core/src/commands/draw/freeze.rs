@@ -31,7 +31,16 @@ pub(super) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let FreezeArgs { draw, from, to, prizes, at, one_prize_per_entrant, output, confirm } = args;
+    let FreezeArgs {
+        draw,
+        from,
+        to,
+        prizes,
+        at,
+        one_prize_per_entrant,
+        output,
+        confirm,
+    } = args;
     let (scope, name) = (Scope::from(draw.scope), draw.name);
     let campaign = tables.campaign(&scope.campaign).await?;
     refuse_without_phones(&campaign, clock.now())?;
@@ -48,8 +57,11 @@ pub(super) async fn run(
         output: output.clone(),
         confirm,
     };
-    let FreezeReport { draw, evidence, read } =
-        Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;
+    let FreezeReport {
+        draw,
+        evidence,
+        read,
+    } = Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;
     let mut json = as_json(&scope, &draw, &[], &HashSet::new())?;
     let mut text = described(&scope, &draw, &[], &HashSet::new(), zone)?;
     text.push_str(&format!(
@@ -59,9 +71,23 @@ pub(super) async fn run(
     text.push_str(&warnings(&header(&draw)?));
     if let Some(read) = &read {
         text.push_str(&read_text(read));
-        let ReadReport { days, unsettled, largest: _, given_by_hand: _ } = read;
+        let ReadReport {
+            days,
+            unsettled,
+            largest: _,
+            given_by_hand: _,
+        } = read;
         add(&mut json, "days", json!(days));
-        add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
+        add(
+            &mut json,
+            "unsettled",
+            json!(
+                unsettled
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            ),
+        );
     }
     add(&mut json, "output", json!(output));
     add(&mut json, "evidence", json!(evidence));
@@ -75,7 +101,10 @@ pub(super) async fn run(
 /// What to know before the round: too many prizes, and earlier draws of the period.
 fn warnings(header: &Header) -> String {
     let mut text = String::new();
-    let prizes = header.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
+    let prizes = header
+        .prizes
+        .iter()
+        .fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
     if prizes > header.rows.get() {
         text.push_str(&format!(
             "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
@@ -93,8 +122,15 @@ fn warnings(header: &Header) -> String {
 }
 
 /// The entries of each day, and those that are not in the draw.
-fn read_text(ReadReport { days, unsettled, .. }: &ReadReport) -> String {
-    let rows: Vec<_> = days.iter().map(|(day, total)| day_row(day, total)).collect();
+fn read_text(
+    ReadReport {
+        days, unsettled, ..
+    }: &ReadReport,
+) -> String {
+    let rows: Vec<_> = days
+        .iter()
+        .map(|(day, total)| day_row(day, total))
+        .collect();
     let mut text = format!("\n{}", table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows));
     text.push_str(&unsettled_text(unsettled));
     text
@@ -102,7 +138,10 @@ fn read_text(ReadReport { days, unsettled, .. }: &ReadReport) -> String {
 
 /// Refuses a draw once the campaign keeps phones no longer: entrants whose phone is deleted would be missing.
 fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Failure> {
-    let Some(until) = campaign.keeps_until(PersonalData::Phones).filter(|until| *until <= now) else {
+    let Some(until) = campaign
+        .keeps_until(PersonalData::Phones)
+        .filter(|until| *until <= now)
+    else {
         return Ok(());
     };
     let Campaign { slug, timezone, .. } = campaign;
@@ -115,7 +154,11 @@ fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Fail
 }
 
 fn day_row(day: &str, total: &crate::draws::DayTotal) -> Vec<String> {
-    vec![day.to_owned(), grouped(total.submissions), grouped(total.entries)]
+    vec![
+        day.to_owned(),
+        grouped(total.submissions),
+        grouped(total.entries),
+    ]
 }
 
 fn unsettled_text(unsettled: &[Reference]) -> String {
@@ -123,9 +166,17 @@ fn unsettled_text(unsettled: &[Reference]) -> String {
     if count == 0 {
         return String::new();
     }
-    let shown: Vec<_> = unsettled.iter().take(MAX_PRINTED).map(ToString::to_string).collect();
+    let shown: Vec<_> = unsettled
+        .iter()
+        .take(MAX_PRINTED)
+        .map(ToString::to_string)
+        .collect();
     let more = count.saturating_sub(shown.len());
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     format!(
         "\n{count} submissions are not settled and not in this draw: {}{more}. By the rule of this service, an entry is in \
          the draw of the period in which it is accepted, so these join the next one.\n",

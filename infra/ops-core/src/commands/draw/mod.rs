@@ -27,9 +27,24 @@ pub(crate) async fn run(
     let tables = async || connection::tables(env).await;
     match command {
         DrawCommand::Verify(args) => verify::run(&args, env),
-        DrawCommand::Freeze(args) => freeze::run(args, &tables().await?, env, clock, terminal).await,
-        DrawCommand::Run { draw, beacon, output } => {
-            run::run(draw, beacon, output.as_deref(), &tables().await?, env, clock, terminal).await
+        DrawCommand::Freeze(args) => {
+            freeze::run(args, &tables().await?, env, clock, terminal).await
+        }
+        DrawCommand::Run {
+            draw,
+            beacon,
+            output,
+        } => {
+            run::run(
+                draw,
+                beacon,
+                output.as_deref(),
+                &tables().await?,
+                env,
+                clock,
+                terminal,
+            )
+            .await
         }
         DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
         DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
@@ -38,15 +53,33 @@ pub(crate) async fn run(
         }
         DrawCommand::Call(args) => contact::call(args, &tables().await?, env, clock.now()).await,
         DrawCommand::Confirm(args) => {
-            contact::log_step(args, ContactEvent::Identified, &tables().await?, env, clock.now()).await
+            contact::log_step(
+                args,
+                ContactEvent::Identified,
+                &tables().await?,
+                env,
+                clock.now(),
+            )
+            .await
         }
         DrawCommand::HandOver(args) => {
-            contact::log_step(args, ContactEvent::HandedOver, &tables().await?, env, clock.now()).await
+            contact::log_step(
+                args,
+                ContactEvent::HandedOver,
+                &tables().await?,
+                env,
+                clock.now(),
+            )
+            .await
         }
-        DrawCommand::Skip(args) => contact::skip(args, &tables().await?, env, clock.now(), terminal).await,
+        DrawCommand::Skip(args) => {
+            contact::skip(args, &tables().await?, env, clock.now(), terminal).await
+        }
         DrawCommand::Certificate { draw, output } => {
             certificate::run(draw, &output, &tables().await?, env).await
         }
-        DrawCommand::Sheet { draw, output } => certificate::sheet(draw, &output, &tables().await?).await,
+        DrawCommand::Sheet { draw, output } => {
+            certificate::sheet(draw, &output, &tables().await?).await
+        }
     }
 }

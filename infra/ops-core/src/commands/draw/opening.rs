@@ -26,10 +26,14 @@ pub(super) async fn run(
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
             let (file, _) = files.read_openings().await?;
-            let Some((row, opening)) = openings::of_reference(file, &reference)? else { continue };
+            let Some((row, opening)) = openings::of_reference(file, &reference)? else {
+                continue;
+            };
             let details = json!({ "draw": draw.name, "row": row });
-            let action =
-                Action::new("draw.opening").in_scope(scope).on(submission.submission_id).with(details);
+            let action = Action::new("draw.opening")
+                .in_scope(scope)
+                .on(submission.submission_id)
+                .with(details);
             tables.audit.append(action, now).await?;
             let (name, scope_words, hash) = (&draw.name, scope_in_words(scope), opening.row_hash());
             text.push(format!(

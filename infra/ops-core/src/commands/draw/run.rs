@@ -30,8 +30,15 @@ pub(super) async fn run(
     let scope = Scope::from(args.scope);
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = find(tables, &scope, &args.name).await?;
-    let ran = Box::pin(draws::run::run(tables, env, &scope, draw, source, clock, terminal)).await?;
-    let RunReport { draw, contacts, result } = ran;
+    let ran = Box::pin(draws::run::run(
+        tables, env, &scope, draw, source, clock, terminal,
+    ))
+    .await?;
+    let RunReport {
+        draw,
+        contacts,
+        result,
+    } = ran;
     let blocked = blocked(tables, &scope, &contacts).await?;
     let mut text = described(&scope, &draw, &contacts, &blocked, zone)?;
     if let Some(folder) = output {
@@ -44,5 +51,8 @@ pub(super) async fn run(
         "next: call each winner who is not skipped: `ops draw call {options} --winner N --show-phone` shows the number, and \
          --outcome logs the call. `ops draw certificate {options} --output FILE.html` writes what the public checks"
     );
-    Ok(Report { note: Some(note), ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text) })
+    Ok(Report {
+        note: Some(note),
+        ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text)
+    })
 }

@@ -19,7 +19,11 @@ use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(super) async fn one(args: DrawArgs, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+pub(super) async fn one(
+    args: DrawArgs,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = find(tables, &scope, &args.name).await?;
@@ -27,19 +31,27 @@ pub(super) async fn one(args: DrawArgs, tables: &Tables, now: Timestamp) -> Resu
     let blocked = blocked(tables, &scope, &contacts).await?;
     let note = next_step(&scope, &draw, &contacts, zone, now)?.map(|next| format!("next: {next}"));
     let text = described(&scope, &draw, &contacts, &blocked, zone)?;
-    Ok(Report { note, ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text) })
+    Ok(Report {
+        note,
+        ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text)
+    })
 }
 
 pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, Failure> {
     let scope = Scope::from(args);
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draws = tables.draws.list(&scope).await?;
-    let json: Vec<_> =
-        draws.iter().map(|draw| as_json(&scope, draw, &[], &HashSet::new())).collect::<Result<_, _>>()?;
+    let json: Vec<_> = draws
+        .iter()
+        .map(|draw| as_json(&scope, draw, &[], &HashSet::new()))
+        .collect::<Result<_, _>>()?;
     if draws.is_empty() {
         return Ok(Report::new(
             json!({ "draws": json }),
-            format!("{} has no draws; `ops draw freeze` begins one.", scope_in_words(&scope)),
+            format!(
+                "{} has no draws; `ops draw freeze` begins one.",
+                scope_in_words(&scope)
+            ),
         ));
     }
     let row = |draw: &Draw| -> Result<Vec<String>, Failure> {
@@ -131,7 +143,13 @@ pub(super) fn described(
     let mut text = lines(&facts(scope, draw, zone)?);
     if !contacts.is_empty() {
         let rows: Vec<_> = contacts.iter().map(row).collect();
-        text.push_str(&format!("\n{}", table(&["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"], &rows)));
+        text.push_str(&format!(
+            "\n{}",
+            table(
+                &["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"],
+                &rows
+            )
+        ));
     }
     if !blocked.is_empty() {
         text.push_str("\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n");

@@ -19,18 +19,40 @@ use crate::terminal::Report;
 const MAX_NAMED: usize = 10;
 
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
-    let VerifyArgs { path, commitment, chain_key, chain_genesis, chain_period } = args;
+    let VerifyArgs {
+        path,
+        commitment,
+        chain_key,
+        chain_genesis,
+        chain_period,
+    } = args;
     let chain = chain_key.as_deref().zip(*chain_genesis).zip(*chain_period);
-    let chain = chain.map(|((key, genesis), period)| TrustedChain { key, genesis, period });
-    let trusted = Trusted { env, commitment: *commitment, chain };
+    let chain = chain.map(|((key, genesis), period)| TrustedChain {
+        key,
+        genesis,
+        period,
+    });
+    let trusted = Trusted {
+        env,
+        commitment: *commitment,
+        chain,
+    };
     let verified = verify(path, &trusted)?;
     Ok(report(&verified, commitment.is_some()))
 }
 
 fn report(verified: &Verified, is_compared: bool) -> Report {
-    let Verified { committed, result, log, chain, given_at } = verified;
+    let Verified {
+        committed,
+        result,
+        log,
+        chain,
+        given_at,
+    } = verified;
     let header = committed.header();
-    let given_at = given_at.with_timezone(header.period.to.offset()).to_rfc3339();
+    let given_at = given_at
+        .with_timezone(header.period.to.offset())
+        .to_rfc3339();
     let compared = if is_compared {
         "it is the one that you copied"
     } else {
@@ -40,13 +62,29 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
     let mut pairs = vec![
         ("entrants", grouped(header.rows.get())),
         ("entries", grouped(header.total.get())),
-        ("period", format!("{} to {}", header.period.from.to_rfc3339(), header.period.to.to_rfc3339())),
-        ("commitment", format!("{}: {compared}", commitment.in_groups())),
+        (
+            "period",
+            format!(
+                "{} to {}",
+                header.period.from.to_rfc3339(),
+                header.period.to.to_rfc3339()
+            ),
+        ),
+        (
+            "commitment",
+            format!("{}: {compared}", commitment.in_groups()),
+        ),
     ];
-    pairs.extend(log.as_ref().map(|log| ("published at", log.published_at.to_rfc3339())));
+    pairs.extend(
+        log.as_ref()
+            .map(|log| ("published at", log.published_at.to_rfc3339())),
+    );
     pairs.push((
         "round",
-        format!("{} was given at {given_at}: your copy of the commitment has to be older", result.round),
+        format!(
+            "{} was given at {given_at}: your copy of the commitment has to be older",
+            result.round
+        ),
     ));
     pairs.push(("chain", chain::described(&chain.hash())));
     let mut text = format!(
@@ -56,12 +94,19 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         lines(&pairs)
     );
     for tier in &result.tiers {
-        let places = log.iter().flat_map(|log| &log.places).filter(|place| place.tier == tier.name);
-        text.push_str(&format!("\n{}", tier_text(tier, &places.collect::<Vec<_>>())));
+        let places = log
+            .iter()
+            .flat_map(|log| &log.places)
+            .filter(|place| place.tier == tier.name);
+        text.push_str(&format!(
+            "\n{}",
+            tier_text(tier, &places.collect::<Vec<_>>())
+        ));
     }
     let tiers = result.tiers.iter();
-    let tiers =
-        tiers.map(|tier| json!({ "name": tier.name, "prizes": tier.prizes, "places": tier.order.len() }));
+    let tiers = tiers.map(
+        |tier| json!({ "name": tier.name, "prizes": tier.prizes, "places": tier.order.len() }),
+    );
     let json = json!({
         "holds": true,
         "campaign": header.campaign,
@@ -83,12 +128,25 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
     let title = format!("{}: {} to win", tier.name, tier.prizes);
     if places.is_empty() {
         let lines = tier.order.iter().take(MAX_NAMED);
-        let lines: Vec<_> = lines.map(|place| place.row.saturating_add(1).to_string()).collect();
-        let more = if tier.order.len() > MAX_NAMED { ", …" } else { "" };
-        return format!("{title}, in the order of these lines of entries.csv: {}{more}\n", lines.join(", "));
+        let lines: Vec<_> = lines
+            .map(|place| place.row.saturating_add(1).to_string())
+            .collect();
+        let more = if tier.order.len() > MAX_NAMED {
+            ", …"
+        } else {
+            ""
+        };
+        return format!(
+            "{title}, in the order of these lines of entries.csv: {}{more}\n",
+            lines.join(", ")
+        );
     }
     let row = |place: &&LoggedPlace| {
-        vec![place.place.to_string(), or_dash(place.reference.as_ref()), happened(place)]
+        vec![
+            place.place.to_string(),
+            or_dash(place.reference.as_ref()),
+            happened(place),
+        ]
     };
     let rows: Vec<_> = places.iter().map(row).collect();
     format!("{title}\n{}", table(&["PLACE", "REF", "STATE"], &rows))
@@ -96,8 +154,11 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
 
 fn happened(place: &LoggedPlace) -> String {
     if let Some(skip) = place.skip() {
-        let reason: StrDeserializer<'_, Error> =
-            skip.reason.as_deref().unwrap_or_default().into_deserializer();
+        let reason: StrDeserializer<'_, Error> = skip
+            .reason
+            .as_deref()
+            .unwrap_or_default()
+            .into_deserializer();
         let reason = SkipReason::deserialize(reason).map_or("", SkipReason::in_words);
         return format!("passed over: {reason}");
     }

@@ -21,17 +21,41 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let NumbersArgs { campaign, environment, from, to, command } = args;
+    let NumbersArgs {
+        campaign,
+        environment,
+        from,
+        to,
+        command,
+    } = args;
     match (command, campaign) {
-        (Some(NumbersCommand::Verify { campaign, environment, correct, confirm }), _) => {
-            let scope = Scope { campaign, environment };
-            Box::pin(verify::run(tables, &scope, correct, confirm, clock, terminal)).await
+        (
+            Some(NumbersCommand::Verify {
+                campaign,
+                environment,
+                correct,
+                confirm,
+            }),
+            _,
+        ) => {
+            let scope = Scope {
+                campaign,
+                environment,
+            };
+            Box::pin(verify::run(
+                tables, &scope, correct, confirm, clock, terminal,
+            ))
+            .await
         }
-        (None, Some(_)) if from.zip(to).is_some_and(|(from, to)| from > to) => {
-            Err(Failure::new("days_invalid", "--from must be a day before --to, or the same"))
-        }
+        (None, Some(_)) if from.zip(to).is_some_and(|(from, to)| from > to) => Err(Failure::new(
+            "days_invalid",
+            "--from must be a day before --to, or the same",
+        )),
         (None, Some(campaign)) => {
-            let scope = Scope { campaign, environment };
+            let scope = Scope {
+                campaign,
+                environment,
+            };
             let campaign = tables.campaign(&scope.campaign).await?;
             let days = Days { from, to };
             let cells = Box::pin(numbers::read(tables, &scope, days)).await?;
@@ -41,13 +65,26 @@ pub(crate) async fn run(
             let redeemed = if days.are_all() || batches.iter().all(|batch| batch.prize.is_none()) {
                 by_dimension(&cells, Metric::Batches)
             } else {
-                by_dimension(&numbers::of_all_days(tables, &scope, Metric::Batches).await?, Metric::Batches)
+                by_dimension(
+                    &numbers::of_all_days(tables, &scope, Metric::Batches).await?,
+                    Metric::Batches,
+                )
             };
             let prizes = prizes_left(&batches, &redeemed);
             let zone = campaign.timezone;
-            Ok(Overview { scope: &scope, zone, days, cells: &cells, batches: &batches, prizes: &prizes }
-                .report())
+            Ok(Overview {
+                scope: &scope,
+                zone,
+                days,
+                cells: &cells,
+                batches: &batches,
+                prizes: &prizes,
+            }
+            .report())
         }
-        (None, None) => Err(Failure::new("usage", "say which campaign with --campaign SLUG")),
+        (None, None) => Err(Failure::new(
+            "usage",
+            "say which campaign with --campaign SLUG",
+        )),
     }
 }

@@ -11,8 +11,8 @@ use crate::commands::code::status_of;
 use crate::format::{grouped, table};
 use crate::numbers::Days;
 use crate::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, phones_by_entries, receipt_words, span,
-    sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, phones_by_entries,
+    receipt_words, span, sums, total, unknown_now, wait,
 };
 use crate::terminal::Report;
 
@@ -42,13 +42,29 @@ impl Overview<'_> {
 }
 
 fn as_text(overview: Overview<'_>) -> String {
-    let Overview { scope, zone, cells, batches, prizes, .. } = overview;
+    let Overview {
+        scope,
+        zone,
+        cells,
+        batches,
+        prizes,
+        ..
+    } = overview;
     let days = by_dimension(cells, Metric::Days);
-    let heading = format!("{} {}, days and hours in {}\n", scope.campaign, scope.environment, zone.name());
+    let heading = format!(
+        "{} {}, days and hours in {}\n",
+        scope.campaign,
+        scope.environment,
+        zone.name()
+    );
     let prizes = prize_table(prizes);
     let Some((last_day, _)) = days.last_key_value() else {
         let nothing = "Nothing has been counted. New submissions are counted within a minute.\n";
-        return if prizes.is_empty() { heading + nothing } else { heading + nothing + "\n" + &prizes };
+        return if prizes.is_empty() {
+            heading + nothing
+        } else {
+            heading + nothing + "\n" + &prizes
+        };
     };
     let mut text = heading + &summary(overview, total(&days));
     let mut section = |title: &str, body: String| {
@@ -57,30 +73,68 @@ fn as_text(overview: Overview<'_>) -> String {
         }
     };
     section("Days", day_table(cells, &days));
-    let hours = by_hour(cells, zone).into_iter().filter(|(hour, _)| hour.starts_with(last_day.as_str()));
-    section("Hours of the last day", bars(&["HOUR", "SUBMISSIONS", "ENTRIES"], &hours.collect()));
-    let outcomes = sums(cells, Metric::Outcomes, |cell| cell.dimension.replacen('#', ", ", 1));
-    section("Outcomes", bars(&["OUTCOME", "SUBMISSIONS", "ENTRIES"], &outcomes));
+    let hours = by_hour(cells, zone)
+        .into_iter()
+        .filter(|(hour, _)| hour.starts_with(last_day.as_str()));
+    section(
+        "Hours of the last day",
+        bars(&["HOUR", "SUBMISSIONS", "ENTRIES"], &hours.collect()),
+    );
+    let outcomes = sums(cells, Metric::Outcomes, |cell| {
+        cell.dimension.replacen('#', ", ", 1)
+    });
+    section(
+        "Outcomes",
+        bars(&["OUTCOME", "SUBMISSIONS", "ENTRIES"], &outcomes),
+    );
     let regions = by_dimension(cells, Metric::Regions);
-    section("Regions", bars(&["REGION", "SUBMISSIONS", "ENTRIES"], &regions));
+    section(
+        "Regions",
+        bars(&["REGION", "SUBMISSIONS", "ENTRIES"], &regions),
+    );
     let branches = by_dimension(cells, Metric::Branches);
     if branches.keys().any(|branch| !branch.is_empty()) {
-        section("Branches", bars(&["BRANCH", "SUBMISSIONS", "ENTRIES"], &branches));
+        section(
+            "Branches",
+            bars(&["BRANCH", "SUBMISSIONS", "ENTRIES"], &branches),
+        );
     }
     if overview.days.are_all() {
-        section("Entries of a phone", bars(&["ENTRIES", "PHONES", "ENTRIES"], &phones_by_entries(cells)));
+        section(
+            "Entries of a phone",
+            bars(&["ENTRIES", "PHONES", "ENTRIES"], &phones_by_entries(cells)),
+        );
     }
     section("Codes", code_table(cells, batches));
-    let receipts = sums(cells, Metric::Receipts, |cell| receipt_words(&cell.dimension));
-    section("Receipts", bars(&["RECEIPT", "SUBMISSIONS", "ENTRIES"], &receipts));
-    section("Prizes", bars(&["PRIZE", "WON", "ENTRIES"], &by_dimension(cells, Metric::Prizes)));
-    if prizes.is_empty() { text } else { text + "\n" + &prizes }
+    let receipts = sums(cells, Metric::Receipts, |cell| {
+        receipt_words(&cell.dimension)
+    });
+    section(
+        "Receipts",
+        bars(&["RECEIPT", "SUBMISSIONS", "ENTRIES"], &receipts),
+    );
+    section(
+        "Prizes",
+        bars(
+            &["PRIZE", "WON", "ENTRIES"],
+            &by_dimension(cells, Metric::Prizes),
+        ),
+    );
+    if prizes.is_empty() {
+        text
+    } else {
+        text + "\n" + &prizes
+    }
 }
 
 fn summary(overview: Overview<'_>, all: Amount) -> String {
     let cells = overview.cells;
     // The phones of some days may be new on an earlier one, and one phone can be active on several.
-    let phones = if overview.days.are_all() { "phones" } else { "new phones" };
+    let phones = if overview.days.are_all() {
+        "phones"
+    } else {
+        "new phones"
+    };
     let mut text = format!(
         "Submissions: {}; entries: {}; {phones}: {}; unknown now: {}\n",
         number(all.records),
@@ -102,14 +156,41 @@ fn summary(overview: Overview<'_>, all: Amount) -> String {
 
 /// A table with a bar for the submissions of each day.
 fn day_table(cells: &Cells, days: &Sums) -> String {
-    let (new, active) = (by_day(cells, Metric::NewPhones), by_day(cells, Metric::ActivePhones));
-    let most = days.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
+    let (new, active) = (
+        by_day(cells, Metric::NewPhones),
+        by_day(cells, Metric::ActivePhones),
+    );
+    let most = days
+        .values()
+        .map(|sum| sum.records)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let row = |(day, sum): (&String, &Amount)| {
-        let counts = [sum.records, sum.entries, records_of(&new, day), records_of(&active, day)];
-        [day.clone()].into_iter().chain(counts.map(number)).chain([bar(sum.records, most)]).collect()
+        let counts = [
+            sum.records,
+            sum.entries,
+            records_of(&new, day),
+            records_of(&active, day),
+        ];
+        [day.clone()]
+            .into_iter()
+            .chain(counts.map(number))
+            .chain([bar(sum.records, most)])
+            .collect()
     };
     let rows: Vec<Vec<String>> = days.iter().map(row).collect();
-    table(&["DAY", "SUBMISSIONS", "ENTRIES", "NEW PHONES", "ACTIVE PHONES", ""], &rows)
+    table(
+        &[
+            "DAY",
+            "SUBMISSIONS",
+            "ENTRIES",
+            "NEW PHONES",
+            "ACTIVE PHONES",
+            "",
+        ],
+        &rows,
+    )
 }
 
 fn records_of(sums: &Sums, name: &str) -> i64 {
@@ -118,14 +199,32 @@ fn records_of(sums: &Sums, name: &str) -> i64 {
 
 /// A table with a bar for each first number.
 fn bars(heading: &[&str], sums: &Sums) -> String {
-    let most = sums.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
+    let most = sums
+        .values()
+        .map(|sum| sum.records)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let row = |(name, sum): (&String, &Amount)| {
-        let name = if name.is_empty() { NONE.to_owned() } else { name.clone() };
-        vec![name, number(sum.records), number(sum.entries), bar(sum.records, most)]
+        let name = if name.is_empty() {
+            NONE.to_owned()
+        } else {
+            name.clone()
+        };
+        vec![
+            name,
+            number(sum.records),
+            number(sum.entries),
+            bar(sum.records, most),
+        ]
     };
     let rows: Vec<_> = sums.iter().map(row).collect();
     let heading: Vec<_> = heading.iter().copied().chain([""]).collect();
-    if rows.is_empty() { String::new() } else { table(&heading, &rows) }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        table(&heading, &rows)
+    }
 }
 
 /// Every number above zero gets a visible bar.
@@ -141,25 +240,49 @@ fn code_table(cells: &Cells, batches: &[Batch]) -> String {
         let sum = redeemed.get(&batch.name).copied().unwrap_or_default();
         let codes = batch.count();
         let all = i64::try_from(codes).unwrap_or(i64::MAX);
-        let (prize, bar) = (batch.prize.clone().unwrap_or_default(), bar(sum.records, all.max(1)));
-        vec![batch.name.clone(), number(sum.records), grouped(codes), prize, bar]
+        let (prize, bar) = (
+            batch.prize.clone().unwrap_or_default(),
+            bar(sum.records, all.max(1)),
+        );
+        vec![
+            batch.name.clone(),
+            number(sum.records),
+            grouped(codes),
+            prize,
+            bar,
+        ]
     };
     let rows: Vec<_> = batches.iter().map(row).collect();
-    if rows.is_empty() { String::new() } else { table(&["BATCH", "REDEEMED", "OF", "PRIZE", ""], &rows) }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        table(&["BATCH", "REDEEMED", "OF", "PRIZE", ""], &rows)
+    }
 }
 
 /// What is left of the prizes; empty without any.
 fn prize_table(prizes: &[PrizesLeft<'_>]) -> String {
     let row = |prizes: &PrizesLeft<'_>| {
-        let left = prizes.at_most.map_or_else(|| status_of(prizes.batch).to_owned(), number);
+        let left = prizes
+            .at_most
+            .map_or_else(|| status_of(prizes.batch).to_owned(), number);
         let bar = bar(prizes.at_most.unwrap_or(0), prizes.codes.max(1));
-        vec![prizes.batch.name.clone(), prizes.prize.to_owned(), left, number(prizes.codes), bar]
+        vec![
+            prizes.batch.name.clone(),
+            prizes.prize.to_owned(),
+            left,
+            number(prizes.codes),
+            bar,
+        ]
     };
     let rows: Vec<_> = prizes.iter().map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    format!("Prizes left, at most\n{}{AT_MOST}\n", table(&["BATCH", "PRIZE", "LEFT", "OF", ""], &rows))
+    format!(
+        "Prizes left, at most\n{}{AT_MOST}\n",
+        table(&["BATCH", "PRIZE", "LEFT", "OF", ""], &rows)
+    )
 }
 
 fn number(number: i64) -> String {
@@ -168,10 +291,20 @@ fn number(number: i64) -> String {
 }
 
 fn as_json(overview: Overview<'_>) -> Value {
-    let Overview { scope, zone, cells, batches, prizes, .. } = overview;
+    let Overview {
+        scope,
+        zone,
+        cells,
+        batches,
+        prizes,
+        ..
+    } = overview;
     let are_all = overview.days.are_all();
     let days = by_dimension(cells, Metric::Days);
-    let (new, active) = (by_day(cells, Metric::NewPhones), by_day(cells, Metric::ActivePhones));
+    let (new, active) = (
+        by_day(cells, Metric::NewPhones),
+        by_day(cells, Metric::ActivePhones),
+    );
     let day = |(day, sum): (&String, &Amount)| {
         json!({
             "day": day,
@@ -182,7 +315,12 @@ fn as_json(overview: Overview<'_>) -> Value {
         })
     };
     let range = |(range, sum): (String, Amount)| json!({ "range": range, "phones": sum.records, "entries": sum.entries });
-    let by_entries = || phones_by_entries(cells).into_iter().map(range).collect::<Vec<_>>();
+    let by_entries = || {
+        phones_by_entries(cells)
+            .into_iter()
+            .map(range)
+            .collect::<Vec<_>>()
+    };
     let all = total(&days);
     let redeemed = by_dimension(cells, Metric::Batches);
     let batch = |batch: &Batch| {
@@ -190,7 +328,12 @@ fn as_json(overview: Overview<'_>) -> Value {
         json!({ "batch": batch.name, "codes": batch.count(), "redeemed": redeemed, "prize": batch.prize })
     };
     let left = |prizes: &PrizesLeft<'_>| {
-        let PrizesLeft { batch, prize, codes, at_most } = prizes;
+        let PrizesLeft {
+            batch,
+            prize,
+            codes,
+            at_most,
+        } = prizes;
         json!({
             "batch": batch.name, "prize": prize, "status": batch.status, "codes": codes, "left_at_most": at_most,
         })
@@ -223,10 +366,15 @@ fn as_json(overview: Overview<'_>) -> Value {
 /// The parts of each name, which `#` separates, with the sums; an empty part is null.
 fn list(names: &[&str], sums: &Sums) -> Vec<Value> {
     let row = |(dimension, sum): (&String, &Amount)| {
-        let parts = dimension
-            .splitn(names.len(), '#')
-            .map(|part| if part.is_empty() { Value::Null } else { json!(part) });
-        let mut row: Map<String, Value> = names.iter().map(ToString::to_string).zip(parts).collect();
+        let parts = dimension.splitn(names.len(), '#').map(|part| {
+            if part.is_empty() {
+                Value::Null
+            } else {
+                json!(part)
+            }
+        });
+        let mut row: Map<String, Value> =
+            names.iter().map(ToString::to_string).zip(parts).collect();
         row.insert("submissions".to_owned(), json!(sum.records));
         row.insert("entries".to_owned(), json!(sum.entries));
         Value::Object(row)
@@ -250,7 +398,15 @@ mod tests {
     #[test]
     fn whatever_is_there_has_a_bar_and_the_most_has_the_longest() {
         let chars = |value, most| bar(value, most).chars().count();
-        assert_eq!((chars(0, 10), chars(1, 1_000_000), chars(10, 10), chars(5, 10)), (0, 1, 32, 16));
+        assert_eq!(
+            (
+                chars(0, 10),
+                chars(1, 1_000_000),
+                chars(10, 10),
+                chars(5, 10)
+            ),
+            (0, 1, 32, 16)
+        );
         assert_eq!(chars(-5, 10), 0);
     }
 }

@@ -47,20 +47,41 @@ pub(super) async fn run(
     if correct && !found.differences.is_empty() {
         let action = Action::new(numbers::CORRECT).in_scope(scope);
         let details = json!({ "cells": found.differences.len() });
-        tables.audit.append(action.with(details), clock.now()).await?;
+        tables
+            .audit
+            .append(action.with(details), clock.now())
+            .await?;
         numbers::correct(tables, scope, &found, clock.now()).await?;
-        let is_complete = !found.differences.iter().any(|difference| difference.is_changing);
-        let report = Report::new(as_json(scope, &found, is_complete), text(&found, "was corrected"));
+        let is_complete = !found
+            .differences
+            .iter()
+            .any(|difference| difference.is_changing);
+        let report = Report::new(
+            as_json(scope, &found, is_complete),
+            text(&found, "was corrected"),
+        );
         if is_complete {
             return Ok(report);
         }
-        return Ok(Report { note: Some(LEFT.to_owned()), code: EXIT_FAILURE, ..report });
+        return Ok(Report {
+            note: Some(LEFT.to_owned()),
+            code: EXIT_FAILURE,
+            ..report
+        });
     }
     let report = Report::new(as_json(scope, &found, false), text(&found, "differs"));
-    if found.differences.iter().any(|difference| !difference.is_changing) {
+    if found
+        .differences
+        .iter()
+        .any(|difference| !difference.is_changing)
+    {
         let note = "If submissions changed within the last minute, run this again. Else `ops numbers verify --correct` makes \
                     the numbers right.";
-        return Ok(Report { note: Some(note.to_owned()), code: EXIT_FAILURE, ..report });
+        return Ok(Report {
+            note: Some(note.to_owned()),
+            code: EXIT_FAILURE,
+            ..report
+        });
     }
     Ok(report)
 }
@@ -100,18 +121,41 @@ async fn with_progress(
 }
 
 fn text(found: &Verification, differs: &str) -> String {
-    let Verification { records, unreadable, cells, differences, .. } = found;
-    let mut text = format!("{} records give {} numbers.\n", grouped(*records), grouped(count(*cells)));
+    let Verification {
+        records,
+        unreadable,
+        cells,
+        differences,
+        ..
+    } = found;
+    let mut text = format!(
+        "{} records give {} numbers.\n",
+        grouped(*records),
+        grouped(count(*cells))
+    );
     if *unreadable > 0 {
-        text +=
-            &format!("{} records cannot be read by this build, and count nowhere.\n", grouped(*unreadable));
+        text += &format!(
+            "{} records cannot be read by this build, and count nowhere.\n",
+            grouped(*unreadable)
+        );
     }
     if differences.is_empty() {
         return text + "All numbers are right.\n";
     }
     let row = |difference: &Difference| {
-        let Difference { cell, counted, expected, is_changing } = difference;
-        let Cell { metric, day, hour, dimension, .. } = cell;
+        let Difference {
+            cell,
+            counted,
+            expected,
+            is_changing,
+        } = difference;
+        let Cell {
+            metric,
+            day,
+            hour,
+            dimension,
+            ..
+        } = cell;
         let note = if *is_changing { "changing" } else { differs };
         vec![
             metric.as_str().to_owned(),
@@ -124,16 +168,35 @@ fn text(found: &Verification, differs: &str) -> String {
         ]
     };
     let rows: Vec<_> = differences.iter().take(MAX_ROWS).map(row).collect();
-    text += &table(&["METRIC", "DAY", "HOUR (UTC)", "OF", "COUNTED", "RECORDS SAY", ""], &rows);
+    text += &table(
+        &[
+            "METRIC",
+            "DAY",
+            "HOUR (UTC)",
+            "OF",
+            "COUNTED",
+            "RECORDS SAY",
+            "",
+        ],
+        &rows,
+    );
     if differences.len() > MAX_ROWS {
-        text += &format!("and {} more\n", grouped(count(differences.len() - MAX_ROWS)));
+        text += &format!(
+            "and {} more\n",
+            grouped(count(differences.len() - MAX_ROWS))
+        );
     }
     text + "Records or phones / entries.\n"
 }
 
 fn as_json(scope: &Scope, found: &Verification, corrected: bool) -> Value {
     let difference = |difference: &Difference| {
-        let Difference { cell, counted, expected, is_changing } = difference;
+        let Difference {
+            cell,
+            counted,
+            expected,
+            is_changing,
+        } = difference;
         json!({
             "metric": cell.metric.as_str(),
             "day": cell.day,

@@ -76,13 +76,19 @@ fn in_words(correction: Correction) -> &'static str {
 
 fn done(after: &Submission, correction: Correction) -> String {
     let reference = &after.reference();
-    let has_code = after.code_key.as_ref().is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
+    let has_code = after
+        .code_key
+        .as_ref()
+        .is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
     match correction {
         Correction::Reopen => {
             format!("{reference} waits for an operator; settle it with `ops submission settle`")
         }
         Correction::Revoke { free_code } => {
-            let lost = after.history.last().map_or(0, |before| before.status.entries());
+            let lost = after
+                .history
+                .last()
+                .map_or(0, |before| before.status.entries());
             let entries = entries_in_words(lost);
             let code = match (has_code, free_code) {
                 (false, _) => "",

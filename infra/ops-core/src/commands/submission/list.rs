@@ -29,7 +29,10 @@ pub(super) fn newest(found: &[(&Submission, String)], zone: Tz) -> Report {
     } else {
         let rows: Vec<_> = found.iter().map(row).collect();
         let created = format!("CREATED ({})", zone.name());
-        table(&["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", &created], &rows)
+        table(
+            &["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", &created],
+            &rows,
+        )
     };
     Report::new(all_as_json(found), text)
 }
@@ -52,23 +55,38 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
     } else {
         let rows: Vec<_> = shown.iter().map(row).collect();
         let next_step = format!("NEXT STEP ({})", zone.name());
-        table(&["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"], &rows)
+        table(
+            &["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"],
+            &rows,
+        )
     };
     let more = all.saturating_sub(shown.len());
-    let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
-    Report { note, ..Report::new(all_as_json(shown), text) }
+    let note =
+        (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
+    Report {
+        note,
+        ..Report::new(all_as_json(shown), text)
+    }
 }
 
 /// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
     why.extend(
-        submission.acceptance.as_ref().map(|first| format!("accepted by {} alone", first.decision.by)),
+        submission
+            .acceptance
+            .as_ref()
+            .map(|first| format!("accepted by {} alone", first.decision.by)),
     );
     if let Some(pending) = &submission.settling {
         why.extend(lookup_failures(pending.lookup_failures()));
         if why.is_empty() {
-            why.extend(pending.anomaly.as_ref().map(|anomaly| anomaly.summary.clone()));
+            why.extend(
+                pending
+                    .anomaly
+                    .as_ref()
+                    .map(|anomaly| anomaly.summary.clone()),
+            );
         }
     }
     or_dash((!why.is_empty()).then(|| why.join(", ")))

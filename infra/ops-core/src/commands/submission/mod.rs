@@ -45,25 +45,47 @@ pub(crate) async fn run(
             for name in &names {
                 resumed.push(resume(&tables, name, now).await?);
             }
-            let text = format!("{} resumed; the service works on them within a minute", resumed.len());
-            Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
+            let text = format!(
+                "{} resumed; the service works on them within a minute",
+                resumed.len()
+            );
+            Ok(Report::new(
+                all_as_json(&with_phones(&tables, &resumed).await?),
+                text,
+            ))
         }
         SubmissionCommand::Revoke { args, free_code } => {
             corrected(args, Correction::Revoke { free_code }, env, now).await
         }
         SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
-        SubmissionCommand::Settle { name, verdict, accept, why } => {
-            settle_one(&name, &verdict, &accept, &why, env, now).await
-        }
+        SubmissionCommand::Settle {
+            name,
+            verdict,
+            accept,
+            why,
+        } => settle_one(&name, &verdict, &accept, &why, env, now).await,
     }
 }
 
-async fn show_found(name: &str, show: ShowArgs, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+async fn show_found(
+    name: &str,
+    show: ShowArgs,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
     let tables = connection::tables(env).await?;
     let found = submissions::find(&tables, name).await?;
     let mut shown = Vec::new();
-    let ShowArgs { show_phone, show_receipt, show_photo } = show;
-    let look = Look { phone: show_phone, receipt: show_receipt, photo: show_photo };
+    let ShowArgs {
+        show_phone,
+        show_receipt,
+        show_photo,
+    } = show;
+    let look = Look {
+        phone: show_phone,
+        receipt: show_receipt,
+        photo: show_photo,
+    };
     for submission in &found {
         let recorded = submissions::record_look(&tables, submission, look, now).await?;
         let photo = recorded.as_ref().filter(|_| show_photo);
@@ -71,7 +93,14 @@ async fn show_found(name: &str, show: ShowArgs, env: &Env, now: Timestamp) -> Re
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         let phone = phones::shown(&tables, submission, show_phone).await?;
         let code_entered = CodeEntered::before(&tables, submission, zone).await?;
-        shown.push(Shown { submission, phone, code_entered, receipt, zone, show_receipt });
+        shown.push(Shown {
+            submission,
+            phone,
+            code_entered,
+            receipt,
+            zone,
+            show_receipt,
+        });
     }
     Ok(report_shown(&shown))
 }
@@ -83,7 +112,12 @@ async fn show_stories(name: &str, env: &Env, now: Timestamp) -> Result<Report, F
         let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         let entered = CodeEntered::before(&tables, &submission, zone).await?;
-        stories.push(Story::new(&submission, entered.as_ref(), receipt.as_ref(), zone));
+        stories.push(Story::new(
+            &submission,
+            entered.as_ref(),
+            receipt.as_ref(),
+            zone,
+        ));
     }
     Ok(report_stories(&stories))
 }
@@ -99,17 +133,30 @@ async fn settle_one(
     let why = Some(words(why, "--why")?);
     let verdict = match verdict.reject {
         Some(key) => Verdict::Reject(key),
-        None => Verdict::Accept { entries: accept.entries, proof: proof(accept)? },
+        None => Verdict::Accept {
+            entries: accept.entries,
+            proof: proof(accept)?,
+        },
     };
     let tables = connection::tables(env).await?;
     let by = tables.audit.operator_name().await?;
-    let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
+    let decision = OperatorDecision {
+        by,
+        at: now,
+        why,
+        confirmed: None,
+        identity: None,
+    };
     let (submission, text) = match settle(&tables, name, verdict, decision).await? {
         ManualSettlement::Done(after) => {
             let text = settled_in_words(&after);
             (after, text)
         }
-        ManualSettlement::Proposed { after, at_stake, replaced } => {
+        ManualSettlement::Proposed {
+            after,
+            at_stake,
+            replaced,
+        } => {
             let text = proposed_in_words(&after, &at_stake, replaced.as_deref());
             (after, text)
         }
@@ -124,10 +171,18 @@ fn settled_in_words(after: &Submission) -> String {
         0 => String::new(),
         entries => format!(", with {}", entries_in_words(entries)),
     };
-    format!("{} settled as `{}`{entries}", after.reference(), status.message_key())
+    format!(
+        "{} settled as `{}`{entries}",
+        after.reference(),
+        status.message_key()
+    )
 }
 
-fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&ProposedAcceptance>) -> String {
+fn proposed_in_words(
+    after: &Submission,
+    at_stake: &str,
+    replaced: Option<&ProposedAcceptance>,
+) -> String {
     let first = after.acceptance.as_ref();
     let accepts = first.map(|first| {
         format!(
@@ -138,7 +193,9 @@ fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&Propo
         )
     });
     let instead = replaced.map(|replaced| {
-        let ProposedAcceptance { entries, decision, .. } = replaced;
+        let ProposedAcceptance {
+            entries, decision, ..
+        } = replaced;
         format!(
             ". This replaces what {} accepted at {}, with {} or another code",
             decision.by,
@@ -161,18 +218,35 @@ async fn listed(
     now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let ListArgs { campaign, environment, unsettled, phone, code, reference, state, limit, confirm } = args;
+    let ListArgs {
+        campaign,
+        environment,
+        unsettled,
+        phone,
+        code,
+        reference,
+        state,
+        limit,
+        confirm,
+    } = args;
     let tables = connection::tables(env).await?;
     let campaign = tables.campaign(&campaign).await?;
-    let scope = Scope { campaign: campaign.slug.clone(), environment };
+    let scope = Scope {
+        campaign: campaign.slug.clone(),
+        environment,
+    };
     let (most, zone) = (usize::from(limit), campaign.timezone);
-    let wanted = |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
+    let wanted =
+        |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
     let is_open = matches!(state, Some(State::Pending | State::Unknown));
     let is_by_code = code.is_some();
     let (mut found, unreadable) = match (phone, code, reference) {
         (Some(typed), _, _) => {
             let phone = phone_or_typed(&typed, terminal)?;
-            (submissions::of_phone(&tables, &scope, &phone).await?, Vec::new())
+            (
+                submissions::of_phone(&tables, &scope, &phone).await?,
+                Vec::new(),
+            )
         }
         (_, Some(typed), _) => {
             let typed = typed_or(&typed, "Code: ", terminal)?;
@@ -180,7 +254,11 @@ async fn listed(
             (found.into_iter().collect(), Vec::new())
         }
         (_, _, Some(reference)) => {
-            let found = tables.store.submissions().by_reference(&scope, reference).await?;
+            let found = tables
+                .store
+                .submissions()
+                .by_reference(&scope, reference)
+                .await?;
             (found.into_iter().collect(), Vec::new())
         }
         _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
@@ -195,17 +273,29 @@ async fn listed(
             submissions::list(&tables, &scope, most, wanted).await?
         }
     };
-    let left_out: Vec<_> = unreadable.iter().map(|record| format!("{record}: {}", record.reason)).collect();
-    left_out.iter().for_each(|record| terminal.note(&format!("left out: {record}")));
+    let left_out: Vec<_> = unreadable
+        .iter()
+        .map(|record| format!("{record}: {}", record.reason))
+        .collect();
+    left_out
+        .iter()
+        .for_each(|record| terminal.note(&format!("left out: {record}")));
     found.retain(wanted);
     if !unsettled {
         found.sort_by_key(|submission| Reverse(submission.created_at));
     }
     let shown = with_phones(&tables, found.get(..most).unwrap_or(&found)).await?;
-    let mut report =
-        if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) };
+    let mut report = if unsettled {
+        list::unsettled(&shown, found.len(), zone)
+    } else {
+        list::newest(&shown, zone)
+    };
     if let Some(holder) = found.first().filter(|_| is_by_code) {
-        report.text.push_str(&CodeEntered::by(&tables, holder.clone(), zone).await?.sentence());
+        report.text.push_str(
+            &CodeEntered::by(&tables, holder.clone(), zone)
+                .await?
+                .sentence(),
+        );
     }
     if let Some(document) = report.json.as_object_mut().filter(|_| !left_out.is_empty()) {
         document.insert("left_out".to_owned(), json!(left_out));
@@ -223,7 +313,13 @@ async fn corrected(
     let why = Some(words(&why, "--why")?);
     let tables = connection::tables(env).await?;
     let by = tables.audit.operator_name().await?;
-    let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
+    let decision = OperatorDecision {
+        by,
+        at: now,
+        why,
+        confirmed: None,
+        identity: None,
+    };
     correct::run(&tables, &name, correction, decision).await
 }
 
@@ -252,23 +348,35 @@ fn report_stories(stories: &[Story]) -> Report {
 }
 
 fn story_as_text(story: &Story) -> String {
-    let rows: Vec<_> =
-        story.events.iter().map(|(at, what)| vec![zoned_time(*at, story.zone), what.clone()]).collect();
+    let rows: Vec<_> = story
+        .events
+        .iter()
+        .map(|(at, what)| vec![zoned_time(*at, story.zone), what.clone()])
+        .collect();
     let request = story.request_id.as_deref().unwrap_or("not recorded");
     let table = table(&["AT", "WHAT"], &rows);
-    format!("{} {}, made by request {request}\n{table}", story.reference, story.id)
+    format!(
+        "{} {}, made by request {request}\n{table}",
+        story.reference, story.id
+    )
 }
 
 fn story_as_json(story: &Story) -> Value {
-    let events: Vec<_> =
-        story.events.iter().map(|(at, what)| json!({ "at": at.to_string(), "what": what })).collect();
+    let events: Vec<_> = story
+        .events
+        .iter()
+        .map(|(at, what)| json!({ "at": at.to_string(), "what": what }))
+        .collect();
     json!({ "id": story.id, "ref": story.reference, "request_id": story.request_id, "events": events })
 }
 
 /// Submissions with their masked phones.
 type WithPhones<'a> = Vec<(&'a Submission, String)>;
 
-async fn with_phones<'a>(tables: &Tables, found: &'a [Submission]) -> Result<WithPhones<'a>, Failure> {
+async fn with_phones<'a>(
+    tables: &Tables,
+    found: &'a [Submission],
+) -> Result<WithPhones<'a>, Failure> {
     let mut shown = Vec::with_capacity(found.len());
     for submission in found {
         shown.push((submission, phones::shown(tables, submission, false).await?));
@@ -278,6 +386,9 @@ async fn with_phones<'a>(tables: &Tables, found: &'a [Submission]) -> Result<Wit
 
 /// Submissions for programs.
 fn all_as_json(found: &[(&Submission, String)]) -> Value {
-    let json: Vec<Value> = found.iter().map(|(submission, phone)| as_json(submission, phone)).collect();
+    let json: Vec<Value> = found
+        .iter()
+        .map(|(submission, phone)| as_json(submission, phone))
+        .collect();
     json!({ "submissions": json })
 }

@@ -26,22 +26,45 @@ async fn enter(stack: &Stack, serial: u64) {
     crate::submission::write(stack, &submission, Some(&key)).await;
     let phone: Phone = "0712345678".parse().expect("a phone");
     let tables = stack.tables().await;
-    let record = tables.codes().get(&chai(Environment::Live), &key).await.expect("it answers");
-    let id = tables.entrant_id(&chai(Environment::Live), &phone).await.expect("it answers");
-    assert_eq!(record.expect("a record").claim.expect("a claim").entrant, id);
+    let record = tables
+        .codes()
+        .get(&chai(Environment::Live), &key)
+        .await
+        .expect("it answers");
+    let id = tables
+        .entrant_id(&chai(Environment::Live), &phone)
+        .await
+        .expect("it answers");
+    assert_eq!(
+        record.expect("a record").claim.expect("a claim").entrant,
+        id
+    );
 }
 
 #[tokio::test]
 async fn a_batch_is_voided_as_a_whole() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
-    let void = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat();
+    let void = [
+        &["code", "void", "--yes"],
+        &LIVE[..],
+        &["--batch", "batch-1"],
+    ]
+    .concat();
     assert_eq!(stack.json(&void).await["status"], "void");
     let book = book(&stack).await;
     for code in codes_in(&stack, "a.csv") {
-        assert!(matches!(book.verify(&normal(&code)), BookMatch::Withdrawn { .. }));
+        assert!(matches!(
+            book.verify(&normal(&code)),
+            BookMatch::Withdrawn { .. }
+        ));
     }
-    let unknown = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-7"]].concat();
+    let unknown = [
+        &["code", "void", "--yes"],
+        &LIVE[..],
+        &["--batch", "batch-7"],
+    ]
+    .concat();
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
 }
 
@@ -49,18 +72,45 @@ async fn a_batch_is_voided_as_a_whole() {
 async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     let stack = Stack::with_chai().await;
     let verifier = verifier(&stack).await;
-    stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
+    stack
+        .fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"]))
+        .await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
-    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, consumer: None };
+    let query = CodeQuery {
+        scope: &scope,
+        policy: CodePolicy::Service,
+        code: &code,
+        consumer: None,
+    };
     let is_redeemable = async || {
-        let resolved = verifier.resolve(query, None, Staleness::Cached, stack.clock.now()).await;
-        matches!(resolved.expect("it answers"), ResolvedCode::Named { is_redeemable: true, .. })
+        let resolved = verifier
+            .resolve(query, None, Staleness::Cached, stack.clock.now())
+            .await;
+        matches!(
+            resolved.expect("it answers"),
+            ResolvedCode::Named {
+                is_redeemable: true,
+                ..
+            }
+        )
     };
     assert!(is_redeemable().await);
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    stack
+        .fine(
+            &[
+                &["code", "void", "--yes"],
+                &LIVE[..],
+                &["--batch", "batch-1"],
+            ]
+            .concat(),
+        )
+        .await;
     stack.clock.advance(Duration::from_millis(999));
-    assert!(is_redeemable().await, "the book in the cache is younger than a second");
+    assert!(
+        is_redeemable().await,
+        "the book in the cache is younger than a second"
+    );
     stack.clock.advance(Duration::from_millis(1));
     assert!(!is_redeemable().await);
 }
@@ -69,10 +119,17 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
 async fn voiding_a_batch_says_how_long_its_codes_still_count() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("40", &stack.arg("a.csv"), &[])).await;
-    stack.fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"])).await;
+    stack
+        .fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"]))
+        .await;
     for (batch, within) in [("batch-1", "5 seconds"), ("batch-2", "1 second")] {
-        let text = stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", batch]].concat()).await;
-        assert!(text.contains(&format!("its 40 codes stop working within {within}.")), "{text}");
+        let text = stack
+            .fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", batch]].concat())
+            .await;
+        assert!(
+            text.contains(&format!("its 40 codes stop working within {within}.")),
+            "{text}"
+        );
     }
 }
 
@@ -86,15 +143,31 @@ async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
     let void = [&["code", "void", "--dry-run"], &LIVE[..]].concat();
     let batch = [&void[..], &["--batch", "batch-1"]].concat();
     let planned = stack.json(&batch).await;
-    assert_eq!((&planned["dry_run"], &planned["status"]), (&json!(true), &json!("active")));
-    assert_eq!((&planned["used"], &planned["unused"]), (&json!(1), &json!(2)));
+    assert_eq!(
+        (&planned["dry_run"], &planned["status"]),
+        (&json!(true), &json!("active"))
+    );
+    assert_eq!(
+        (&planned["used"], &planned["unused"]),
+        (&json!(1), &json!(2))
+    );
     let text = stack.fine(&batch).await;
-    assert!(text.contains("Nothing was voided") && text.contains("2 of its 3 codes are unused."), "{text}");
+    assert!(
+        text.contains("Nothing was voided") && text.contains("2 of its 3 codes are unused."),
+        "{text}"
+    );
     let book = book(&stack).await;
     for code in &minted {
-        assert!(matches!(book.verify(&normal(code)), BookMatch::Minted { .. }));
+        assert!(matches!(
+            book.verify(&normal(code)),
+            BookMatch::Minted { .. }
+        ));
     }
-    assert_eq!(stack.json(&["audit", "list"]).await, rows, "nothing changed that would have a row");
+    assert_eq!(
+        stack.json(&["audit", "list"]).await,
+        rows,
+        "nothing changed that would have a row"
+    );
     let unknown = [&void[..], &["--batch", "batch-7"]].concat();
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
 }

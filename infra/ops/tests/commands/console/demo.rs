@@ -14,12 +14,20 @@ use crate::support::Stack;
 async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_gives() {
     let stack = Stack::empty().await;
     let clock: &Clock = &stack.clock;
-    demo::load(&stack.env, None, "http://127.0.0.1:9/redeem", clock).await.expect("it answers");
-    demo::draw::load(&stack.env, clock).await.expect("it answers");
-    demo::entries::load(&stack.env, clock).await.expect("it answers");
+    demo::load(&stack.env, None, "http://127.0.0.1:9/redeem", clock)
+        .await
+        .expect("it answers");
+    demo::draw::load(&stack.env, clock)
+        .await
+        .expect("it answers");
+    demo::entries::load(&stack.env, clock)
+        .await
+        .expect("it answers");
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    let draw = operator.page("/campaigns/chai-bora-2026/live/draws/demo").await;
+    let draw = operator
+        .page("/campaigns/chai-bora-2026/live/draws/demo")
+        .await;
     assert!(
         draw.contains("Winners without an outcome") && draw.contains("Winners with an outcome"),
         "{draw}"
@@ -27,8 +35,14 @@ async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_giv
 
     let submissions = stack.tables().await.store.submissions().clone();
     for campaign in ["duka-kuu-2026", "soda-rush-2026", "mango-2025"] {
-        let scope = Scope { campaign: campaign.parse().expect("a slug"), environment: Environment::Live };
-        let (all, _) = submissions.list(&scope, 2_000, |_| true).await.expect("it answers");
+        let scope = Scope {
+            campaign: campaign.parse().expect("a slug"),
+            environment: Environment::Live,
+        };
+        let (all, _) = submissions
+            .list(&scope, 2_000, |_| true)
+            .await
+            .expect("it answers");
         assert!(all.len() >= 300, "{campaign}: {}", all.len());
         for submission in all {
             let is_known = |reason: &String| {
@@ -37,10 +51,15 @@ async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_giv
                     .any(|(_, result)| matches!(result, CheckResult::Failed(_)));
                 is_check || reason.parse::<MessageKey>().is_ok() || reason == OPERATOR_DECISION
             };
-            assert!(submission.reasons.iter().all(is_known), "{:?}", submission.reasons);
+            assert!(
+                submission.reasons.iter().all(is_known),
+                "{:?}",
+                submission.reasons
+            );
             let is_waiting = submission.settling.is_some();
-            let is_explained =
-                checks(&submission.reasons).iter().any(|(_, result)| *result != CheckResult::NotReached);
+            let is_explained = checks(&submission.reasons)
+                .iter()
+                .any(|(_, result)| *result != CheckResult::NotReached);
             assert!(!is_waiting || is_explained, "{:?}", submission.reasons);
         }
     }

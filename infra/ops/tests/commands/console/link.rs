@@ -27,7 +27,11 @@ fn start(stack: &Stack, runtime: &Path) -> Child {
         let opener = stack.file(name, OPENER);
         std::fs::set_permissions(opener, PermissionsExt::from_mode(0o755)).expect("a disk");
     }
-    let path = format!("{}:{}", stack.folder.path().display(), std::env::var("PATH").expect("a path"));
+    let path = format!(
+        "{}:{}",
+        stack.folder.path().display(),
+        std::env::var("PATH").expect("a path")
+    );
     Command::new(env!("CARGO_BIN_EXE_ops"))
         .args(["--env-file", &ready, "console"])
         .env("PATH", path)
@@ -49,7 +53,13 @@ async fn printed_link(child: &mut Child) -> (String, BufReader<ChildStdout>) {
         (line, out)
     });
     let (line, out) = read.await.expect("it is read");
-    (line.split(' ').find(|word| word.starts_with("http://")).expect("a link").to_owned(), out)
+    (
+        line.split(' ')
+            .find(|word| word.starts_with("http://"))
+            .expect("a link")
+            .to_owned(),
+        out,
+    )
 }
 
 async fn present(link: &str) -> u16 {
@@ -69,7 +79,9 @@ async fn appeared(path: &Path) -> String {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), read).await.expect("in a minute")
+    tokio::time::timeout(Duration::from_secs(60), read)
+        .await
+        .expect("in a minute")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,12 +94,22 @@ async fn browser_gets_a_private_page_and_no_token() {
         let (_, token) = link.split_once('#').expect("a fragment");
         let page = appeared(&stack.path("page.html")).await;
         let arguments = appeared(&stack.path("arguments")).await;
-        assert!(!arguments.contains(token) && arguments.lines().count() == 1, "{arguments}");
-        assert!(page.contains(&format!("content=\"0; url={link}\"")), "{page}");
-        let mode = |path: &Path| std::fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
+        assert!(
+            !arguments.contains(token) && arguments.lines().count() == 1,
+            "{arguments}"
+        );
+        assert!(
+            page.contains(&format!("content=\"0; url={link}\"")),
+            "{page}"
+        );
+        let mode =
+            |path: &Path| std::fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
         assert_eq!(mode(&stack.path("page.html")).expect("a file"), 0o600);
         let opened = Path::new(arguments.trim());
-        assert_eq!(mode(opened.parent().expect("a folder")).expect("a folder"), 0o700);
+        assert_eq!(
+            mode(opened.parent().expect("a folder")).expect("a folder"),
+            0o700
+        );
         assert!(opened.starts_with(stack.folder.path()));
 
         assert_eq!(present(&link).await, 204);
@@ -98,12 +120,20 @@ async fn browser_gets_a_private_page_and_no_token() {
         assert_eq!(present(&link).await, 401);
         let ended = spawn_blocking(move || {
             let mut said = String::new();
-            child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+            child
+                .stderr
+                .take()
+                .expect("a pipe")
+                .read_to_string(&mut said)
+                .expect("text");
             (child.wait().expect("it ends").code(), said)
         });
         let (code, said) = ended.await.expect("it is waited for");
         assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains("its link was used twice") && !said.contains(token), "{said}");
+        assert!(
+            said.contains("its link was used twice") && !said.contains(token),
+            "{said}"
+        );
     }
 }
 
@@ -112,7 +142,9 @@ async fn ctrl_c_after_the_link_ends_it_in_order() {
     let stack = Stack::with_chai().await;
     let mut child = start(&stack, stack.folder.path());
     let (_link, mut out) = printed_link(&mut child).await;
-    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let told = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(told.expect("it is told").success());
     let ended = spawn_blocking(move || {
         let mut said = String::new();
@@ -120,9 +152,16 @@ async fn ctrl_c_after_the_link_ends_it_in_order() {
         (child.wait().expect("it ends").code(), said)
     });
     let (code, said) = ended.await.expect("it is waited for");
-    assert_eq!((code, said.as_str()), (Some(0), "The console ended.\n"), "the signal is heard");
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(0), "The console ended.\n"),
+        "the signal is heard"
+    );
     let arguments = appeared(&stack.path("arguments")).await;
-    assert!(!Path::new(arguments.trim()).exists(), "the page of an unused link is deleted");
+    assert!(
+        !Path::new(arguments.trim()).exists(),
+        "the page of an unused link is deleted"
+    );
 }
 
 #[tokio::test]
@@ -130,7 +169,9 @@ async fn form_that_is_too_long_closes_the_connection() {
     let stack = Stack::with_chai().await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    let reply = operator.post("/search", &format!("what={}", "A".repeat(100_000))).await;
+    let reply = operator
+        .post("/search", &format!("what={}", "A".repeat(100_000)))
+        .await;
     assert_eq!(reply.status, 413, "{}", reply.text);
     assert_eq!(reply.headers["connection"], "close");
 }
@@ -140,11 +181,29 @@ async fn token_is_good_once_and_only_in_a_body() {
     let stack = Stack::with_chai().await;
     let console = Served::start(&stack).await;
     let trade = |token: String| console.ask_from_page("POST", "/session").raw(token);
-    let in_query = console.ask_from_page("POST", &format!("/session?{}", console.token)).send().await;
-    let with_query = console.ask_from_page("POST", "/session?again").raw(console.token.clone()).send().await;
-    assert_eq!((in_query.status.as_u16(), with_query.status.as_u16()), (401, 401));
-    for wrong in [String::new(), "0".repeat(64), console.token.chars().skip(1).collect()] {
-        assert_eq!(trade(wrong).send().await.status, 401, "and a wrong one does not use it up");
+    let in_query = console
+        .ask_from_page("POST", &format!("/session?{}", console.token))
+        .send()
+        .await;
+    let with_query = console
+        .ask_from_page("POST", "/session?again")
+        .raw(console.token.clone())
+        .send()
+        .await;
+    assert_eq!(
+        (in_query.status.as_u16(), with_query.status.as_u16()),
+        (401, 401)
+    );
+    for wrong in [
+        String::new(),
+        "0".repeat(64),
+        console.token.chars().skip(1).collect(),
+    ] {
+        assert_eq!(
+            trade(wrong).send().await.status,
+            401,
+            "and a wrong one does not use it up"
+        );
     }
     assert_eq!(console.token.len(), 64, "32 bytes");
 
@@ -154,12 +213,24 @@ async fn token_is_good_once_and_only_in_a_body() {
     let port = console.authority.rsplit(':').next().expect("a port");
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
-    let value = pair.strip_prefix(&format!("ops_console_{port}=")).expect("named with the port");
-    assert!(value.len() == 64 && value != console.token, "32 bytes of its own");
+    let value = pair
+        .strip_prefix(&format!("ops_console_{port}="))
+        .expect("named with the port");
+    assert!(
+        value.len() == 64 && value != console.token,
+        "32 bytes of its own"
+    );
 
-    let again = trade(console.token.clone()).header("cookie", pair).send().await;
+    let again = trade(console.token.clone())
+        .header("cookie", pair)
+        .send()
+        .await;
     assert_eq!(again.status, 204, "the same browser may open it again");
     let elsewhere = trade(console.token.clone()).send().await;
-    assert!(elsewhere.status == 401 && elsewhere.text.contains("used before"), "{}", elsewhere.text);
+    assert!(
+        elsewhere.status == 401 && elsewhere.text.contains("used before"),
+        "{}",
+        elsewhere.text
+    );
     assert_eq!(console.ended().await, Ended::LinkUsedTwice);
 }

@@ -38,18 +38,31 @@ impl Served {
     /// A console with the credentials in these variables.
     pub(crate) async fn start_with(stack: &Stack, env: Env) -> Self {
         let clock = stack.clock.clone();
-        let order = ConsoleSettings { env, clock: clock.clone(), port: 0, opens_browser: false };
+        let order = ConsoleSettings {
+            env,
+            clock: clock.clone(),
+            port: 0,
+            opens_browser: false,
+        };
         let server = Server::bind(&order).await.expect("a free port");
         let (page, token) = server.link().split_once('#').expect("a fragment");
-        let authority =
-            page.strip_prefix("http://").and_then(|page| page.strip_suffix("/open")).expect("a link");
+        let authority = page
+            .strip_prefix("http://")
+            .and_then(|page| page.strip_suffix("/open"))
+            .expect("a link");
         let (authority, token) = (authority.to_owned(), token.to_owned());
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(server.run(async {
             // Dropped with the test.
             let _ = stopped.await;
         }));
-        Self { authority, token, clock, stop, running }
+        Self {
+            authority,
+            token,
+            clock,
+            stop,
+            running,
+        }
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str) -> RequestBuilder {
@@ -58,15 +71,23 @@ impl Served {
 
     /// A request that the console's own page makes.
     pub(crate) fn ask_from_page(&self, method: &str, path: &str) -> RequestBuilder {
-        self.ask(method, path).header("sec-fetch-site", "same-origin")
+        self.ask(method, path)
+            .header("sec-fetch-site", "same-origin")
     }
 
     /// Trades the token; the cookie is as a browser sends it back.
     pub(crate) async fn sign_in(&self) -> SignedIn<'_> {
-        let reply = self.ask_from_page("POST", "/session").raw(self.token.clone()).send().await;
+        let reply = self
+            .ask_from_page("POST", "/session")
+            .raw(self.token.clone())
+            .send()
+            .await;
         assert_eq!(reply.status, 204, "{}", reply.text);
         let set = reply.headers["set-cookie"].to_str().expect("text");
-        SignedIn { console: self, cookie: set.split(';').next().expect("a cookie").to_owned() }
+        SignedIn {
+            console: self,
+            cookie: set.split(';').next().expect("a cookie").to_owned(),
+        }
     }
 
     pub(crate) async fn stop(self) -> Ended {
@@ -89,7 +110,9 @@ pub(crate) struct SignedIn<'a> {
 
 impl SignedIn<'_> {
     pub(crate) fn ask(&self, method: &str, path: &str) -> RequestBuilder {
-        self.console.ask_from_page(method, path).header("cookie", &self.cookie)
+        self.console
+            .ask_from_page(method, path)
+            .header("cookie", &self.cookie)
     }
 
     /// A page that has to be there.
@@ -102,6 +125,10 @@ impl SignedIn<'_> {
     /// Sends a form.
     pub(crate) async fn post(&self, path: &str, fields: &str) -> Reply {
         let form = "application/x-www-form-urlencoded";
-        self.ask("POST", path).header("content-type", form).raw(fields.to_owned()).send().await
+        self.ask("POST", path)
+            .header("content-type", form)
+            .raw(fields.to_owned())
+            .send()
+            .await
     }
 }

@@ -21,16 +21,24 @@ async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
     let stack = Stack::with_chai().await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    for (switch, paused, action) in [("pause", true, "campaign.pause"), ("resume", false, "campaign.resume")]
-    {
+    for (switch, paused, action) in [
+        ("pause", true, "campaign.pause"),
+        ("resume", false, "campaign.resume"),
+    ] {
         let reply = operator.post(&format!("{OVERVIEW}/{switch}"), "").await;
         assert_eq!(
             (reply.status.as_u16(), &reply.headers["location"]),
             (303, &OVERVIEW.parse().expect("text"))
         );
-        assert_eq!(stack.json(&["campaign", "show", "chai-bora-2026"]).await["paused"], paused);
+        assert_eq!(
+            stack.json(&["campaign", "show", "chai-bora-2026"]).await["paused"],
+            paused
+        );
         let rows = stack.json(&["audit", "list"]).await;
-        let last = rows["rows"].as_array().and_then(|rows| rows.last()).expect("a row");
+        let last = rows["rows"]
+            .as_array()
+            .and_then(|rows| rows.last())
+            .expect("a row");
         assert_eq!(last["action"], action);
         assert_eq!(last["campaign"], "chai-bora-2026");
     }
@@ -42,10 +50,18 @@ async fn a_campaign_that_is_not_there_is_said_so() {
     let stack = Stack::with_chai().await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    for path in ["/campaigns/other/live", "/campaigns/chai-bora-2026/staging", "/campaigns/UPPER/live"] {
+    for path in [
+        "/campaigns/other/live",
+        "/campaigns/chai-bora-2026/staging",
+        "/campaigns/UPPER/live",
+    ] {
         let reply = operator.ask("GET", path).send().await;
         assert_eq!(reply.status, 404, "{path}");
-        assert!(reply.text.contains("aria-label=\"Pages\""), "with the navigation: {}", reply.text);
+        assert!(
+            reply.text.contains("aria-label=\"Pages\""),
+            "with the navigation: {}",
+            reply.text
+        );
     }
     let reply = operator.post("/campaigns/other/live/pause", "").await;
     assert_eq!(reply.status, 404);
@@ -56,9 +72,14 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
     let (stack, _) = counted().await;
     let console = Served::start(&stack).await;
     let page = console.sign_in().await.page(OVERVIEW).await;
-    let numbers = stack.json(&["numbers", "--campaign", "chai-bora-2026"]).await;
+    let numbers = stack
+        .json(&["numbers", "--campaign", "chai-bora-2026"])
+        .await;
     for name in ["submissions", "entries", "phones"] {
-        assert!(page.contains(&format!("<dd>{}</dd>", numbers[name])), "{name}: {page}");
+        assert!(
+            page.contains(&format!("<dd>{}</dd>", numbers[name])),
+            "{name}: {page}"
+        );
     }
     for text in [
         // The plots, and the table beneath: one of two submissions is accepted, with two entries.
@@ -78,7 +99,10 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
 /// A stack with a campaign and another one like it, `soda-2026`.
 async fn with_two(campaign: &str) -> Stack {
     let stack = Stack::empty().await;
-    for (name, file) in [("chai", campaign), ("soda", &campaign.replace("chai-bora-2026", "soda-2026"))] {
+    for (name, file) in [
+        ("chai", campaign),
+        ("soda", &campaign.replace("chai-bora-2026", "soda-2026")),
+    ] {
         let file = stack.file(&format!("{name}.yaml"), file);
         stack.fine(&["campaign", "apply", "--yes", &file]).await;
     }
@@ -87,14 +111,29 @@ async fn with_two(campaign: &str) -> Stack {
 
 /// Writes a live submission of a campaign with this next step.
 async fn pending(stack: &Stack, campaign: &str, settling: PendingSettlement) {
-    let scope = Scope { campaign: campaign.parse().expect("a slug"), ..chai(Environment::Live) };
+    let scope = Scope {
+        campaign: campaign.parse().expect("a slug"),
+        ..chai(Environment::Live)
+    };
     let unsettled = submission(random::submission_id(), waiting(), None);
-    write(stack, &Submission { scope, settling: Some(settling), ..unsettled }, None).await;
+    write(
+        stack,
+        &Submission {
+            scope,
+            settling: Some(settling),
+            ..unsettled
+        },
+        None,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn the_overview_tells_how_many_receipts_wait_in_all_campaigns_and_until_when() {
-    let stack = with_two(&format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n")).await;
+    let stack = with_two(&format!(
+        "{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"
+    ))
+    .await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     let due = PendingSettlement::due_at(NOW, None);
@@ -132,7 +171,9 @@ async fn the_overview_tells_how_many_submissions_wait_for_partners_and_until_whe
     let stack = with_two(&with_partner()).await;
     // One is being asked about.
     pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;
-    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())].into_iter().collect();
+    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
+        .into_iter()
+        .collect();
     let console = Served::start_with(&stack, stack.env.clone().overridden_by(deployed)).await;
     let operator = console.sign_in().await;
     let page = operator.page(OVERVIEW).await;

@@ -21,12 +21,33 @@ const SCRIPT: &str = "<script>alert(1)</script>";
 /// The last row of the audit log.
 async fn last_row(stack: &Stack) -> Value {
     let rows = stack.json(&["audit", "list"]).await;
-    rows["rows"].as_array().and_then(|rows| rows.last()).expect("a row").clone()
+    rows["rows"]
+        .as_array()
+        .and_then(|rows| rows.last())
+        .expect("a row")
+        .clone()
 }
 
 async fn mint(stack: &Stack, count: &str) -> Vec<String> {
-    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", count];
-    stack.fine(&[&mint[..], &["--batch", "kettles", "--output", &stack.arg("codes.csv")]].concat()).await;
+    let mint = [
+        "code",
+        "mint",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--count",
+        count,
+    ];
+    stack
+        .fine(
+            &[
+                &mint[..],
+                &["--batch", "kettles", "--output", &stack.arg("codes.csv")],
+            ]
+            .concat(),
+        )
+        .await;
     let file = std::fs::read_to_string(stack.path("codes.csv")).expect("a file");
     file.lines().skip(1).map(str::to_owned).collect()
 }
@@ -38,7 +59,11 @@ async fn accepted(stack: &Stack) -> Submission {
         region: Some(SCRIPT.to_owned()),
         request_id: Some("request-7".to_owned()),
         code_key: Some(key.in_scope(&chai(Environment::Live))),
-        ..submission(random::submission_id(), SubmissionStatus::accepted(2, None), None)
+        ..submission(
+            random::submission_id(),
+            SubmissionStatus::accepted(2, None),
+            None,
+        )
     };
     write(stack, &accepted, Some(&key)).await;
     accepted
@@ -82,23 +107,50 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
     let submission = accepted(&stack).await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    let (id, reference) = (submission.submission_id.to_string(), submission.reference().to_string());
+    let (id, reference) = (
+        submission.submission_id.to_string(),
+        submission.reference().to_string(),
+    );
     for what in [&id, &reference] {
         let page = search(&operator, "/search", &format!("what={what}")).await;
-        for text in ["made: accepted, entered", "Made by request request-7", "+2557•••••678", &id] {
+        for text in [
+            "made: accepted, entered",
+            "Made by request request-7",
+            "+2557•••••678",
+            &id,
+        ] {
             assert!(page.contains(text), "{text}: {page}");
         }
     }
-    let in_request = format!("request=request-7&campaign={}&environment=live", submission.scope.campaign);
-    assert!(search(&operator, "/search/request", &in_request).await.contains(&reference));
+    let in_request = format!(
+        "request=request-7&campaign={}&environment=live",
+        submission.scope.campaign
+    );
+    assert!(
+        search(&operator, "/search/request", &in_request)
+            .await
+            .contains(&reference)
+    );
     let of_phone = search(&operator, "/search", "what=0712%20345%20678").await;
     let said = "<p role=\"status\">1 submission of +2557•••••678 found.</p>";
-    assert!(of_phone.contains(said), "one sentence is read out, and no table: {of_phone}");
-    assert!(of_phone.contains(&reference) && !of_phone.contains("345678"), "{of_phone}");
+    assert!(
+        of_phone.contains(said),
+        "one sentence is read out, and no table: {of_phone}"
+    );
+    assert!(
+        of_phone.contains(&reference) && !of_phone.contains("345678"),
+        "{of_phone}"
+    );
     let of_code = search(&operator, "/search", &format!("what={}", codes[0])).await;
-    assert!(of_code.contains("redeemed") && of_code.contains(&reference), "{of_code}");
+    assert!(
+        of_code.contains("redeemed") && of_code.contains(&reference),
+        "{of_code}"
+    );
     let unused = search(&operator, "/search", &format!("what={}", codes[1])).await;
-    assert!(unused.contains("unused") && unused.contains("kettles"), "{unused}");
+    assert!(
+        unused.contains("unused") && unused.contains("kettles"),
+        "{unused}"
+    );
     for nothing in [
         "what=AAAA-BBBB-CCCC",
         "what=0754000111",
@@ -123,7 +175,10 @@ async fn search_keeps_what_it_was_asked_in_its_box() {
         ("%22%3E%3Cb%3E", "&quot;&gt;&lt;b&gt;"),
     ] {
         let page = search(&operator, "/search", &format!("what={asked}")).await;
-        assert!(page.contains(&format!("name=\"what\" value=\"{kept}\"")), "{asked}: {page}");
+        assert!(
+            page.contains(&format!("name=\"what\" value=\"{kept}\"")),
+            "{asked}: {page}"
+        );
     }
 }
 
@@ -131,34 +186,67 @@ async fn search_keeps_what_it_was_asked_in_its_box() {
 async fn no_text_of_a_consumer_or_an_operator_runs() {
     let stack = Stack::with_chai().await;
     let submission = accepted(&stack).await;
-    stack.fine(&["submission", "revoke", &submission.submission_id.to_string(), "--why", SCRIPT]).await;
+    stack
+        .fine(&[
+            "submission",
+            "revoke",
+            &submission.submission_id.to_string(),
+            "--why",
+            SCRIPT,
+        ])
+        .await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    for path in [format!("/submissions/{}", submission.submission_id), "/changes".to_owned()] {
+    for path in [
+        format!("/submissions/{}", submission.submission_id),
+        "/changes".to_owned(),
+    ] {
         let page = operator.page(&path).await;
         assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
         assert!(!page.contains("<script>"), "{page}");
     }
-    let page = search(&operator, "/search", "what=%3Cscript%3Ealert(1)%3C/script%3E").await;
+    let page = search(
+        &operator,
+        "/search",
+        "what=%3Cscript%3Ealert(1)%3C/script%3E",
+    )
+    .await;
     assert!(!page.contains("<script>"), "{page}");
 }
 
 #[tokio::test]
 async fn a_phone_and_a_receipt_are_shown_only_after_a_row() {
     let stack = Stack::with_chai().await;
-    let waits = with_receipt(&stack, typed(), |waits| Submission { status: waiting(), ..waits }).await;
+    let waits = with_receipt(&stack, typed(), |waits| Submission {
+        status: waiting(),
+        ..waits
+    })
+    .await;
     let id = waits.submission_id.to_string();
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     let path = format!("/submissions/{id}");
     let before = operator.page(&path).await;
-    assert!(!before.contains("345678") && !before.contains(CODE), "{before}");
-    for (what, shown, hidden) in [("phone", "+255712345678", CODE), ("receipt", CODE, "+255712345678")] {
+    assert!(
+        !before.contains("345678") && !before.contains(CODE),
+        "{before}"
+    );
+    for (what, shown, hidden) in [
+        ("phone", "+255712345678", CODE),
+        ("receipt", CODE, "+255712345678"),
+    ] {
         let looked = operator.post(&path, &format!("show={what}")).await.text;
-        assert!(looked.contains(shown) && !looked.contains(hidden), "{looked}");
+        assert!(
+            looked.contains(shown) && !looked.contains(hidden),
+            "{looked}"
+        );
         let row = last_row(&stack).await;
-        assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(id)));
-        let details = json!({ "phone": what == "phone", "photo": false, "receipt": what == "receipt" });
+        assert_eq!(
+            (&row["action"], &row["subject"]),
+            (&json!("submission.show"), &json!(id))
+        );
+        let details =
+            json!({ "phone": what == "phone", "photo": false, "receipt": what == "receipt" });
         assert_eq!(row["details"], details.to_string());
     }
 }
@@ -172,16 +260,42 @@ async fn a_photo_is_shown_as_a_copy_after_a_row() {
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     let missing = operator.post(&path(&waits), "show=photo").await;
-    assert!(missing.status == 422 && missing.text.contains("The photo is not there"), "{}", missing.text);
+    assert!(
+        missing.status == 422 && missing.text.contains("The photo is not there"),
+        "{}",
+        missing.text
+    );
     upload(&stack, &waits, photo_with_gps()).await;
-    assert!(operator.page(&path(&waits)).await.contains("Show the photo"));
-    assert!(!operator.page(&path(&typed)).await.contains("Show the photo"));
+    assert!(
+        operator
+            .page(&path(&waits))
+            .await
+            .contains("Show the photo")
+    );
+    assert!(
+        !operator
+            .page(&path(&typed))
+            .await
+            .contains("Show the photo")
+    );
     let copy = download(&operator, &path(&waits), "show=photo").await;
-    assert!(copy.contains("content-type: image/png") && copy.contains("PNG"), "{copy}");
-    assert!(!copy.contains("GPS") && !copy.contains("behind the picture"), "{copy}");
+    assert!(
+        copy.contains("content-type: image/png") && copy.contains("PNG"),
+        "{copy}"
+    );
+    assert!(
+        !copy.contains("GPS") && !copy.contains("behind the picture"),
+        "{copy}"
+    );
     let row = last_row(&stack).await;
-    assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(waits.submission_id)));
-    assert_eq!(row["details"], json!({ "phone": false, "photo": true, "receipt": false }).to_string());
+    assert_eq!(
+        (&row["action"], &row["subject"]),
+        (&json!("submission.show"), &json!(waits.submission_id))
+    );
+    assert_eq!(
+        row["details"],
+        json!({ "phone": false, "photo": true, "receipt": false }).to_string()
+    );
 }
 
 #[tokio::test]
@@ -190,24 +304,60 @@ async fn a_batch_is_void_once_its_name_is_typed() {
     let codes = mint(&stack, "2").await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
-    assert!(operator.page(CODES).await.contains("/codes/void?batch=kettles"));
-    assert!(operator.page(&format!("{CODES}/void?batch=kettles")).await.contains("data-word=\"kettles\""));
-    for wrong in ["batch=kettles", "batch=kettles&typed=yes", "batch=kettles&typed=kettle"] {
+    assert!(
+        operator
+            .page(CODES)
+            .await
+            .contains("/codes/void?batch=kettles")
+    );
+    assert!(
+        operator
+            .page(&format!("{CODES}/void?batch=kettles"))
+            .await
+            .contains("data-word=\"kettles\"")
+    );
+    for wrong in [
+        "batch=kettles",
+        "batch=kettles&typed=yes",
+        "batch=kettles&typed=kettle",
+    ] {
         let reply = operator.post(&format!("{CODES}/void"), wrong).await;
         assert_eq!(reply.status, 422, "{wrong}");
-        assert!(reply.text.contains("type exactly `kettles`"), "{}", reply.text);
+        assert!(
+            reply.text.contains("type exactly `kettles`"),
+            "{}",
+            reply.text
+        );
     }
-    let unknown = operator.post(&format!("{CODES}/void"), "batch=other&typed=other").await;
+    let unknown = operator
+        .post(&format!("{CODES}/void"), "batch=other&typed=other")
+        .await;
     assert_eq!(unknown.status, 404);
-    let show = ["code", "show", "--campaign", "chai-bora-2026", "--environment", "live", &codes[0]];
+    let show = [
+        "code",
+        "show",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        &codes[0],
+    ];
     assert_eq!(stack.json(&show).await["code"]["state"], "unused");
 
-    let done = operator.post(&format!("{CODES}/void"), "batch=kettles&typed=kettles").await;
+    let done = operator
+        .post(&format!("{CODES}/void"), "batch=kettles&typed=kettles")
+        .await;
     assert_eq!(done.status, 303);
     assert_eq!(stack.json(&show).await["code"]["state"], "void");
     let row = last_row(&stack).await;
-    assert_eq!((&row["action"], &row["subject"]), (&json!("code.void"), &json!("kettles")));
-    assert!(!operator.page(CODES).await.contains("/codes/void?"), "there is nothing left to void");
+    assert_eq!(
+        (&row["action"], &row["subject"]),
+        (&json!("code.void"), &json!("kettles"))
+    );
+    assert!(
+        !operator.page(CODES).await.contains("/codes/void?"),
+        "there is nothing left to void"
+    );
 }
 
 #[tokio::test]
@@ -217,7 +367,13 @@ async fn a_person_is_found_handed_over_and_erased() {
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     let phone = "phone=0712%20345%20678";
-    assert!(operator.post("/people", phone).await.text.contains("chai-bora-2026"));
+    assert!(
+        operator
+            .post("/people", phone)
+            .await
+            .text
+            .contains("chai-bora-2026")
+    );
     assert_eq!(operator.post("/people", "phone=12").await.status, 422);
 
     let file = download(&operator, "/people/export", phone).await;
@@ -233,7 +389,11 @@ async fn a_person_is_found_handed_over_and_erased() {
     }
     assert_eq!(last_row(&stack).await["action"], "person.export");
 
-    let erase = async |more: &str| operator.post("/people/erase", &format!("{phone}{more}")).await;
+    let erase = async |more: &str| {
+        operator
+            .post("/people/erase", &format!("{phone}{more}"))
+            .await
+    };
     let without = erase("&why=&typed=erase").await;
     assert!(
         without.status == 422 && without.text.contains("The reason must be 1 to 500"),
@@ -245,10 +405,24 @@ async fn a_person_is_found_handed_over_and_erased() {
     }
     assert_eq!(last_row(&stack).await["action"], "person.export");
     let done = erase("&why=asked+by+letter&typed=erase").await;
-    assert!(done.text.contains("+2557•••••678 is erased from chai-bora-2026"), "{}", done.text);
+    assert!(
+        done.text
+            .contains("+2557•••••678 is erased from chai-bora-2026"),
+        "{}",
+        done.text
+    );
     let row = last_row(&stack).await;
-    assert_eq!((&row["action"], &row["why"]), (&json!("person.erase"), &json!("asked by letter")));
-    assert!(operator.post("/people", phone).await.text.contains("the person is erased"));
+    assert_eq!(
+        (&row["action"], &row["why"]),
+        (&json!("person.erase"), &json!("asked by letter"))
+    );
+    assert!(
+        operator
+            .post("/people", phone)
+            .await
+            .text
+            .contains("the person is erased")
+    );
 }
 
 #[tokio::test]
@@ -260,13 +434,23 @@ async fn changes_are_listed_newest_first_and_by_campaign() {
     let page = operator.page("/changes").await;
     let (pause, apply) = (page.find("campaign.pause"), page.find("campaign.apply"));
     assert!(pause.is_some() && pause < apply, "{page}");
-    assert!(operator.page("/changes?campaign=chai-bora-2026").await.contains("campaign.pause"));
+    assert!(
+        operator
+            .page("/changes?campaign=chai-bora-2026")
+            .await
+            .contains("campaign.pause")
+    );
     let none = operator.page("/changes?campaign=other").await;
     assert!(none.contains("no such rows"), "{none}");
-    let none = operator.page("/changes?from=2020-01-01&to=2020-01-02").await;
+    let none = operator
+        .page("/changes?from=2020-01-01&to=2020-01-02")
+        .await;
     assert!(none.contains("no such rows"), "{none}");
     for wrong in ["from=2026-03-02&to=2026-03-01", "from=yesterday"] {
-        let reply = operator.ask("GET", &format!("/changes?{wrong}")).send().await;
+        let reply = operator
+            .ask("GET", &format!("/changes?{wrong}"))
+            .send()
+            .await;
         assert_eq!(reply.status, 422, "{wrong}");
     }
 }

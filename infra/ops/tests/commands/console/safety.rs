@@ -35,9 +35,18 @@ async fn only_this_machine_reaches_it() {
 #[tokio::test]
 async fn a_taken_port_is_refused_with_what_to_do() {
     let (stack, console) = served().await;
-    let port = console.authority.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    let order =
-        ConsoleSettings { env: stack.env.clone(), clock: stack.clock.clone(), port, opens_browser: false };
+    let port = console
+        .authority
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse().ok())
+        .expect("a port");
+    let order = ConsoleSettings {
+        env: stack.env.clone(),
+        clock: stack.clock.clone(),
+        port,
+        opens_browser: false,
+    };
     let refused = Server::bind(&order).await.err().expect("it is taken");
     assert_eq!(refused.code, "port_taken");
     assert!(refused.message.contains("leave --port out"), "{refused}");
@@ -67,20 +76,38 @@ async fn another_host_is_refused_on_every_path() {
 async fn a_write_of_another_page_is_refused() {
     let (stack, console) = served().await;
     let operator = console.sign_in().await;
-    let ask = || console.ask("POST", PAUSE).header("cookie", &operator.cookie);
+    let ask = || {
+        console
+            .ask("POST", PAUSE)
+            .header("cookie", &operator.cookie)
+    };
     let own = format!("http://{}", console.authority);
     let another_port = format!("http://127.0.0.1:{}", 1);
     for site in ["cross-site", "same-site", "nonsense"] {
-        let reply = ask().header("sec-fetch-site", site).header("origin", &own).send().await;
+        let reply = ask()
+            .header("sec-fetch-site", site)
+            .header("origin", &own)
+            .send()
+            .await;
         assert_eq!(reply.status, 403, "{site}");
     }
-    for origin in
-        ["https://evil.example", &another_port, "null", "", &format!("https://{}", console.authority)]
-    {
-        assert_eq!(ask().header("origin", origin).send().await.status, 403, "{origin}");
+    for origin in [
+        "https://evil.example",
+        &another_port,
+        "null",
+        "",
+        &format!("https://{}", console.authority),
+    ] {
+        assert_eq!(
+            ask().header("origin", origin).send().await.status,
+            403,
+            "{origin}"
+        );
     }
     assert_eq!(ask().send().await.status, 403, "neither header");
-    let twice = ask().header("sec-fetch-site", "same-origin").header("sec-fetch-site", "cross-site");
+    let twice = ask()
+        .header("sec-fetch-site", "same-origin")
+        .header("sec-fetch-site", "cross-site");
     assert_eq!(twice.send().await.status, 403);
     assert!(!is_paused(&stack).await);
 
@@ -94,23 +121,57 @@ async fn a_page_that_is_the_same_site_by_its_address_reads_nothing() {
     let (_stack, console) = served().await;
     let operator = console.sign_in().await;
     let ask = || console.ask("GET", "/").header("cookie", &operator.cookie);
-    assert_eq!(ask().header("sec-fetch-site", "same-site").send().await.status, 401);
-    assert_eq!(ask().header("sec-fetch-site", "cross-site").send().await.status, 401);
-    assert_eq!(ask().header("sec-fetch-site", "none").send().await.status, 200, "a typed address");
+    assert_eq!(
+        ask()
+            .header("sec-fetch-site", "same-site")
+            .send()
+            .await
+            .status,
+        401
+    );
+    assert_eq!(
+        ask()
+            .header("sec-fetch-site", "cross-site")
+            .send()
+            .await
+            .status,
+        401
+    );
+    assert_eq!(
+        ask().header("sec-fetch-site", "none").send().await.status,
+        200,
+        "a typed address"
+    );
 }
 
 #[tokio::test]
 async fn without_the_cookie_there_is_nothing_to_see() {
     let (stack, console) = served().await;
-    let guessed =
-        format!("ops_console_{}={}", console.authority.rsplit(':').next().expect("a port"), "0".repeat(64));
+    let guessed = format!(
+        "ops_console_{}={}",
+        console.authority.rsplit(':').next().expect("a port"),
+        "0".repeat(64)
+    );
     for cookie in ["", "ops_console=1", &guessed] {
-        for path in ["/", "/campaigns/chai-bora-2026/live", "/search", "/no-such-page"] {
-            let reply = console.ask_from_page("GET", path).header("cookie", cookie).send().await;
+        for path in [
+            "/",
+            "/campaigns/chai-bora-2026/live",
+            "/search",
+            "/no-such-page",
+        ] {
+            let reply = console
+                .ask_from_page("GET", path)
+                .header("cookie", cookie)
+                .send()
+                .await;
             assert_eq!(reply.status, 401, "{path}");
             assert!(!reply.text.contains("chai-bora"), "{}", reply.text);
         }
-        let reply = console.ask_from_page("POST", PAUSE).header("cookie", cookie).send().await;
+        let reply = console
+            .ask_from_page("POST", PAUSE)
+            .header("cookie", cookie)
+            .send()
+            .await;
         assert_eq!(reply.status, 401);
     }
     assert!(!is_paused(&stack).await);
@@ -125,7 +186,11 @@ async fn the_cookie_of_an_earlier_console_is_old() {
     let next = Served::start(&stack).await;
     let port = next.authority.rsplit(':').next().expect("a port");
     for cookie in [old, format!("ops_console_{port}={value}")] {
-        let reply = next.ask_from_page("GET", "/").header("cookie", cookie).send().await;
+        let reply = next
+            .ask_from_page("GET", "/")
+            .header("cookie", cookie)
+            .send()
+            .await;
         assert_eq!(reply.status, 401);
     }
 }
@@ -134,10 +199,24 @@ async fn the_cookie_of_an_earlier_console_is_old() {
 async fn every_reply_forbids_frames_foreign_content_and_copies() {
     let (_stack, console) = served().await;
     let operator = console.sign_in().await;
-    for path in ["/", "/open", "/open.js", "/style.css", "/icon.svg", "/no-such-page"] {
-        for reply in [operator.ask("GET", path).send().await, console.ask("GET", path).send().await] {
-            let header =
-                |name: &str| reply.headers.get(name).map_or("", |value| value.to_str().expect("text"));
+    for path in [
+        "/",
+        "/open",
+        "/open.js",
+        "/style.css",
+        "/icon.svg",
+        "/no-such-page",
+    ] {
+        for reply in [
+            operator.ask("GET", path).send().await,
+            console.ask("GET", path).send().await,
+        ] {
+            let header = |name: &str| {
+                reply
+                    .headers
+                    .get(name)
+                    .map_or("", |value| value.to_str().expect("text"))
+            };
             let policy = header("content-security-policy");
             for part in [
                 "default-src 'none'",
@@ -148,7 +227,10 @@ async fn every_reply_forbids_frames_foreign_content_and_copies() {
             ] {
                 assert!(policy.contains(part), "{path}: {policy}");
             }
-            assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+            assert!(
+                !policy.contains("unsafe") && !policy.contains("http"),
+                "{policy}"
+            );
             assert_eq!(header("x-frame-options"), "DENY");
             assert_eq!(header("cache-control"), "no-store");
             assert_eq!(header("referrer-policy"), "no-referrer");
@@ -176,7 +258,15 @@ async fn it_ends_after_fifteen_minutes_without_use() {
     console.clock.advance(IDLE_LIMIT - a_moment);
     console.ask("GET", "/style.css").send().await;
     console.clock.advance(a_moment);
-    assert_eq!(console.ask_from_page("GET", "/").header("cookie", operator).send().await.status, 401);
+    assert_eq!(
+        console
+            .ask_from_page("GET", "/")
+            .header("cookie", operator)
+            .send()
+            .await
+            .status,
+        401
+    );
     assert_eq!(IDLE_LIMIT, Duration::from_secs(15 * 60));
     assert_eq!(console.ended().await, Ended::Idle);
 }
@@ -185,14 +275,20 @@ async fn it_ends_after_fifteen_minutes_without_use() {
 async fn a_script_in_a_text_is_a_text() {
     let stack = Stack::empty().await;
     let script = "<script>alert(1)</script><img src=x onerror=alert(1)>";
-    let file = stack.file("evil.yaml", CHAI.replace("Chai Bora Shinda", &format!("'{script}'")));
+    let file = stack.file(
+        "evil.yaml",
+        CHAI.replace("Chai Bora Shinda", &format!("'{script}'")),
+    );
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;
     for path in ["/", "/campaigns/chai-bora-2026/live"] {
         let page = operator.page(path).await;
         assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
-        assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");
+        assert!(
+            !page.contains("<script>") && !page.contains("<img src=x"),
+            "{page}"
+        );
     }
 }
 
@@ -201,11 +297,16 @@ async fn a_page_is_small_and_asks_only_this_server() {
     let (_stack, console) = served().await;
     let operator = console.sign_in().await;
     let page = operator.page("/campaigns/chai-bora-2026/live").await;
-    let parts = page.split(['"', '\'']).filter(|part| part.starts_with('/') && part.contains('.'));
+    let parts = page
+        .split(['"', '\''])
+        .filter(|part| part.starts_with('/') && part.contains('.'));
     let mut size = page.len();
     for part in parts {
         size += operator.page(part).await.len();
     }
     assert!(size < 300_000, "{size} bytes");
-    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains(" style="), "{page}");
+    assert!(
+        !page.contains("http:") && !page.contains("https:") && !page.contains(" style="),
+        "{page}"
+    );
 }

@@ -37,7 +37,11 @@ fn json_of(ended: &Ended) -> Value {
 
 async fn details(stack: &Stack) -> Value {
     let rows = stack.json(&["audit", "list"]).await;
-    let row = rows["rows"].as_array().and_then(|rows| rows.last()).expect("a row").clone();
+    let row = rows["rows"]
+        .as_array()
+        .and_then(|rows| rows.last())
+        .expect("a row")
+        .clone();
     assert_eq!(row["action"], "submission.settle");
     serde_json::from_str(row["details"].as_str().expect("text")).expect("JSON")
 }
@@ -53,25 +57,63 @@ async fn a_prize_is_given_by_two_people_alone() {
     let proposed = json_of(&by(&stack, "asha", settle(&id, &accept)).await);
     assert_eq!(details(&stack).await["proposal"], true);
     let after = shown(&stack, &waiting, &[]).await.0;
-    assert_eq!(proposed["proposal"]["correction"], json!({ "change": "accept", "entries": 7 }));
-    assert_eq!((&after["proposal"]["decision"]["by"], &after["decision"]), (&json!("asha"), &Value::Null));
-    for unchanged in
-        ["state", "review_status", "entries", "instant_win", "purchase_known", "settling", "updated_at"]
-    {
+    assert_eq!(
+        proposed["proposal"]["correction"],
+        json!({ "change": "accept", "entries": 7 })
+    );
+    assert_eq!(
+        (&after["proposal"]["decision"]["by"], &after["decision"]),
+        (&json!("asha"), &Value::Null)
+    );
+    for unchanged in [
+        "state",
+        "review_status",
+        "entries",
+        "instant_win",
+        "purchase_known",
+        "settling",
+        "updated_at",
+    ] {
         assert_eq!(before[unchanged], after[unchanged], "{unchanged}");
     }
     assert_eq!(entrant(&stack, &waiting).await.entries, 0);
-    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    let list = [
+        "submission",
+        "list",
+        "--campaign",
+        "chai-bora-2026",
+        "--unsettled",
+    ];
     assert!(stack.fine(&list).await.contains("accepted by asha alone"));
     for same in ["asha/juma", "juma/ASHA"] {
         let refused = by(&stack, same, settle(&id, &accept)).await;
-        assert!(refused.err.contains("second_person_needed"), "{same}: {}", refused.err);
+        assert!(
+            refused.err.contains("second_person_needed"),
+            "{same}: {}",
+            refused.err
+        );
     }
-    let settled = json_of(&by(&stack, "juma", settle(&id, &["--accept", "--receipt-code", CODE])).await);
-    assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(7), &json!(PRIZE)));
+    let settled = json_of(
+        &by(
+            &stack,
+            "juma",
+            settle(&id, &["--accept", "--receipt-code", CODE]),
+        )
+        .await,
+    );
+    assert_eq!(
+        (&settled["entries"], &settled["instant_win"]),
+        (&json!(7), &json!(PRIZE))
+    );
     let decision = &settled["decision"];
-    assert_eq!((&decision["by"], &decision["confirmed"]["by"]), (&json!("asha"), &json!("juma")));
-    assert_eq!((&settled["proposal"], &details(&stack).await["proposal"]), (&Value::Null, &json!(false)));
+    assert_eq!(
+        (&decision["by"], &decision["confirmed"]["by"]),
+        (&json!("asha"), &json!("juma"))
+    );
+    assert_eq!(
+        (&settled["proposal"], &details(&stack).await["proposal"]),
+        (&Value::Null, &json!(false))
+    );
     assert_eq!(entrant(&stack, &waiting).await.entries, 7);
 }
 
@@ -80,9 +122,17 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
     let id = waiting.submission_id.to_string();
-    let told = stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
-    assert!(told.contains("A kettle") && told.contains("A second operator has to accept it"), "{told}");
-    for other in [&["--receipt-code", "ZZ12CD3456"][..], &["--receipt-code", CODE, "--entries", "3"]] {
+    let told = stack
+        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .await;
+    assert!(
+        told.contains("A kettle") && told.contains("A second operator has to accept it"),
+        "{told}"
+    );
+    for other in [
+        &["--receipt-code", "ZZ12CD3456"][..],
+        &["--receipt-code", CODE, "--entries", "3"],
+    ] {
         let accept = [&["--accept"][..], other].concat();
         let replaced = json_of(&by(&stack, "juma", settle(&id, &accept)).await);
         assert_eq!(
@@ -90,13 +140,34 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
             (&json!("pending"), &json!("juma"))
         );
     }
-    let told = stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE, "--entries", "2"])).await;
-    assert!(told.contains("This replaces what juma accepted") && !told.contains(CODE), "{told}");
+    let told = stack
+        .fine(&settle(
+            &id,
+            &["--accept", "--receipt-code", CODE, "--entries", "2"],
+        ))
+        .await;
+    assert!(
+        told.contains("This replaces what juma accepted") && !told.contains(CODE),
+        "{told}"
+    );
     let story = stack.fine(&["submission", "story", &id]).await;
-    assert!(story.contains("accept with 2 entries, asked for by asha"), "{story}");
+    assert!(
+        story.contains("accept with 2 entries, asked for by asha"),
+        "{story}"
+    );
 
-    let rejected = json_of(&by(&stack, "asha", settle(&id, &["--reject", "receipt_wrong_store"])).await);
-    assert_eq!((&rejected["state"], &rejected["proposal"]), (&json!("rejected"), &Value::Null));
+    let rejected = json_of(
+        &by(
+            &stack,
+            "asha",
+            settle(&id, &["--reject", "receipt_wrong_store"]),
+        )
+        .await,
+    );
+    assert_eq!(
+        (&rejected["state"], &rejected["proposal"]),
+        (&json!("rejected"), &Value::Null)
+    );
 }
 
 #[tokio::test]
@@ -104,7 +175,9 @@ async fn the_service_starts_over_without_the_first_acceptance() {
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
     let id = waiting.submission_id.to_string();
-    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    stack
+        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .await;
     let resumed = stack.json(&["submission", "resume", &id]).await;
     assert_eq!(resumed["submissions"][0]["proposal"], Value::Null);
 }
@@ -113,23 +186,36 @@ async fn the_service_starts_over_without_the_first_acceptance() {
 async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
     let stack = Stack::with_chai().await;
     let id = at_stake(&stack).await.submission_id;
-    let (mut asha, mut juma) =
-        (Screen::with_credentials(&stack, "asha").await, Screen::with_credentials(&stack, "juma").await);
-    let accept = || Verdict::Accept { entries: None, proof: Proof::Read(code()) };
+    let (mut asha, mut juma) = (
+        Screen::with_credentials(&stack, "asha").await,
+        Screen::with_credentials(&stack, "juma").await,
+    );
+    let accept = || Verdict::Accept {
+        entries: None,
+        proof: Proof::Read(code()),
+    };
     assert_eq!(asha.next_id(NOW).await, Some(id));
     let ReviewResult::Proposed { after, at_stake } = asha.answer(id, accept(), NOW).await else {
         panic!("it is settled")
     };
-    assert!(at_stake.contains(PRIZE) && !after.status.is_terminal(), "{at_stake}");
+    assert!(
+        at_stake.contains(PRIZE) && !after.status.is_terminal(),
+        "{at_stake}"
+    );
     let later = NOW.after(CLAIM_LIFETIME);
     assert_eq!(asha.next_id(later).await, None, "she has accepted it");
     assert_eq!(
-        Screen::with_credentials(&stack, "asha").await.next_id(later).await,
+        Screen::with_credentials(&stack, "asha")
+            .await
+            .next_id(later)
+            .await,
         None,
         "on another screen, too"
     );
     assert_eq!(juma.next_id(later).await, Some(id));
-    let ReviewResult::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
+    let ReviewResult::Settled(after) = juma.answer(id, accept(), later).await else {
+        panic!("it waits")
+    };
     assert_eq!(
         (after.status.instant_win(), after.status.message_key()),
         (Some(PRIZE), MessageKey::InstantWin)
@@ -142,8 +228,16 @@ async fn more_entries_than_the_service_gives_need_two_people() {
     let counted = |counted| {
         move |submission| {
             let (date, branch, items_summary) = (None, None, None);
-            let receipt = ReceiptSummary { date, branch, items_summary, counted_entries: Some(counted) };
-            Submission { receipt: Some(receipt), ..submission }
+            let receipt = ReceiptSummary {
+                date,
+                branch,
+                items_summary,
+                counted_entries: Some(counted),
+            };
+            Submission {
+                receipt: Some(receipt),
+                ..submission
+            }
         }
     };
     let max = ReceiptRules::DEFAULT_MAX_ENTRIES;
@@ -151,7 +245,10 @@ async fn more_entries_than_the_service_gives_need_two_people() {
     for (waiting, alone) in [
         (with_receipt(&stack, photo(None), as_it_is).await, 2),
         (with_receipt(&stack, photo(None), counted(5)).await, 5),
-        (with_receipt(&stack, photo(None), counted(max * 10)).await, max),
+        (
+            with_receipt(&stack, photo(None), counted(max * 10)).await,
+            max,
+        ),
     ] {
         let id = waiting.submission_id.to_string();
         let (entries, more) = (alone.to_string(), (alone + 1).to_string());
@@ -159,10 +256,23 @@ async fn more_entries_than_the_service_gives_need_two_people() {
         let proposed = by(&stack, "asha", settle(&id, &how(&more))).await;
         assert_eq!(json_of(&proposed)["state"], "pending", "{more}");
         let again = by(&stack, "asha", settle(&id, &how(&more))).await;
-        assert!(again.err.contains("second_person_needed") && again.err.contains(&entries), "{}", again.err);
-        assert_eq!(json_of(&by(&stack, "juma", settle(&id, &how(&more))).await)["entries"], alone + 1);
+        assert!(
+            again.err.contains("second_person_needed") && again.err.contains(&entries),
+            "{}",
+            again.err
+        );
+        assert_eq!(
+            json_of(&by(&stack, "juma", settle(&id, &how(&more))).await)["entries"],
+            alone + 1
+        );
     }
-    let usual = with_receipt(&stack, photo(None), as_it_is).await.submission_id.to_string();
+    let usual = with_receipt(&stack, photo(None), as_it_is)
+        .await
+        .submission_id
+        .to_string();
     let alone = ["--accept", "--without-receipt-code", "--entries", "2"];
-    assert_eq!(json_of(&by(&stack, "asha", settle(&usual, &alone)).await)["entries"], 2);
+    assert_eq!(
+        json_of(&by(&stack, "asha", settle(&usual, &alone)).await)["entries"],
+        2
+    );
 }

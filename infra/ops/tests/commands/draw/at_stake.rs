@@ -29,7 +29,11 @@ async fn winner_is_not_taken_out_before_the_run() {
     // From here on, who has the openings can compute that this is the winner.
     for operator in ["asha", "juma"] {
         let ended = by(&stack, operator, revoke(&person)).await;
-        assert!(ended.err.contains("draw_not_run") && ended.err.contains("ops draw run"), "{}", ended.err);
+        assert!(
+            ended.err.contains("draw_not_run") && ended.err.contains("ops draw run"),
+            "{}",
+            ended.err
+        );
     }
     assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
     let drawn = stack.json(&run("week-03", &[])).await;
@@ -43,24 +47,52 @@ async fn winner_is_not_taken_out_before_the_run() {
 #[tokio::test]
 async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
     let stack = with_entries().await;
-    let early = entered(&stack, "0711000005", 1).await.reference().to_string();
+    let early = entered(&stack, "0711000005", 1)
+        .await
+        .reference()
+        .to_string();
     revoked_by_one(&stack, &early).await;
-    let others = [entered(&stack, PHONE, 1).await, entered(&stack, "0711000006", 1).await];
+    let others = [
+        entered(&stack, PHONE, 1).await,
+        entered(&stack, "0711000006", 1).await,
+    ];
     let [before, after] = others.map(|entry| entry.reference().to_string());
     frozen(&stack, "week-03", &PRIZE).await;
     revoked_by_two(&stack, &before).await;
     let drawn = stack.json(&run("week-03", &[])).await;
-    let place = drawn["winners"].as_array().map(Vec::len).expect("winners").to_string();
+    let place = drawn["winners"]
+        .as_array()
+        .map(Vec::len)
+        .expect("winners")
+        .to_string();
     let ended = by(&stack, "asha", revoke(&after)).await;
     assert_eq!(state(&stack, &after).await, "accepted", "{}", ended.out);
-    for step in [&["call", "--outcome", "reached"][..], &["confirm"], &["hand-over"]] {
+    for step in [
+        &["call", "--outcome", "reached"][..],
+        &["confirm"],
+        &["hand-over"],
+    ] {
         let winner = ["--draw", "week-03", "--winner", &place];
-        stack.fine(&[&["draw"], step, &winner, &CAMPAIGN].concat()).await;
+        stack
+            .fine(&[&["draw"], step, &winner, &CAMPAIGN].concat())
+            .await;
     }
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
-    let winner = &drawn["winners"][drawn["winners"].as_array().map_or(0, |all| all.len() - 1)]["ref"];
-    let other = entered(&stack, "0711000007", 1).await.reference().to_string();
-    revoked_by_one(&stack, if *winner == json!(after) { &other } else { &after }).await;
+    let winner =
+        &drawn["winners"][drawn["winners"].as_array().map_or(0, |all| all.len() - 1)]["ref"];
+    let other = entered(&stack, "0711000007", 1)
+        .await
+        .reference()
+        .to_string();
+    revoked_by_one(
+        &stack,
+        if *winner == json!(after) {
+            &other
+        } else {
+            &after
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -76,7 +108,12 @@ async fn entry_that_a_freeze_is_reading_takes_two() {
         (ended, is_still)
     };
     let (_, (ended, is_still)) = tokio::join!(frozen(&stack, "week-03", &PRIZE), revoking);
-    assert_eq!((ended.code, is_still), (ops_core::EXIT_OK, json!("accepted")), "{}", ended.err);
+    assert_eq!(
+        (ended.code, is_still),
+        (ops_core::EXIT_OK, json!("accepted")),
+        "{}",
+        ended.err
+    );
 }
 
 /// The operator looks before the freeze begins, and writes after it has read the entry.
@@ -106,16 +143,31 @@ async fn revocation_that_a_freeze_overtook_is_refused() {
 async fn freeze_that_takes_too_long_records_nothing() {
     let (hold, stack, _) = with_two().await;
     hold.select(uploads_openings);
-    let at = stack.clock.now().after(Duration::from_secs(3_600)).to_string();
+    let at = stack
+        .clock
+        .now()
+        .after(Duration::from_secs(3_600))
+        .to_string();
     let waiting = async {
         hold.reached().await;
         stack.clock.advance(Duration::from_secs(30 * 60));
         hold.release();
     };
     let output = stack.arg("week-03");
-    let own = ["draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes"];
+    let own = [
+        "draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes",
+    ];
     let command = [&own[..], &CAMPAIGN, &PERIOD, &PRIZE].concat();
     let (refused, ()) = tokio::join!(stack.refused(&command), waiting);
     assert_eq!(refused["code"], "freeze_expired");
-    assert!(stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers").is_empty());
+    assert!(
+        stack
+            .tables()
+            .await
+            .draws
+            .list(&chai(Environment::Live))
+            .await
+            .expect("it answers")
+            .is_empty()
+    );
 }

@@ -11,7 +11,9 @@ use crate::draw_walk::revoked_by_two;
 async fn refused(stack: &Stack, options: &[&str]) -> String {
     let output = stack.arg("refused");
     let given = |name: &str| options.contains(&name);
-    let mut command = vec!["draw", "freeze", "--draw", "refused", "--output", &output, "--yes"];
+    let mut command = vec![
+        "draw", "freeze", "--draw", "refused", "--output", &output, "--yes",
+    ];
     command.extend(CAMPAIGN);
     for usual in [
         ["--from", PERIOD[1]],
@@ -25,7 +27,10 @@ async fn refused(stack: &Stack, options: &[&str]) -> String {
     }
     command.extend(options);
     let error = stack.refused(&command).await;
-    assert!(!stack.path("refused").exists(), "the folder is whole or not there");
+    assert!(
+        !stack.path("refused").exists(),
+        "the folder is whole or not there"
+    );
     error["code"].as_str().expect("a code").to_owned()
 }
 
@@ -33,38 +38,75 @@ async fn refused(stack: &Stack, options: &[&str]) -> String {
 async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
     let stack = with_entries().await;
     for (options, code) in [
-        (&["--from", "2026-01-01", "--to", "2026-01-31"][..], "period_without_entries"),
-        (&["--from", "2026-02-28", "--to", "2026-02-27"], "period_empty"),
+        (
+            &["--from", "2026-01-01", "--to", "2026-01-31"][..],
+            "period_without_entries",
+        ),
+        (
+            &["--from", "2026-02-28", "--to", "2026-02-27"],
+            "period_empty",
+        ),
         (&["--to", "2026-03-01"], "period_open"),
         (&["--to", "2026-03-01T02:56:00+03:00"], "period_open"),
         (&["--at", "2026-03-01T03:09:59+03:00"], "round_too_near"),
         (&["--at", "2026-02-28T03:00:00+03:00"], "round_too_near"),
-        (&["--prize", "Kettle=1", "--prize", "Kettle=2"], "draw_invalid"),
-        (&["--prize", "Kettle=18446744073709551615", "--prize", "Tea=1"], "draw_invalid"),
+        (
+            &["--prize", "Kettle=1", "--prize", "Kettle=2"],
+            "draw_invalid",
+        ),
+        (
+            &["--prize", "Kettle=18446744073709551615", "--prize", "Tea=1"],
+            "draw_invalid",
+        ),
         (&["--campaign", "other"], "campaign_unknown"),
     ] {
         if options[0] == "--campaign" {
             let mut command = args(&freeze(&stack, "refused", &["--prize", "Kettle=1"])).join(" ");
             command = command.replace("chai-bora-2026", "other");
-            assert_eq!(stack.refused(&command.split(' ').collect::<Vec<_>>()).await["code"], code);
+            assert_eq!(
+                stack.refused(&command.split(' ').collect::<Vec<_>>()).await["code"],
+                code
+            );
         } else {
             assert_eq!(refused(&stack, options).await, code, "{options:?}");
         }
     }
     for prize in ["Kettle", "Kettle=0", "=1"] {
-        let ended = stack.run(&args(&freeze(&stack, "refused", &["--prize", prize]))).await;
+        let ended = stack
+            .run(&args(&freeze(&stack, "refused", &["--prize", prize])))
+            .await;
         assert_eq!(ended.code, ops_core::EXIT_USAGE, "{prize}");
     }
-    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
-    assert!(stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers").is_empty());
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["chai.yaml"],
+        "no folder is left behind"
+    );
+    assert!(
+        stack
+            .tables()
+            .await
+            .draws
+            .list(&chai(Environment::Live))
+            .await
+            .expect("it answers")
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn a_freeze_shows_what_it_commits_to_and_asks() {
     let stack = with_entries().await;
     submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
-    let command = freeze(&stack, "week-03", &["--prize", "Kettle=2", "--prize", "Tea=5"]);
-    let asking: Vec<_> = args(&command).into_iter().filter(|arg| *arg != "--yes").collect();
+    let command = freeze(
+        &stack,
+        "week-03",
+        &["--prize", "Kettle=2", "--prize", "Tea=5"],
+    );
+    let asking: Vec<_> = args(&command)
+        .into_iter()
+        .filter(|arg| *arg != "--yes")
+        .collect();
     assert_eq!(stack.refused(&asking).await["code"], "confirmation_needed");
     let told = stack
         .answering(
@@ -72,7 +114,12 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
 ",
         )
         .await;
-    assert_eq!((told.code, told.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", told.err);
+    assert_eq!(
+        (told.code, told.out.as_str()),
+        (ops_core::EXIT_FAILURE, ""),
+        "{}",
+        told.err
+    );
     for shown in [
         "period        2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
         "entrants      3\n",
@@ -87,7 +134,11 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
     ] {
         assert!(told.err.contains(shown), "{shown}: {}", told.err);
     }
-    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["chai.yaml"],
+        "no folder is left behind"
+    );
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     assert_eq!(tables.draws.list(&scope).await.expect("it answers"), []);
     assert_eq!(tables.draws.attempts(&scope).await.expect("it answers"), []);
@@ -100,7 +151,9 @@ async fn a_folder_with_something_in_it_is_not_written_to() {
     let stack = with_entries().await;
     fs::create_dir(stack.path("taken")).expect("a disk");
     stack.file("taken/precious", "x");
-    let error = stack.refused(&args(&freeze(&stack, "taken", &["--prize", "Kettle=1"]))).await;
+    let error = stack
+        .refused(&args(&freeze(&stack, "taken", &["--prize", "Kettle=1"])))
+        .await;
     assert_eq!(error["code"], "file_exists");
     assert_eq!(files_in(&stack.path("taken")), ["precious"]);
     fs::create_dir(stack.path("empty")).expect("a disk");
@@ -112,8 +165,13 @@ async fn a_folder_with_something_in_it_is_not_written_to() {
 async fn one_entrant_wins_once_however_many_prizes_there_are() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
-    let told = stack.fine(&args(&freeze(&stack, "alone", &["--prize", "Kettle=5"]))).await;
-    assert!(told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."), "{told}");
+    let told = stack
+        .fine(&args(&freeze(&stack, "alone", &["--prize", "Kettle=5"])))
+        .await;
+    assert!(
+        told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."),
+        "{told}"
+    );
     let drawn = stack.json(&run("alone", &[])).await;
     assert_eq!(drawn["winners"].as_array().map(Vec::len), Some(1));
 }
@@ -122,8 +180,17 @@ async fn one_entrant_wins_once_however_many_prizes_there_are() {
 async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
     let stack = Stack::with_chai().await;
     let earlier = Timestamp::from_millis(NOW.as_millis() - 30 * 24 * 60 * 60 * 1000);
-    submitted(&stack, "0711000001", SubmissionStatus::accepted(1, None), earlier).await;
-    let frauds = [entered(&stack, "0711000001", 5).await, entered(&stack, "0711000001", 2).await];
+    submitted(
+        &stack,
+        "0711000001",
+        SubmissionStatus::accepted(1, None),
+        earlier,
+    )
+    .await;
+    let frauds = [
+        entered(&stack, "0711000001", 5).await,
+        entered(&stack, "0711000001", 2).await,
+    ];
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     stack.fine(&run("week-03", &[])).await;
     for fraud in frauds {
@@ -132,13 +199,36 @@ async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
     // Entries that came after the draw, and those of others, are not at stake.
     for phone in ["0711000001", "0711000002"] {
         let later = NOW.after(Duration::from_secs(3_600));
-        let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later).await.reference();
-        stack.fine(&["submission", "revoke", &other.to_string(), "--why", "mistake"]).await;
+        let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later)
+            .await
+            .reference();
+        stack
+            .fine(&[
+                "submission",
+                "revoke",
+                &other.to_string(),
+                "--why",
+                "mistake",
+            ])
+            .await;
     }
     let winner = ["--winner", "1", "--draw", "week-03"];
-    let call = [&["draw", "call", "--outcome", "reached"], &winner[..], &CAMPAIGN].concat();
+    let call = [
+        &["draw", "call", "--outcome", "reached"],
+        &winner[..],
+        &CAMPAIGN,
+    ]
+    .concat();
     assert_eq!(stack.refused(&call).await["code"], "step_refused");
-    let skip = ["draw", "skip", "--reason", "revoked", "--inspector", "A. I.", "--yes"];
+    let skip = [
+        "draw",
+        "skip",
+        "--reason",
+        "revoked",
+        "--inspector",
+        "A. I.",
+        "--yes",
+    ];
     stack.fine(&[&skip[..], &winner, &CAMPAIGN].concat()).await;
 }
 
@@ -149,8 +239,17 @@ async fn a_weight_of_a_million_counts_a_million_times() {
     let draw = frozen(&stack, "heavy", &["--prize", "Kettle=1"]).await;
     assert_eq!(draw["header"]["total"], 1_000_010);
     let entries = fs::read_to_string(stack.path("heavy").join("entries.csv")).expect("a file");
-    assert_eq!(entries.lines().filter(|line| line.ends_with(",1000000")).count(), 1);
-    assert_eq!(stack.json(&run("heavy", &[])).await["winners"][0]["prize"], "Kettle");
+    assert_eq!(
+        entries
+            .lines()
+            .filter(|line| line.ends_with(",1000000"))
+            .count(),
+        1
+    );
+    assert_eq!(
+        stack.json(&run("heavy", &[])).await["winners"][0]["prize"],
+        "Kettle"
+    );
 }
 
 #[tokio::test]
@@ -161,18 +260,51 @@ async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
     let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
     let told = stack.fine(&args(&command)).await;
     assert!(
-        told.contains(&format!("1 submissions are not settled and not in this draw: {reference}.")),
+        told.contains(&format!(
+            "1 submissions are not settled and not in this draw: {reference}."
+        )),
         "{told}"
     );
     assert!(told.contains("so these join the next one"), "{told}");
     let id = late.submission_id.to_string();
-    stack.fine(&["submission", "settle", &id, "--accept", "--entries", "2", "--why", "seen"]).await;
+    stack
+        .fine(&[
+            "submission",
+            "settle",
+            &id,
+            "--accept",
+            "--entries",
+            "2",
+            "--why",
+            "seen",
+        ])
+        .await;
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let output = stack.arg("week-04");
-    let next = ["draw", "freeze", "--draw", "week-04", "--from", "2026-03-01", "--to", "2026-03-01"];
-    let at = ["--at", "2026-03-02T18:00:00+03:00", "--prize", "Kettle=1", "--output", &output, "--yes"];
+    let next = [
+        "draw",
+        "freeze",
+        "--draw",
+        "week-04",
+        "--from",
+        "2026-03-01",
+        "--to",
+        "2026-03-01",
+    ];
+    let at = [
+        "--at",
+        "2026-03-02T18:00:00+03:00",
+        "--prize",
+        "Kettle=1",
+        "--output",
+        &output,
+        "--yes",
+    ];
     let next = stack.json(&[&next[..], &at, &CAMPAIGN].concat()).await;
-    assert_eq!((&next["header"]["rows"], &next["header"]["total"]), (&json!(1), &json!(2)));
+    assert_eq!(
+        (&next["header"]["rows"], &next["header"]["total"]),
+        (&json!(1), &json!(2))
+    );
     assert_eq!(next["unsettled"], json!([]));
     assert_eq!(
         (&next["largest_rows"], &next["given_by_hand"]),
@@ -190,13 +322,29 @@ async fn what_is_accepted_after_the_period_is_left_out_and_what_is_rejected_too(
     let end = Timestamp::from_millis(NOW.as_millis() - 3 * 60 * 60 * 1000);
     let accepted = SubmissionStatus::accepted(9, None);
     submitted(&stack, "0711000006", accepted.clone(), end).await;
-    let within = submitted(&stack, "0711000007", accepted, Timestamp::from_millis(end.as_millis() - 1)).await;
+    let within = submitted(
+        &stack,
+        "0711000007",
+        accepted,
+        Timestamp::from_millis(end.as_millis() - 1),
+    )
+    .await;
     let mistaken = entered(&stack, "0711000008", 9).await;
     let id = mistaken.submission_id.to_string();
-    stack.fine(&["submission", "revoke", &id, "--why", "mistake"]).await;
+    stack
+        .fine(&["submission", "revoke", &id, "--why", "mistake"])
+        .await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(4), &json!(19)));
-    assert!(stack.json(&["draw", "opening", &within.reference().to_string()]).await["openings"].is_array());
+    assert_eq!(
+        (&draw["header"]["rows"], &draw["header"]["total"]),
+        (&json!(4), &json!(19))
+    );
+    assert!(
+        stack
+            .json(&["draw", "opening", &within.reference().to_string()])
+            .await["openings"]
+            .is_array()
+    );
 }
 
 /// While the table is read, entries of the next period arrive.
@@ -209,8 +357,14 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
             submitted(&stack, &format!("07110000{number}"), accepted, NOW).await;
         }
     };
-    let (draw, ()) = tokio::join!(frozen(&stack, "week-03", &["--prize", "Kettle=1"]), arriving);
-    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(3), &json!(10)));
+    let (draw, ()) = tokio::join!(
+        frozen(&stack, "week-03", &["--prize", "Kettle=1"]),
+        arriving
+    );
+    assert_eq!(
+        (&draw["header"]["rows"], &draw["header"]["total"]),
+        (&json!(3), &json!(10))
+    );
     assert_eq!(draw["unsettled"], json!([]));
 }
 
@@ -218,8 +372,15 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
 async fn a_campaign_that_keeps_phones_no_longer_has_no_more_draws() {
     let stack = with_entries().await;
     let ended = CHAI.replace("end: null", "end: 2026-02-27T00:00:00+03:00");
-    let kept = |days: u32| stack.file("chai.yaml", format!("{ended}retention: {{ phones_days: {days} }}\n"));
-    stack.fine(&["campaign", "apply", "--yes", "--delete-now", &kept(2)]).await;
+    let kept = |days: u32| {
+        stack.file(
+            "chai.yaml",
+            format!("{ended}retention: {{ phones_days: {days} }}\n"),
+        )
+    };
+    stack
+        .fine(&["campaign", "apply", "--yes", "--delete-now", &kept(2)])
+        .await;
     assert_eq!(refused(&stack, &[]).await, "phones_deleted");
     stack.fine(&["campaign", "apply", "--yes", &kept(3)]).await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;

@@ -17,21 +17,54 @@ pub(super) async fn openings(stack: &Stack, draw: &Value) -> String {
 
 async fn openings_at(stack: &Stack, key: String) -> String {
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
-    let read = s3.get_object().bucket(bucket).key(key).send().await.expect("it is there");
+    let bucket = stack
+        .env
+        .required("OPENINGS_BUCKET")
+        .expect("the stack sets it");
+    let read = s3
+        .get_object()
+        .bucket(bucket)
+        .key(key)
+        .send()
+        .await
+        .expect("it is there");
     String::from_utf8(read.body.collect().await.expect("bytes").to_vec()).expect("text")
 }
 
 pub(super) fn erase() -> Vec<&'static str> {
-    vec!["person", "erase", "--phone", PHONE, "--why", "asked by letter", "--yes"]
+    vec![
+        "person",
+        "erase",
+        "--phone",
+        PHONE,
+        "--why",
+        "asked by letter",
+        "--yes",
+    ]
 }
 
 /// Records this for the only winner of a draw.
 async fn step(stack: &Stack, event: ContactEvent) {
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let found = tables.draws.contacts(&scope, &"week-03".parse().expect("a name")).await.expect("it answers");
-    let after = found[0].after(ContactStep { at: stack.clock.now(), by: None, event }).expect("it follows");
-    assert!(tables.draws.change_contact(&scope, &found[0], &after).await.expect("it answers"));
+    let found = tables
+        .draws
+        .contacts(&scope, &"week-03".parse().expect("a name"))
+        .await
+        .expect("it answers");
+    let after = found[0]
+        .after(ContactStep {
+            at: stack.clock.now(),
+            by: None,
+            event,
+        })
+        .expect("it follows");
+    assert!(
+        tables
+            .draws
+            .change_contact(&scope, &found[0], &after)
+            .await
+            .expect("it answers")
+    );
 }
 
 #[tokio::test]
@@ -40,25 +73,37 @@ async fn a_person_who_is_erased_before_a_draw_is_not_in_it() {
     entered(&stack, PHONE, 1000).await;
     stack.fine(&erase()).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(3), &json!(10)));
+    assert_eq!(
+        (&draw["header"]["rows"], &draw["header"]["total"]),
+        (&json!(3), &json!(10))
+    );
     let left_out = json!({ "blocked": {}, "without_phone": { "2026-02-28": 1000 } });
-    assert_eq!(draw["header"]["left_out"], left_out, "days and numbers agree with what the brand saw");
+    assert_eq!(
+        draw["header"]["left_out"], left_out,
+        "days and numbers agree with what the brand saw"
+    );
 }
 
 #[tokio::test]
 async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     let stack = Stack::with_chai().await;
-    let (gone, other) = (entered(&stack, PHONE, 1000).await, entered(&stack, "0711000005", 1).await);
+    let (gone, other) = (
+        entered(&stack, PHONE, 1000).await,
+        entered(&stack, "0711000005", 1).await,
+    );
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     stack.fine(&erase()).await;
     let left = openings(&stack, &draw).await;
     assert!(
-        left.contains(&other.reference().to_string()) && !left.contains(&gone.reference().to_string()),
+        left.contains(&other.reference().to_string())
+            && !left.contains(&gone.reference().to_string()),
         "{left}"
     );
     assert_eq!(left.lines().count(), 2, "the header line and one opening");
-    let unknown = stack.refused(&["draw", "opening", &gone.reference().to_string()]).await;
+    let unknown = stack
+        .refused(&["draw", "opening", &gone.reference().to_string()])
+        .await;
     assert_eq!(unknown["code"], "opening_unknown");
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(drawn["header"]["total"], 1001, "the row stays");
@@ -66,19 +111,39 @@ async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     let winner = winners.last().expect("a winner");
     assert_eq!(
         (&winner["ref"], &winner["state"]),
-        (&json!(other.reference().to_string()), &json!({ "is": "drawn" }))
+        (
+            &json!(other.reference().to_string()),
+            &json!({ "is": "drawn" })
+        )
     );
-    for passed_over in winners.iter().filter(|winner| winner["state"]["is"] != "drawn") {
+    for passed_over in winners
+        .iter()
+        .filter(|winner| winner["state"]["is"] != "drawn")
+    {
         assert_eq!(
             (&passed_over["state"], &passed_over["ref"]),
-            (&json!({ "is": "skipped", "reason": "erased" }), &Value::Null)
+            (
+                &json!({ "is": "skipped", "reason": "erased" }),
+                &Value::Null
+            )
         );
     }
-    let evidence = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let evidence = stack
+        .env
+        .required("EVIDENCE_BUCKET")
+        .expect("the stack sets it");
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let published =
-        s3.get_object().bucket(evidence).key(key(&draw, "entries.csv")).send().await.expect("it is there");
-    assert_eq!(published.body.collect().await.expect("bytes").to_vec(), entries.into_bytes());
+    let published = s3
+        .get_object()
+        .bucket(evidence)
+        .key(key(&draw, "entries.csv"))
+        .send()
+        .await
+        .expect("it is there");
+    assert_eq!(
+        published.body.collect().await.expect("bytes").to_vec(),
+        entries.into_bytes()
+    );
 }
 
 #[tokio::test]
@@ -87,17 +152,28 @@ async fn a_phone_that_retention_deleted_is_not_called_an_erasure() {
     entered(&stack, PHONE, 1).await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let tables = stack.tables().await;
-    let deleted =
-        tables.store.submissions().remove_personal_data(&chai(Environment::Live), Segment::whole()).await;
+    let deleted = tables
+        .store
+        .submissions()
+        .remove_personal_data(&chai(Environment::Live), Segment::whole())
+        .await;
     assert_eq!(deleted.expect("it answers").done, 1);
     let drawn = stack.json(&run("week-03", &[])).await;
-    assert_eq!(drawn["winners"][0]["state"], json!({ "is": "skipped", "reason": "phone_deleted" }));
-    let again = stack.refused(&args(&freeze(&stack, "later", &["--prize", "Kettle=1"]))).await;
+    assert_eq!(
+        drawn["winners"][0]["state"],
+        json!({ "is": "skipped", "reason": "phone_deleted" })
+    );
+    let again = stack
+        .refused(&args(&freeze(&stack, "later", &["--prize", "Kettle=1"])))
+        .await;
     assert_eq!(again["code"], "period_without_entries");
     entered(&stack, "0711000005", 1).await;
     let counted = frozen(&stack, "later", &["--prize", "Kettle=1"]).await;
     let left_out = &counted["header"]["left_out"]["without_phone"];
-    assert_eq!((&counted["header"]["rows"], left_out), (&json!(1), &json!({ "2026-02-28": 1 })));
+    assert_eq!(
+        (&counted["header"]["rows"], left_out),
+        (&json!(1), &json!({ "2026-02-28": 1 }))
+    );
 }
 
 #[tokio::test]
@@ -106,10 +182,22 @@ async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
     let entry = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
-    s3.delete_object().bucket(bucket).key(key(&draw, "openings.csv")).send().await.expect("it is gone");
-    stack.clock.advance(Duration::from_secs(1828 * 24 * 60 * 60));
-    let unknown = stack.refused(&["draw", "opening", &entry.reference().to_string()]).await;
+    let bucket = stack
+        .env
+        .required("OPENINGS_BUCKET")
+        .expect("the stack sets it");
+    s3.delete_object()
+        .bucket(bucket)
+        .key(key(&draw, "openings.csv"))
+        .send()
+        .await
+        .expect("it is gone");
+    stack
+        .clock
+        .advance(Duration::from_secs(1828 * 24 * 60 * 60));
+    let unknown = stack
+        .refused(&["draw", "opening", &entry.reference().to_string()])
+        .await;
     assert_eq!(unknown["code"], "opening_unknown");
     stack.fine(&erase()).await;
 }
@@ -117,14 +205,38 @@ async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
 #[tokio::test]
 async fn clearing_test_data_does_not_need_openings_that_are_past_their_retention() {
     let stack = Stack::with_chai().await;
-    submitted_in(Environment::Test, &stack, PHONE, SubmissionStatus::accepted(1, None), ENTERED).await;
-    let draw = frozen(&stack, "practice", &["--prize", "Kettle=1", "--environment", "test"]).await;
+    submitted_in(
+        Environment::Test,
+        &stack,
+        PHONE,
+        SubmissionStatus::accepted(1, None),
+        ENTERED,
+    )
+    .await;
+    let draw = frozen(
+        &stack,
+        "practice",
+        &["--prize", "Kettle=1", "--environment", "test"],
+    )
+    .await;
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
+    let bucket = stack
+        .env
+        .required("OPENINGS_BUCKET")
+        .expect("the stack sets it");
     let key = key(&draw, "openings.csv").replacen("/live/", "/test/", 1);
-    s3.delete_object().bucket(bucket).key(key).send().await.expect("it is gone");
-    stack.clock.advance(Duration::from_secs(1828 * 24 * 60 * 60));
-    let cleared = stack.json(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"]).await;
+    s3.delete_object()
+        .bucket(bucket)
+        .key(key)
+        .send()
+        .await
+        .expect("it is gone");
+    stack
+        .clock
+        .advance(Duration::from_secs(1828 * 24 * 60 * 60));
+    let cleared = stack
+        .json(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"])
+        .await;
     assert_eq!(cleared["cleared"]["openings_of_draws"], 0);
 }
 
@@ -136,7 +248,11 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     stack.fine(&run("week-03", &[])).await;
     let found = stack.json(&["person", "find", "--phone", PHONE]).await;
     assert_eq!(found["held"][0]["drawn"], 1);
-    for event in [ContactEvent::NoAnswer, ContactEvent::Reached, ContactEvent::Identified] {
+    for event in [
+        ContactEvent::NoAnswer,
+        ContactEvent::Reached,
+        ContactEvent::Identified,
+    ] {
         let error = stack.refused(&erase()).await;
         assert_eq!(error["code"], "prize_claimed");
         assert!(!error["message"].to_string().contains("711000"), "{error}");
@@ -145,40 +261,68 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     }
     assert_eq!(stack.refused(&erase()).await["code"], "prize_claimed");
     let zip = stack.arg("person.zip");
-    stack.fine(&["person", "export", "--phone", PHONE, "--output", &zip]).await;
+    stack
+        .fine(&["person", "export", "--phone", PHONE, "--output", &zip])
+        .await;
     let mut zip = zip::ZipArchive::new(fs::File::open(&zip).expect("a file")).expect("a ZIP file");
     let data: Value =
         serde_json::from_reader(zip.by_name("person.json").expect("it is there")).expect("JSON");
     let held = &data["campaigns"][0]["draws"][0];
-    assert_eq!((&held["draw"], &held["prize"]), (&json!("week-03"), &json!("Kettle")));
+    assert_eq!(
+        (&held["draw"], &held["prize"]),
+        (&json!("week-03"), &json!("Kettle"))
+    );
     assert_eq!(held["steps"].as_array().map(Vec::len), Some(4));
 
     step(&stack, ContactEvent::HandedOver).await;
     stack.fine(&erase()).await;
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
     let contact = &shown["winners"][0];
-    assert_eq!((&contact["phone"], &contact["region"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&contact["phone"], &contact["region"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(
         (&contact["ref"], &contact["state"]),
-        (&json!(winner.reference().to_string()), &json!({ "is": "handed_over" }))
+        (
+            &json!(winner.reference().to_string()),
+            &json!({ "is": "handed_over" })
+        )
     );
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
-    assert_eq!(stack.json(&run("week-03", &[])).await["winners"], shown["winners"], "the draw is as it was");
+    assert_eq!(
+        stack.json(&run("week-03", &[])).await["winners"],
+        shown["winners"],
+        "the draw is as it was"
+    );
     let held = stack.json(&["person", "find", "--phone", PHONE]).await["held"].clone();
-    assert_eq!((&held[0]["submissions"], held[0]["erased_at"].is_string()), (&json!([]), true));
+    assert_eq!(
+        (&held[0]["submissions"], held[0]["erased_at"].is_string()),
+        (&json!([]), true)
+    );
 }
 
 #[tokio::test]
 async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants() {
     let stack = Stack::with_chai().await;
     let mut references = Vec::new();
-    for (environment, phone) in [(Environment::Test, PHONE), (Environment::Live, "0711000005")] {
+    for (environment, phone) in [
+        (Environment::Test, PHONE),
+        (Environment::Live, "0711000005"),
+    ] {
         let status = SubmissionStatus::accepted(1, None);
         let made = submitted_in(environment, &stack, phone, status, ENTERED).await;
         references.push(made.reference().to_string());
     }
     let test = ["--environment", "test"];
-    let practice = frozen(&stack, "practice", &[&["--prize", "Kettle=1"], &test[..]].concat()).await;
+    let practice = frozen(
+        &stack,
+        "practice",
+        &[&["--prize", "Kettle=1"], &test[..]].concat(),
+    )
+    .await;
     let live = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     for draw in [run("practice", &test), run("week-03", &[])] {
         stack.fine(&draw).await;
@@ -188,15 +332,39 @@ async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants
     assert_eq!(cleared["cleared"]["openings_of_draws"], 1);
     let practice_key = key(&practice, "openings.csv").replacen("/live/", "/test/", 1);
     assert_eq!(openings_at(&stack, practice_key).await, "row,refs,salt\n");
-    assert!(openings(&stack, &live).await.contains(&references[1]), "live draws stay as they are");
-    let shown = stack.json(&[&["draw", "show", "--draw", "practice"], &CAMPAIGN[..], &test].concat()).await;
+    assert!(
+        openings(&stack, &live).await.contains(&references[1]),
+        "live draws stay as they are"
+    );
+    let shown = stack
+        .json(
+            &[
+                &["draw", "show", "--draw", "practice"],
+                &CAMPAIGN[..],
+                &test,
+            ]
+            .concat(),
+        )
+        .await;
     let winner = &shown["winners"][0];
-    assert_eq!((&winner["ref"], &winner["phone"]), (&json!(references[0]), &Value::Null));
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!(
+        (&winner["ref"], &winner["phone"]),
+        (&json!(references[0]), &Value::Null)
+    );
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
     assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
-    assert_eq!(stack.json(&clear).await["cleared"]["openings_of_draws"], 0, "a second time changes nothing");
+    assert_eq!(
+        stack.json(&clear).await["cleared"]["openings_of_draws"],
+        0,
+        "a second time changes nothing"
+    );
     let told = stack.answering(&clear[..3], "no\n").await.err;
-    assert!(told.contains("Draws of test mode stay") && told.contains("another name"), "{told}");
+    assert!(
+        told.contains("Draws of test mode stay") && told.contains("another name"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -208,13 +376,21 @@ async fn an_erasure_that_was_interrupted_while_the_draw_was_run_finds_the_winner
     // The first erasure looked for winners before the draw was run, and ended when it had changed the submission.
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let tombstone = EntrantId::tombstone([7; 16]);
-    let noted = tables.entrants.begin_erasure(&scope, &winner.entrant_id, &tombstone).await.expect("noted");
+    let noted = tables
+        .entrants
+        .begin_erasure(&scope, &winner.entrant_id, &tombstone)
+        .await
+        .expect("noted");
     assert!(tables.store.erase(&winner, &noted).await.expect("written"));
     stack.fine(&erase()).await;
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
     assert_eq!(
-        (contacts[0].submission_id, &contacts[0].masked_phone, &contacts[0].region),
+        (
+            contacts[0].submission_id,
+            &contacts[0].masked_phone,
+            &contacts[0].region
+        ),
         (None, &None, &None)
     );
 }
@@ -236,10 +412,25 @@ async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     stack.fine(&run("week-03", &[])).await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     for mut contact in tables.draws.all_contacts(&scope).await.expect("it answers") {
-        for event in [ContactEvent::Reached, ContactEvent::Identified, ContactEvent::HandedOver] {
-            let after =
-                contact.after(ContactStep { at: stack.clock.now(), by: None, event }).expect("it follows");
-            assert!(tables.draws.change_contact(&scope, &contact, &after).await.expect("it answers"));
+        for event in [
+            ContactEvent::Reached,
+            ContactEvent::Identified,
+            ContactEvent::HandedOver,
+        ] {
+            let after = contact
+                .after(ContactStep {
+                    at: stack.clock.now(),
+                    by: None,
+                    event,
+                })
+                .expect("it follows");
+            assert!(
+                tables
+                    .draws
+                    .change_contact(&scope, &contact, &after)
+                    .await
+                    .expect("it answers")
+            );
             contact = after;
         }
     }
@@ -247,8 +438,19 @@ async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     let faulty = faults.in_front_of_all(&AWS, &stack.env).await;
     let mut was_made = true;
     for (number, (phone, reference)) in people.iter().enumerate() {
-        let (call, how) = (number * STRIDE, FaultKind::ALL[number % FaultKind::ALL.len()]);
-        let erase = ["person", "erase", "--phone", phone, "--why", "asked by letter", "--yes"];
+        let (call, how) = (
+            number * STRIDE,
+            FaultKind::ALL[number % FaultKind::ALL.len()],
+        );
+        let erase = [
+            "person",
+            "erase",
+            "--phone",
+            phone,
+            "--why",
+            "asked by letter",
+            "--yes",
+        ];
         faults.arm(call, how);
         tokio::select! {
             _ = run_with(&erase, faulty.clone(), &stack.clock) => {}
@@ -259,12 +461,27 @@ async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         stack.fine(&erase).await;
         let found = stack.json(&["person", "find", "--phone", phone]).await;
         let held = &found["held"][0];
-        assert_eq!((&held["submissions"], &held["drawn"]), (&json!([]), &json!(0)), "{how:?} at {call}");
-        assert!(!openings(&stack, &draw).await.contains(&reference.to_string()), "{how:?} at {call}");
+        assert_eq!(
+            (&held["submissions"], &held["drawn"]),
+            (&json!([]), &json!(0)),
+            "{how:?} at {call}"
+        );
+        assert!(
+            !openings(&stack, &draw)
+                .await
+                .contains(&reference.to_string()),
+            "{how:?} at {call}"
+        );
         let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
-        let contact = contacts.iter().find(|contact| contact.reference.as_ref() == Some(reference));
+        let contact = contacts
+            .iter()
+            .find(|contact| contact.reference.as_ref() == Some(reference));
         let contact = contact.expect("the prize stays");
-        assert_eq!((contact.submission_id, &contact.masked_phone), (None, &None), "{how:?} at {call}");
+        assert_eq!(
+            (contact.submission_id, &contact.masked_phone),
+            (None, &None),
+            "{how:?} at {call}"
+        );
         if !was_made {
             break;
         }

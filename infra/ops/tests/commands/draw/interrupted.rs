@@ -12,20 +12,44 @@ async fn evidence(stack: &Stack) -> Vec<String> {
 pub(super) async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
     let bucket = stack.env.required(variable).expect("the stack sets it");
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let listed = s3.list_objects_v2().bucket(bucket).send().await.expect("it answers");
-    listed.contents().iter().filter_map(|object| object.key().map(str::to_owned)).collect()
+    let listed = s3
+        .list_objects_v2()
+        .bucket(bucket)
+        .send()
+        .await
+        .expect("it answers");
+    listed
+        .contents()
+        .iter()
+        .filter_map(|object| object.key().map(str::to_owned))
+        .collect()
 }
 
 /// Takes back that a draw is published, as if the freeze had ended after it was recorded.
 async fn interrupt(stack: &Stack, draw: &Value) {
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    let update = aws.dynamodb().update_item().table_name("draws").update_expression("REMOVE published_at");
-    let update = update.key("scope", text("chai-bora-2026#live")).key("record", text("draw#week-03"));
+    let update = aws
+        .dynamodb()
+        .update_item()
+        .table_name("draws")
+        .update_expression("REMOVE published_at");
+    let update = update
+        .key("scope", text("chai-bora-2026#live"))
+        .key("record", text("draw#week-03"));
     update.send().await.expect("it answers");
-    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let bucket = stack
+        .env
+        .required("EVIDENCE_BUCKET")
+        .expect("the stack sets it");
     for file in ["header.json", "commitment.txt"] {
-        aws.s3().delete_object().bucket(&bucket).key(key(draw, file)).send().await.expect("it answers");
+        aws.s3()
+            .delete_object()
+            .bucket(&bucket)
+            .key(key(draw, file))
+            .send()
+            .await
+            .expect("it answers");
     }
 }
 
@@ -38,22 +62,41 @@ async fn a_name_is_frozen_once() {
     let again = freeze(&stack, "week-03", &["--prize", "Kettle=9"]);
     let again: Vec<_> = args(&again)
         .into_iter()
-        .map(|arg| if arg == stack.arg("week-03") { other.as_str() } else { arg })
+        .map(|arg| {
+            if arg == stack.arg("week-03") {
+                other.as_str()
+            } else {
+                arg
+            }
+        })
         .collect();
     let error = stack.refused(&again).await;
     assert_eq!(error["code"], "draw_frozen");
     assert!(!stack.path("other").exists());
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
-    assert_eq!((&shown["commitment"], &shown["header"]), (&first["commitment"], &first["header"]));
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
+    assert_eq!(
+        (&shown["commitment"], &shown["header"]),
+        (&first["commitment"], &first["header"])
+    );
 }
 
 #[tokio::test]
-async fn of_two_draws_of_a_period_that_are_frozen_at_once_one_names_the_other_or_is_not_published() {
+async fn of_two_draws_of_a_period_that_are_frozen_at_once_one_names_the_other_or_is_not_published()
+{
     let stack = with_entries().await;
-    let [one, two] = ["one", "two"].map(|name| freeze(&stack, name, &["--prize", "Kettle=1", "--json"]));
+    let [one, two] =
+        ["one", "two"].map(|name| freeze(&stack, name, &["--prize", "Kettle=1", "--json"]));
     let (one, two) = (args(&one), args(&two));
     tokio::join!(stack.run(&one), stack.run(&two));
-    let draws = stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers");
+    let draws = stack
+        .tables()
+        .await
+        .draws
+        .list(&chai(Environment::Live))
+        .await
+        .expect("it answers");
     let unaware: Vec<_> = draws
         .iter()
         .filter(|draw| draw.published_at.is_some() && draw.header.contains("\"overlapping\":[]"))
@@ -72,7 +115,13 @@ async fn of_two_operators_at_once_one_freezes() {
         let path = stack.arg(output);
         args(&command)
             .iter()
-            .map(|arg| if *arg == own { path.clone() } else { (*arg).to_owned() })
+            .map(|arg| {
+                if *arg == own {
+                    path.clone()
+                } else {
+                    (*arg).to_owned()
+                }
+            })
             .collect::<Vec<_>>()
     };
     let (one, two) = (with("one"), with("two"));
@@ -80,12 +129,29 @@ async fn of_two_operators_at_once_one_freezes() {
     let (one, two) = tokio::join!(stack.run(&one), stack.run(&two));
     let mut codes = [one.code, two.code];
     codes.sort_unstable();
-    assert_eq!(codes, [ops_core::EXIT_OK, ops_core::EXIT_FAILURE], "{}{}", one.err, two.err);
-    let loser = if one.code == ops_core::EXIT_OK { &two } else { &one };
+    assert_eq!(
+        codes,
+        [ops_core::EXIT_OK, ops_core::EXIT_FAILURE],
+        "{}{}",
+        one.err,
+        two.err
+    );
+    let loser = if one.code == ops_core::EXIT_OK {
+        &two
+    } else {
+        &one
+    };
     assert!(loser.err.contains("\"draw_frozen\""), "{}", loser.err);
-    let folders = outputs.iter().filter(|path| std::path::Path::new(path).exists()).count();
+    let folders = outputs
+        .iter()
+        .filter(|path| std::path::Path::new(path).exists())
+        .count();
     assert_eq!(folders, 1, "the second one writes no folder");
-    let commitments = evidence(&stack).await.iter().filter(|key| key.ends_with("commitment.txt")).count();
+    let commitments = evidence(&stack)
+        .await
+        .iter()
+        .filter(|key| key.ends_with("commitment.txt"))
+        .count();
     assert_eq!(commitments, 1);
     assert_eq!(
         objects(&stack, "OPENINGS_BUCKET").await.len(),
@@ -100,8 +166,13 @@ async fn an_interrupted_freeze_is_finished_by_running_it_again() {
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let folder = stack.path("week-03");
     let read = || {
-        ["entries.csv", "openings.csv", "header.json", "commitment.txt"]
-            .map(|name| fs::read_to_string(folder.join(name)).expect("a file"))
+        [
+            "entries.csv",
+            "openings.csv",
+            "header.json",
+            "commitment.txt",
+        ]
+        .map(|name| fs::read_to_string(folder.join(name)).expect("a file"))
     };
     let files = read();
     interrupt(&stack, &draw).await;
@@ -111,7 +182,10 @@ async fn an_interrupted_freeze_is_finished_by_running_it_again() {
     // What enters meanwhile changes nothing.
     entered(&stack, "0711000004", 100).await;
     let again = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    assert_eq!((&again["commitment"], &again["header"]), (&draw["commitment"], &draw["header"]));
+    assert_eq!(
+        (&again["commitment"], &again["header"]),
+        (&draw["commitment"], &draw["header"])
+    );
     assert_eq!(read(), files);
     assert_eq!(
         evidence(&stack).await,
@@ -126,13 +200,22 @@ async fn an_interrupted_freeze_is_not_finished_with_other_arguments() {
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     interrupt(&stack, &draw).await;
     fs::remove_dir_all(stack.path("week-03")).expect("a disk");
-    let other = stack.refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=9"]))).await;
+    let other = stack
+        .refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=9"])))
+        .await;
     assert_eq!(other["code"], "freeze_differs");
-    assert!(other["message"].as_str().is_some_and(|message| message.contains("1 x Kettle")), "{other}");
+    assert!(
+        other["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("1 x Kettle")),
+        "{other}"
+    );
     // The folder of another draw is not taken for this one's.
     fs::create_dir(stack.path("week-03")).expect("a disk");
     stack.file("week-03/entries.csv", "of another draw");
-    let taken = stack.refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=1"]))).await;
+    let taken = stack
+        .refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=1"])))
+        .await;
     assert_eq!(taken["code"], "file_exists");
     fs::remove_file(stack.path("week-03/entries.csv")).expect("a disk");
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -147,7 +230,9 @@ async fn a_second_freeze_of_a_period_names_the_first() {
     let second = frozen(&stack, "week-03b", &["--prize", "Kettle=1"]).await;
     let named = json!([{ "draw": "week-03", "commitment": first["commitment"] }]);
     assert_eq!(second["header"]["overlapping"], named);
-    let told = stack.fine(&[&["draw", "show", "--draw", "week-03b"], &CAMPAIGN[..]].concat()).await;
+    let told = stack
+        .fine(&[&["draw", "show", "--draw", "week-03b"], &CAMPAIGN[..]].concat())
+        .await;
     assert!(told.contains("overlaps    week-03"), "{told}");
 }
 
@@ -157,10 +242,16 @@ async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     interrupt(&stack, &draw).await;
     stack.clock.advance(NOTICE);
-    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
+    assert_eq!(
+        stack.refused(&run("week-03", &[])).await["code"],
+        "draw_late"
+    );
     let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
     assert_eq!(stack.refused(&args(&command)).await["code"], "draw_late");
-    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
+    assert_eq!(
+        stack.refused(&run("week-03", &[])).await["code"],
+        "draw_late"
+    );
 }
 
 #[tokio::test]
@@ -168,36 +259,72 @@ async fn winners_that_an_interrupted_run_has_recorded_stay() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
     let first = stack.json(&run("week-03", &[])).await;
-    let aws = Aws::for_function(&stack.env).expect("credentials").dynamodb();
+    let aws = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let scope = || text("chai-bora-2026#live");
-    let update = aws.update_item().table_name("draws").update_expression("REMOVE outcome");
-    update.key("scope", scope()).key("record", text("draw#week-03")).send().await.expect("it answers");
+    let update = aws
+        .update_item()
+        .table_name("draws")
+        .update_expression("REMOVE outcome");
+    update
+        .key("scope", scope())
+        .key("record", text("draw#week-03"))
+        .send()
+        .await
+        .expect("it answers");
     let second = format!("contact#week-03#{:010}#{:020}", 0, 2);
-    let delete = aws.delete_item().table_name("draws").key("scope", scope()).key("record", text(&second));
+    let delete = aws
+        .delete_item()
+        .table_name("draws")
+        .key("scope", scope())
+        .key("record", text(&second));
     delete.send().await.expect("it answers");
     let again = stack.json(&run("week-03", &[])).await;
     assert_eq!(again["winners"], first["winners"]);
 }
 
 #[tokio::test]
-async fn a_skip_that_ended_before_the_next_winner_was_drawn_is_shown_and_finished_by_running_it_again() {
+async fn a_skip_that_ended_before_the_next_winner_was_drawn_is_shown_and_finished_by_running_it_again()
+ {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
     stack.json(&run("week-03", &[])).await;
     let show = [&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat();
     assert_eq!(stack.run(&show).await.err, "");
-    let skip = ["draw", "skip", "--winner", "1", "--reason", "excluded", "--inspector", "A. I.", "--yes"];
+    let skip = [
+        "draw",
+        "skip",
+        "--winner",
+        "1",
+        "--reason",
+        "excluded",
+        "--inspector",
+        "A. I.",
+        "--yes",
+    ];
     let skip = [&skip[..], &["--draw", "week-03"], &CAMPAIGN].concat();
     let skipped = stack.json(&skip).await;
-    let aws = Aws::for_function(&stack.env).expect("credentials").dynamodb();
+    let aws = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let third = format!("contact#week-03#{:010}#{:020}", 0, 3);
-    let delete = aws.delete_item().table_name("draws").key("scope", text("chai-bora-2026#live"));
-    delete.key("record", text(&third)).send().await.expect("it answers");
+    let delete = aws
+        .delete_item()
+        .table_name("draws")
+        .key("scope", text("chai-bora-2026#live"));
+    delete
+        .key("record", text(&third))
+        .send()
+        .await
+        .expect("it answers");
     let shown = stack.run(&show).await.err;
     assert!(
-        shown.contains("`ops draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason KEY"),
+        shown.contains(
+            "`ops draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason KEY"
+        ),
         "{shown}"
     );
     let again = stack.json(&skip).await;

@@ -14,7 +14,11 @@ pub(super) const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
 /// A stack whose calls can be held, with the entry of a person and that of another.
 pub(super) async fn with_two() -> (Hold, Stack, Submission) {
     let hold = Hold::default();
-    let stack = Stack::start(Options { proxy: Some(hold.front()), ..Options::default() }).await;
+    let stack = Stack::start(Options {
+        proxy: Some(hold.front()),
+        ..Options::default()
+    })
+    .await;
     let file = stack.file("chai.yaml", CHAI);
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     entered(&stack, "0711000005", 1).await;
@@ -44,13 +48,23 @@ async fn an_erasure_waits_for_a_freeze_that_is_running() {
     assert_eq!(refused["code"], "draw_busy");
     let message = refused["message"].as_str().expect("text");
     assert!(
-        message.contains("the draw week-03 of chai-bora-2026, live began at 2026-03-01T00:00:00.000Z")
+        message
+            .contains("the draw week-03 of chai-bora-2026, live began at 2026-03-01T00:00:00.000Z")
             && message.contains("at 2026-03-01T00:30:00.000Z or later"),
         "{message}"
     );
-    assert!(openings(&stack, &draw).await.contains(&person.reference().to_string()), "nothing was erased");
+    assert!(
+        openings(&stack, &draw)
+            .await
+            .contains(&person.reference().to_string()),
+        "nothing was erased"
+    );
     stack.fine(&erase()).await;
-    assert!(!openings(&stack, &draw).await.contains(&person.reference().to_string()));
+    assert!(
+        !openings(&stack, &draw)
+            .await
+            .contains(&person.reference().to_string())
+    );
 }
 
 #[tokio::test]
@@ -79,14 +93,20 @@ async fn clearing_test_data_deletes_openings_of_a_freeze_that_was_killed() {
     let accepted = SubmissionStatus::accepted(1, None);
     submitted_in(Environment::Test, &stack, PHONE, accepted, ENTERED).await;
     hold.select(records_the_draw);
-    let command = freeze(&stack, "week-03", &[&PRIZE[..], &["--environment", "test"]].concat());
+    let command = freeze(
+        &stack,
+        "week-03",
+        &[&PRIZE[..], &["--environment", "test"]].concat(),
+    );
     let command = args(&command);
     tokio::select! {
         ended = stack.run(&command) => panic!("{}", ended.err),
         () = hold.reached() => hold.stop(),
     }
     stack.clock.advance(Duration::from_secs(30 * 60));
-    stack.fine(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"]).await;
+    stack
+        .fine(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"])
+        .await;
     assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
 }
 
@@ -98,8 +118,18 @@ async fn a_freeze_that_an_erasure_has_abandoned_leaves_nothing_and_can_be_run_ag
     let abandoning = async {
         hold.reached().await;
         for attempt in tables.draws.attempts(&scope).await.expect("it answers") {
-            assert!(tables.draws.abandon_attempt(&scope, &attempt).await.expect("it answers"));
-            tables.draws.forget_attempt(&scope, &attempt).await.expect("it answers");
+            assert!(
+                tables
+                    .draws
+                    .abandon_attempt(&scope, &attempt)
+                    .await
+                    .expect("it answers")
+            );
+            tables
+                .draws
+                .forget_attempt(&scope, &attempt)
+                .await
+                .expect("it answers");
         }
         hold.release();
     };
@@ -126,7 +156,10 @@ async fn a_draw_that_is_frozen_during_an_erasure_does_not_keep_the_person() {
     let erasing = erase();
     let (_, (draw, before)) = tokio::join!(stack.fine(&erasing), freezing);
     let reference = person.reference().to_string();
-    assert!(before.contains(&reference), "the freeze has read the person");
+    assert!(
+        before.contains(&reference),
+        "the freeze has read the person"
+    );
     assert!(!openings(&stack, &draw).await.contains(&reference));
 }
 
@@ -146,10 +179,14 @@ async fn a_winner_who_is_erased_while_a_run_looks_them_up_is_skipped() {
     let command = run("week-03", &[]);
     let (drawn, ()) = tokio::join!(stack.json(&command), erasing);
     let winners = drawn["winners"].as_array().expect("winners");
-    let is_erased = |winner: &&Value| winner["state"] == json!({ "is": "skipped", "reason": "erased" });
+    let is_erased =
+        |winner: &&Value| winner["state"] == json!({ "is": "skipped", "reason": "erased" });
     let erased: Vec<_> = winners.iter().filter(is_erased).collect();
     assert_eq!(erased.len(), 1, "{winners:?}");
-    assert_eq!((&erased[0]["phone"], &erased[0]["region"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&erased[0]["phone"], &erased[0]["region"]),
+        (&Value::Null, &Value::Null)
+    );
     assert!(!drawn.to_string().contains(&person.reference().to_string()));
 }
 
@@ -160,24 +197,47 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
     hold.select(uploads_openings);
     let ready = stack.file("ready.json", stack.ready_file().to_string());
     // The program has the system's clock.
-    let (at, output) = (Clock::system().now().after(NOTICE).to_string(), stack.arg("week-03"));
-    let own = ["draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes"];
+    let (at, output) = (
+        Clock::system().now().after(NOTICE).to_string(),
+        stack.arg("week-03"),
+    );
+    let own = [
+        "draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes",
+    ];
     let freezing = std::process::Command::new(env!("CARGO_BIN_EXE_ops"))
-        .args([&own[..], &CAMPAIGN, &PERIOD, &PRIZE, &["--env-file", &ready]].concat())
+        .args(
+            [
+                &own[..],
+                &CAMPAIGN,
+                &PERIOD,
+                &PRIZE,
+                &["--env-file", &ready],
+            ]
+            .concat(),
+        )
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
     let in_time = tokio::time::timeout(Duration::from_secs(60), hold.reached()).await;
-    let stop = std::process::Command::new("kill").args(["-INT", &freezing.id().to_string()]).status();
+    let stop = std::process::Command::new("kill")
+        .args(["-INT", &freezing.id().to_string()])
+        .status();
     hold.stop();
     assert!(in_time.is_ok() && stop.expect("it can be told").success());
-    let ended = tokio::task::spawn_blocking(|| freezing.wait_with_output()).await.expect("it is waited for");
+    let ended = tokio::task::spawn_blocking(|| freezing.wait_with_output())
+        .await
+        .expect("it is waited for");
     let ended = ended.expect("it ends");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{said}");
     assert!(said.contains("the freeze was stopped"), "{said}");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
-    let attempts = stack.tables().await.draws.attempts(&chai(Environment::Live)).await;
+    let attempts = stack
+        .tables()
+        .await
+        .draws
+        .attempts(&chai(Environment::Live))
+        .await;
     assert_eq!(attempts.expect("it answers"), []);
 }

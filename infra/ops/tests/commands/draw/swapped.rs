@@ -12,22 +12,43 @@ use super::*;
 type Record = HashMap<String, AttributeValue>;
 
 async fn record(stack: &Stack, submission: &Submission) -> Record {
-    let dynamodb = Aws::for_function(&stack.env).expect("credentials").dynamodb();
+    let dynamodb = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
     let id = AttributeValue::S(submission.submission_id.to_string());
-    let scanned = dynamodb.scan().table_name("submissions").send().await.expect("it answers");
+    let scanned = dynamodb
+        .scan()
+        .table_name("submissions")
+        .send()
+        .await
+        .expect("it answers");
     let mut items = scanned.items.unwrap_or_default().into_iter();
-    items.find(|item| item.get("submission_id") == Some(&id)).expect("it is there")
+    items
+        .find(|item| item.get("submission_id") == Some(&id))
+        .expect("it is there")
 }
 
 async fn put(stack: &Stack, record: Record) {
-    let dynamodb = Aws::for_function(&stack.env).expect("credentials").dynamodb();
-    dynamodb.put_item().table_name("submissions").set_item(Some(record)).send().await.expect("it is written");
+    let dynamodb = Aws::for_function(&stack.env)
+        .expect("credentials")
+        .dynamodb();
+    dynamodb
+        .put_item()
+        .table_name("submissions")
+        .set_item(Some(record))
+        .send()
+        .await
+        .expect("it is written");
 }
 
 /// A record with these attributes of another one.
 fn with(record: &Record, other: &Record, names: &[&str]) -> Record {
     let mut changed = record.clone();
-    changed.extend(names.iter().map(|name| ((*name).to_owned(), other[*name].clone())));
+    changed.extend(
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), other[*name].clone())),
+    );
     changed
 }
 
@@ -43,14 +64,23 @@ async fn winner_is_who_was_frozen_or_nobody() {
     let not_in_period = [("updated_at".to_owned(), earlier)].into_iter().collect();
     for (changed, why) in [
         (with(&friend, &own, &["id"]), "cannot be read"),
-        (with(&friend, &own, &["id", "submission_id"]), "the phone of another submission"),
-        (with(&own, &not_in_period, &["updated_at"]), "was not accepted in the period"),
+        (
+            with(&friend, &own, &["id", "submission_id"]),
+            "the phone of another submission",
+        ),
+        (
+            with(&own, &not_in_period, &["updated_at"]),
+            "was not accepted in the period",
+        ),
     ] {
         put(&stack, changed).await;
         let error = stack.refused(&run("week-03", &[])).await;
         let message = error["message"].as_str().expect("text");
         assert_eq!(error["code"], "row_differs", "{message}");
-        assert!(message.contains(&winner.reference().to_string()) && message.contains("row 0 "), "{message}");
+        assert!(
+            message.contains(&winner.reference().to_string()) && message.contains("row 0 "),
+            "{message}"
+        );
         assert!(message.contains(why), "{message}");
     }
     put(&stack, own).await;
@@ -61,16 +91,31 @@ async fn winner_is_who_was_frozen_or_nobody() {
 #[tokio::test]
 async fn row_is_of_one_entrant() {
     let stack = Stack::with_chai().await;
-    let entries = [entered(&stack, "0711000001", 1).await, entered(&stack, "0711000001", 2).await];
+    let entries = [
+        entered(&stack, "0711000001", 1).await,
+        entered(&stack, "0711000001", 2).await,
+    ];
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
-    stack.fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "sells codes", PHONE]).await;
+    stack
+        .fine(&[
+            "phone",
+            "block",
+            "--campaign",
+            "chai-bora-2026",
+            "--why",
+            "sells codes",
+            PHONE,
+        ])
+        .await;
     frozen(&stack, "week-03", &PRIZE).await;
     for entry in &entries {
         let own = record(&stack, entry).await;
         put(&stack, with(&own, &friend, &["entrant"])).await;
         let error = stack.refused(&run("week-03", &[])).await;
         assert!(
-            error["message"].as_str().is_some_and(|message| message.contains("of another entrant")),
+            error["message"]
+                .as_str()
+                .is_some_and(|message| message.contains("of another entrant")),
             "{error}"
         );
         put(&stack, own).await;

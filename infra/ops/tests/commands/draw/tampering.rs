@@ -12,9 +12,20 @@ use crate::support::{Ended, run as run_with};
 
 /// Runs with a relay that does not answer, and little patience.
 async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
-    let env = [("RETRY_SPEEDUP", "1000"), ("BEACON_URL", "http://127.0.0.1:9")];
-    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
-    run_with(&run("week-03", more), stack.env.clone().overridden_by(env), &stack.clock).await
+    let env = [
+        ("RETRY_SPEEDUP", "1000"),
+        ("BEACON_URL", "http://127.0.0.1:9"),
+    ];
+    let env = env
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
+    run_with(
+        &run("week-03", more),
+        stack.env.clone().overridden_by(env),
+        &stack.clock,
+    )
+    .await
 }
 
 #[tokio::test]
@@ -24,7 +35,8 @@ async fn where_no_relay_answers_the_round_is_taken_from_a_file() {
     let down = without_relay(&stack, &[]).await;
     assert_eq!(down.code, ops_core::EXIT_FAILURE);
     assert!(
-        down.err.contains("127.0.0.1 takes no connection") && down.err.contains("--beacon URL-OR-FILE"),
+        down.err.contains("127.0.0.1 takes no connection")
+            && down.err.contains("--beacon URL-OR-FILE"),
         "{}",
         down.err
     );
@@ -45,10 +57,17 @@ async fn a_round_that_is_not_the_draws_is_refused() {
     stack.clock.advance(NOTICE);
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let other_chain = SimulatedChain::new(&[1; 32], genesis, NonZeroU32::MIN);
-    let other_round = relay_reply(&stack, &json!({ "chain": draw["chain"], "round": round.get() - 1 })).await;
+    let other_round = relay_reply(
+        &stack,
+        &json!({ "chain": draw["chain"], "round": round.get() - 1 }),
+    )
+    .await;
     let claimed = other_round.replace(&(round.get() - 1).to_string(), &round.to_string());
     for (reply, why) in [
-        (other_chain.reply(round), "a signature that is not of this chain and round"),
+        (
+            other_chain.reply(round),
+            "a signature that is not of this chain and round",
+        ),
         (claimed, "a signature that is not of this chain and round"),
         (other_round, "is of round"),
         ("00".repeat(48), "is not a relay's reply"),
@@ -56,17 +75,29 @@ async fn a_round_that_is_not_the_draws_is_refused() {
         let file = stack.file("reply.json", reply);
         let error = stack.refused(&run("week-03", &["--beacon", &file])).await;
         assert_eq!(error["code"], "signature_invalid");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| message.contains(why)),
+            "{error}"
+        );
     }
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
-    assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
+    assert_eq!(
+        (&shown["state"], &shown["winners"]),
+        (&json!("frozen"), &json!([]))
+    );
 }
 
 #[tokio::test]
 async fn a_draw_waits_for_its_own_chain_alone() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    let without = [("BEACON_CHAIN".to_owned(), String::new())].into_iter().collect();
+    let without = [("BEACON_CHAIN".to_owned(), String::new())]
+        .into_iter()
+        .collect();
     let env = stack.env.clone().overridden_by(without);
     let ended = run_with(&run("week-03", &["--json"]), env.clone(), &stack.clock).await;
     assert!(ended.err.contains("\"chain_unknown\""), "{}", ended.err);
@@ -78,7 +109,13 @@ async fn a_draw_waits_for_its_own_chain_alone() {
         "{}",
         ended.out
     );
-    let told = stack.fine(&args(&freeze(&stack, "simulated", &["--prize", "Kettle=1"]))).await;
+    let told = stack
+        .fine(&args(&freeze(
+            &stack,
+            "simulated",
+            &["--prize", "Kettle=1"],
+        )))
+        .await;
     assert!(told.contains("which is NOT drand's quicknet"), "{told}");
 }
 
@@ -86,18 +123,46 @@ async fn a_draw_waits_for_its_own_chain_alone() {
 async fn a_result_that_was_changed_is_not_skipped_by() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    stack.fine(&run("week-03", &["--output", &stack.arg("week-03")])).await;
+    stack
+        .fine(&run("week-03", &["--output", &stack.arg("week-03")]))
+        .await;
     let result = fs::read_to_string(stack.path("week-03/result.json")).expect("a file");
     let mut result: Value = serde_json::from_str(&result).expect("JSON");
-    result["tiers"][0]["order"].as_array_mut().expect("an order").swap(1, 2);
+    result["tiers"][0]["order"]
+        .as_array_mut()
+        .expect("an order")
+        .swap(1, 2);
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
-    let put = s3.put_object().bucket(&bucket).key(key(&draw, "result.json"));
-    put.body(result.to_string().into_bytes().into()).send().await.expect("it is taken");
-    let skip = ["draw", "skip", "--winner", "1", "--reason", "excluded", "--inspector", "A. I.", "--yes"];
+    let bucket = stack
+        .env
+        .required("EVIDENCE_BUCKET")
+        .expect("the stack sets it");
+    let put = s3
+        .put_object()
+        .bucket(&bucket)
+        .key(key(&draw, "result.json"));
+    put.body(result.to_string().into_bytes().into())
+        .send()
+        .await
+        .expect("it is taken");
+    let skip = [
+        "draw",
+        "skip",
+        "--winner",
+        "1",
+        "--reason",
+        "excluded",
+        "--inspector",
+        "A. I.",
+        "--yes",
+    ];
     let skip = [&skip[..], &["--draw", "week-03"], &CAMPAIGN].concat();
     for command in [&skip[..], &run("week-03", &[])] {
-        assert_eq!(stack.refused(command).await["code"], "evidence_differs", "{command:?}");
+        assert_eq!(
+            stack.refused(command).await["code"],
+            "evidence_differs",
+            "{command:?}"
+        );
     }
 }
 
@@ -105,41 +170,75 @@ async fn a_result_that_was_changed_is_not_skipped_by() {
 async fn a_draw_on_quicknet_has_its_whole_notice() {
     let stack = with_entries().await;
     let env = [("BEACON_CHAIN", ""), ("RETRY_SPEEDUP", "1000000")];
-    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+    let env = env
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
     let at = stack.clock.now().after(Duration::from_secs(60)).to_string();
     let output = stack.arg("soon");
-    let own = ["draw", "freeze", "--draw", "soon", "--at", &at, "--output", &output, "--prize", "Kettle=1"];
+    let own = [
+        "draw", "freeze", "--draw", "soon", "--at", &at, "--output", &output, "--prize", "Kettle=1",
+    ];
     let command = [&own[..], &CAMPAIGN, &PERIOD].concat();
     let ended = run_with(&command, stack.env.clone().overridden_by(env), &stack.clock).await;
-    assert!(ended.code == ops_core::EXIT_FAILURE && ended.err.contains("give 2026-03-01"), "{}", ended.err);
+    assert!(
+        ended.code == ops_core::EXIT_FAILURE && ended.err.contains("give 2026-03-01"),
+        "{}",
+        ended.err
+    );
 }
 
 #[tokio::test]
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let bucket = stack
+        .env
+        .required("EVIDENCE_BUCKET")
+        .expect("the stack sets it");
     // Changed before the round: what is written after it is late anyway.
     let refused = async |name: &str, file: &str, change: &dyn Fn(&str) -> String| {
         let draw = frozen(&stack, name, &["--prize", "Kettle=1"]).await;
         let entries = fs::read_to_string(stack.path(name).join("entries.csv")).expect("a file");
         let text = change(&entries).into_bytes().into();
-        let put = s3.put_object().bucket(&bucket).key(key(&draw, file)).body(text);
+        let put = s3
+            .put_object()
+            .bucket(&bucket)
+            .key(key(&draw, file))
+            .body(text);
         put.send().await.expect("it is taken");
         let error = stack.refused(&run(name, &[])).await;
         assert_eq!(error["code"], "evidence_differs");
-        let shown = stack.json(&[&["draw", "show", "--draw", name], &CAMPAIGN[..]].concat()).await;
-        assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+        let shown = stack
+            .json(&[&["draw", "show", "--draw", name], &CAMPAIGN[..]].concat())
+            .await;
+        assert_eq!(
+            (&shown["state"], &shown["winners"]),
+            (&json!("frozen"), &json!([]))
+        );
         error["message"].as_str().expect("text").to_owned()
     };
-    let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
-    let said = refused("moved", "entries.csv", &|entries| entries.replacen(",0,", ",1,", 1)).await;
+    let lines = |text: &str| {
+        text.split_inclusive('\n')
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let said = refused("moved", "entries.csv", &|entries| {
+        entries.replacen(",0,", ",1,", 1)
+    })
+    .await;
     assert!(said.contains("entries.csv, line 1 starts at 1"), "{said}");
     let swapped = |entries: &str| format!("{}{}", lines(entries)[1], lines(entries)[0]);
     let said = refused("swapped", "entries.csv", &swapped).await;
     assert!(said.contains("entries.csv, line 1 starts at"), "{said}");
-    let said = refused("short", "entries.csv", &|entries| lines(entries)[..2].concat()).await;
-    assert!(said.contains("entries.csv has 2 lines, but header.json says 3 rows"), "{said}");
+    let said = refused("short", "entries.csv", &|entries| {
+        lines(entries)[..2].concat()
+    })
+    .await;
+    assert!(
+        said.contains("entries.csv has 2 lines, but header.json says 3 rows"),
+        "{said}"
+    );
     refused("result", "result.json", &|_| "{}".to_owned()).await;
 }
 
@@ -152,9 +251,16 @@ async fn quicknet_cannot_be_configured_otherwise() {
     let info = json!({
         "hash": quicknet.hash(), "public_key": quicknet.public_key(), "period": 3, "genesis_time": genesis,
     });
-    let env = [("BEACON_CHAIN".to_owned(), info.to_string())].into_iter().collect();
+    let env = [("BEACON_CHAIN".to_owned(), info.to_string())]
+        .into_iter()
+        .collect();
     let command = freeze(&stack, "past", &["--prize", "Kettle=1", "--json"]);
-    let ended = run_with(&args(&command), stack.env.clone().overridden_by(env), &stack.clock).await;
+    let ended = run_with(
+        &args(&command),
+        stack.env.clone().overridden_by(env),
+        &stack.clock,
+    )
+    .await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.out);
     assert!(
         ended.err.contains("\"not_configured\"") && ended.err.contains("hash of drand's quicknet"),
@@ -168,15 +274,40 @@ async fn quicknet_cannot_be_configured_otherwise() {
 async fn certificate_refuses_a_log_that_was_changed() {
     let stack = crate::draw_walk::drawn().await;
     let (draws, scope) = (stack.tables().await.draws, chai(Environment::Live));
-    let contacts = draws.contacts(&scope, &"week-03".parse().expect("a name")).await.expect("it answers");
-    let tea = contacts.iter().find(|contact| contact.prize == "Tea" && contact.is_open()).expect("a winner");
-    let event = ContactEvent::Skipped { reason: SkipReason::HasPrize, inspector: None };
-    let skip = ContactStep { at: tea.changed_at().expect("it was drawn"), by: None, event };
+    let contacts = draws
+        .contacts(&scope, &"week-03".parse().expect("a name"))
+        .await
+        .expect("it answers");
+    let tea = contacts
+        .iter()
+        .find(|contact| contact.prize == "Tea" && contact.is_open())
+        .expect("a winner");
+    let event = ContactEvent::Skipped {
+        reason: SkipReason::HasPrize,
+        inspector: None,
+    };
+    let skip = ContactStep {
+        at: tea.changed_at().expect("it was drawn"),
+        by: None,
+        event,
+    };
     let skipped = tea.after(skip).expect("it can be skipped");
-    assert!(draws.change_contact(&scope, tea, &skipped).await.expect("it answers"));
+    assert!(
+        draws
+            .change_contact(&scope, tea, &skipped)
+            .await
+            .expect("it answers")
+    );
     let page = stack.arg("page.html");
-    let error = stack.refused(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
+    let error = stack
+        .refused(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
+        .await;
     assert_eq!(error["code"], "draw_log_differs");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("but it had none")), "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("but it had none")),
+        "{error}"
+    );
     assert!(!stack.path("page.html").exists());
 }

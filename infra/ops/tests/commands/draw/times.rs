@@ -18,14 +18,32 @@ async fn slow_clock_publishes_nothing_after_the_round() {
     // For this operator the round is 15 minutes ahead. Really, it was given five minutes ago.
     let slow = Clock::manual(earlier(20));
     let (at, output) = (earlier(5).to_string(), stack.arg("week-03"));
-    let own = ["draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes", "--json"];
-    let ended = run_with(&[&own[..], &CAMPAIGN, &PERIOD, &PRIZE].concat(), stack.env.clone(), &slow).await;
-    assert!(ended.code == ops_core::EXIT_FAILURE && ended.err.contains("\"draw_late\""), "{}", ended.err);
-    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    let own = [
+        "draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes", "--json",
+    ];
+    let ended = run_with(
+        &[&own[..], &CAMPAIGN, &PERIOD, &PRIZE].concat(),
+        stack.env.clone(),
+        &slow,
+    )
+    .await;
+    assert!(
+        ended.code == ops_core::EXIT_FAILURE && ended.err.contains("\"draw_late\""),
+        "{}",
+        ended.err
+    );
+    let shown = stack
+        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
+        .await;
     assert_eq!(shown["published_at"], Value::Null);
     for clock in [&slow, &stack.clock] {
         let ran = run_with(&run("week-03", &[]), stack.env.clone(), clock).await;
-        assert_eq!((ran.code, ran.out.as_str()), (ops_core::EXIT_FAILURE, ""), "{}", ran.err);
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (ops_core::EXIT_FAILURE, ""),
+            "{}",
+            ran.err
+        );
     }
 }
 
@@ -48,20 +66,45 @@ async fn evidence_written_after_the_round_is_not_drawn_from() {
     let draw = frozen(&stack, "week-03", &PRIZE).await;
     stack.clock.advance(NOTICE);
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
-    let text = draw["commitment"].as_str().expect("text").as_bytes().to_vec();
-    let put = s3.put_object().bucket(&bucket).key(key(&draw, "commitment.txt")).body(text.into());
+    let bucket = stack
+        .env
+        .required("EVIDENCE_BUCKET")
+        .expect("the stack sets it");
+    let text = draw["commitment"]
+        .as_str()
+        .expect("text")
+        .as_bytes()
+        .to_vec();
+    let put = s3
+        .put_object()
+        .bucket(&bucket)
+        .key(key(&draw, "commitment.txt"))
+        .body(text.into());
     put.send().await.expect("it is taken");
-    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
+    assert_eq!(
+        stack.refused(&run("week-03", &[])).await["code"],
+        "draw_late"
+    );
 }
 
 #[tokio::test]
 async fn times_without_an_offset_are_the_campaigns() {
     let stack = with_entries().await;
     let output = stack.arg("week-03");
-    let own = ["draw", "freeze", "--draw", "week-03", "--output", &output, "--yes"];
-    let times = ["--at", "03:20", "--from", "2026-02-28T08:00", "--to", "2026-02-28 20:00:00"];
-    let draw = stack.json(&[&own[..], &CAMPAIGN, &times, &PRIZE].concat()).await;
+    let own = [
+        "draw", "freeze", "--draw", "week-03", "--output", &output, "--yes",
+    ];
+    let times = [
+        "--at",
+        "03:20",
+        "--from",
+        "2026-02-28T08:00",
+        "--to",
+        "2026-02-28 20:00:00",
+    ];
+    let draw = stack
+        .json(&[&own[..], &CAMPAIGN, &times, &PRIZE].concat())
+        .await;
     assert_eq!(draw["round_at"], "2026-03-01T00:20:00.000Z");
     let period = json!({ "from": "2026-02-28T08:00:00+03:00", "to": "2026-02-28T20:00:00+03:00" });
     assert_eq!(draw["header"]["period"], period);
