@@ -89,7 +89,7 @@ def switched_back(stack, ops, url):
 
 def rolled_back(stack, ops, template, parameters, url):
     """An update that fails half way is rolled back while entries come in."""
-    broken = {"Type": "AWS::SQS::Queue", "DependsOn": "Fallback", "Properties": {"RedrivePolicy": {"deadLetterTargetArn": "none"}}}
+    broken = {"Type": "AWS::SQS::Queue", "DependsOn": "ApiDocs", "Properties": {"RedrivePolicy": {"deadLetterTargetArn": "none"}}}
     template = template | {"Resources": template["Resources"] | {"Broken": broken}}
     with Entries(ops, url) as entries:
         stack.deploy(template, parameters | {"LogRetentionDays": "60", "Release": THIRD}, "UPDATE_ROLLBACK_COMPLETE")

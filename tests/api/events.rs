@@ -89,7 +89,7 @@ async fn answer(file: &str, context: &AppContext, responder: Responder) -> Value
         name if name.starts_with("lookup-submissions") => {
             function::<lookup_submissions::LookupSubmissions>(context)
         }
-        name if name.starts_with("fallback") => Box::new(fallback::Fallback::new(responder)),
+        name if name.starts_with("api-docs") => Box::new(api_docs::ApiDocs::new(responder)),
         other => panic!("{other} is named after no function"),
     };
     event::answer(&*function, &read(file)).await
@@ -162,7 +162,7 @@ fn every_event_of_the_api_came_by_the_route_of_its_function() {
         let (key, function) = ROUTES
             .iter()
             .find(came_by)
-            .map_or(("$default".to_owned(), "fallback"), |route| {
+            .map_or(("$default".to_owned(), "api-docs"), |route| {
                 (format!("{} {}", route.method, route.path), route.function)
             });
         assert!(
@@ -202,8 +202,8 @@ fn every_function_has_a_good_event_and_no_event_is_left_out() {
             .file_name()
             .into_string()
             .expect("text");
-        let good = if name == "fallback" {
-            "fallback-errors-page.json".to_owned()
+        let good = if name == "api-docs" {
+            "api-docs-errors-page.json".to_owned()
         } else {
             format!("{name}.json")
         };

@@ -46,6 +46,9 @@ async fn description_names_this_deployment() {
         description["servers"][0]["url"],
         *Service::shared().base_url
     );
+    for path in ["/openapi.json", "/llms.txt"].into_iter().chain(PAGES) {
+        assert!(!get(path).await.text.contains("api.example.com"), "{path}");
+    }
     for route in ROUTES {
         let endpoint = &description["paths"][route.path][route.method.to_lowercase()];
         assert!(endpoint.is_object(), "{}", route.path);

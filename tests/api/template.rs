@@ -84,7 +84,7 @@ fn there_is_a_function_for_each_crate_with_a_role_and_logs_of_its_own() {
 }
 
 #[test]
-fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback() {
+fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_docs() {
     let template = service();
     let mut expected: BTreeSet<_> = ROUTES
         .iter()
@@ -95,7 +95,7 @@ fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback()
             )
         })
         .collect();
-    expected.insert(("$default".to_owned(), "Fallback".to_owned()));
+    expected.insert(("$default".to_owned(), "ApiDocs".to_owned()));
     let routes: BTreeSet<_> = resources(&template, "AWS::ApiGatewayV2::Route")
         .map(|(id, route)| {
             let function = id.strip_suffix("Route").expect("a route's name ends so");
@@ -163,7 +163,7 @@ fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
         "count-changes" => work::<CountChanges>(env),
         "create-receipt" => serve::<CreateReceipt>(env),
         "create-submission" => serve::<CreateSubmission>(env),
-        "fallback" => Responder::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
+        "api-docs" => Responder::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
         "get-campaign" => serve::<GetCampaign>(env),
         "get-receipt" => serve::<GetReceipt>(env),
         "get-submission" => serve::<GetSubmission>(env),

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use description::Replies;
+use api_pages::description::{Replies, describe};
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 
@@ -57,7 +57,7 @@ pub fn described() -> Vec<Described> {
 
 impl Contract {
     fn new() -> Self {
-        let mut description = description::describe(Replies::Closed);
+        let mut description = describe(Replies::Closed);
         close(&mut description["components"]["schemas"]);
         let components = json!({ "schemas": description["components"]["schemas"] });
         let names: Vec<String> = description["components"]["schemas"]

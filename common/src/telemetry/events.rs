@@ -18,12 +18,12 @@ use crate::config::Env;
 
 /// The crates whose events are logged. The SDK is not among them: at DEBUG it prints bodies.
 const OUR_CRATES: [&str; 15] = [
+    "api_docs",
     "check_code",
     "common",
     "count_changes",
     "create_receipt",
     "create_submission",
-    "fallback",
     "get_campaign",
     "get_receipt",
     "get_submission",

@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use api_docs::ApiDocs;
 use check_code::CheckCode;
 use common::aws::Aws;
 use common::aws::{deployment_secret, photos, settle_queue};
@@ -21,7 +22,6 @@ use common::store::StoreError;
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
-use fallback::Fallback;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
@@ -289,7 +289,7 @@ impl Stack {
 
 /// The functions behind their routes, as in the template: each with its own connections and caches.
 async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
-    let mut gateway = Gateway::new(Fallback::new(responder.clone()));
+    let mut gateway = Gateway::new(ApiDocs::new(responder.clone()));
     add::<GetCampaign>(&mut gateway, settings, &responder).await?;
     add::<CheckCode>(&mut gateway, settings, &responder).await?;
     add::<CreateSubmission>(&mut gateway, settings, &responder).await?;

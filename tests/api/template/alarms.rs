@@ -61,7 +61,7 @@ fn every_function_has_alarms_by_its_objective() {
 
 /// Whether a function has the alarm for its server errors: those of the API, which answer requests.
 pub(super) fn has_server_errors(function: &str) -> bool {
-    function == "fallback" || ROUTES.iter().any(|route| route.function == function)
+    function == "api-docs" || ROUTES.iter().any(|route| route.function == function)
 }
 
 /// Properties of the alarms by name.

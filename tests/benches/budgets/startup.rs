@@ -24,7 +24,7 @@ const BINARY_MB: f64 = 12.0;
 
 const EMPTY: &str = "baseline-function";
 /// The function behind the default route, and a path of it.
-const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
+const API_DOCS: (&str, &str) = ("api-docs", "/docs/errors");
 /// Functions that run asynchronously, and an event for each.
 const BACKGROUND: [(&str, &str); 5] = [
     (
@@ -100,7 +100,7 @@ fn functions() -> Vec<Measured> {
     let names: Vec<&'static str> = routes::ROUTES
         .iter()
         .map(|route| route.function)
-        .chain([FALLBACK.0])
+        .chain([API_DOCS.0])
         .chain(BACKGROUND.map(|(function, _)| function))
         .collect();
     // Built separately from the functions, so that Cargo does not merge their features.
@@ -148,7 +148,7 @@ async fn first_event(function: &str, world: &World) -> Value {
             let ask = operation.prepare(world, &world.direct_caller()).await;
             ask.event(&operation.shop(world).free_key)
         }
-        None => Ask::get(FALLBACK.1).event(&world.plain.free_key),
+        None => Ask::get(API_DOCS.1).event(&world.plain.free_key),
     }
 }
 
@@ -164,7 +164,7 @@ fn operation(function: &str) -> Option<Endpoint> {
         "get-receipt" => Some(Endpoint::GetReceipt),
         "refresh-upload-url" => Some(Endpoint::RefreshUploadUrl),
         EMPTY => None,
-        name if name == FALLBACK.0 => None,
+        name if name == API_DOCS.0 => None,
         other => panic!("say here what {other} is asked first"),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use api_docs::ApiDocs;
 use check_code::CheckCode;
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::aws::Aws;
@@ -18,7 +19,6 @@ use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
-use fallback::Fallback;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
@@ -48,7 +48,7 @@ pub(super) struct Service {
     runtime: Runtime,
     clock: Clock,
     routes: Vec<(Route, Box<dyn HttpHandler>)>,
-    fallback: Fallback,
+    api_docs: ApiDocs,
     marker: MarkReceiptUploaded,
     receipts: SettleReceipts,
     partners: SettlePartners,
@@ -88,12 +88,12 @@ impl Service {
         let receipts = background(&stack.env, &clock, "settle-receipts");
         let partners = background(&stack.env, &clock, "settle-partners");
         drop(_context);
-        let fallback = Fallback::new(frame);
+        let api_docs = ApiDocs::new(frame);
         Self {
             runtime,
             clock,
             routes,
-            fallback,
+            api_docs,
             marker,
             receipts,
             partners,
@@ -112,7 +112,7 @@ impl Service {
             .map(|(_, function)| &**function);
         let event = to_raw_value(event).expect("JSON");
         self.runtime.block_on(api_gateway::answer(
-            function.unwrap_or(&self.fallback),
+            function.unwrap_or(&self.api_docs),
             &event,
         ))
     }

@@ -1,0 +1,86 @@
+//! The files that are served, as `cargo run -p api-pages` writes them.
+
+#[derive(Clone, Copy)]
+pub(crate) struct File {
+    pub(crate) content_type: &'static str,
+    pub(crate) text: &'static str,
+}
+
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+macro_rules! pages {
+    ($($name:literal)*) => {
+        [$((
+            concat!("/", $name),
+            include_str!(concat!("../files/", $name, ".html")),
+            include_str!(concat!("../files/", $name, ".markdown")),
+        )),*]
+    };
+}
+
+/// Path, HTML and Markdown of each page.
+const PAGES: [(&str, &str, &str); 20] = pages![
+    "docs" "docs/entry-form" "docs/conventions" "docs/idempotency" "docs/polling" "docs/receipts" "docs/gateway"
+    "docs/going-live" "docs/endpoints" "docs/endpoints/campaign" "docs/endpoints/codes"
+    "docs/endpoints/submissions" "docs/endpoints/receipts" "docs/outcomes" "docs/errors" "docs/sentinels"
+    "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
+];
+
+/// Path, content type and text of everything else.
+const FILES: [(&str, &str, &str); 7] = [
+    (
+        "/openapi.json",
+        "application/json",
+        include_str!("../files/openapi.json"),
+    ),
+    (
+        "/docs/style.css",
+        "text/css; charset=utf-8",
+        include_str!("../files/style.css"),
+    ),
+    (
+        "/docs/script.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../files/script.js"),
+    ),
+    (
+        "/docs/search.json",
+        "application/json",
+        include_str!("../files/search.json"),
+    ),
+    (
+        "/llms.txt",
+        "text/plain; charset=utf-8",
+        include_str!("../files/llms.txt"),
+    ),
+    (
+        "/robots.txt",
+        "text/plain; charset=utf-8",
+        "User-agent: *\nDisallow: /api/\n",
+    ),
+    (
+        "/favicon.ico",
+        "image/svg+xml",
+        include_str!("../files/favicon.svg"),
+    ),
+];
+
+/// For unknown paths under `/docs`.
+pub(crate) const MISSING_PAGE: File = File {
+    content_type: HTML,
+    text: include_str!("../files/missing.html"),
+};
+
+/// The file at a path. A page is also found with a trailing slash, and as Markdown with `.md`.
+pub(crate) fn find(path: &str) -> Option<File> {
+    let file = |content_type, text| File { content_type, text };
+    let page = |path: &str| PAGES.iter().find(|(page, ..)| *page == path);
+    if let Some((_, content_type, text)) = FILES.iter().find(|(file, ..)| *file == path) {
+        return Some(file(content_type, text));
+    }
+    if let Some((_, _, markdown)) = path.strip_suffix(".md").and_then(page) {
+        return Some(file(MARKDOWN, markdown));
+    }
+    page(path.strip_suffix('/').unwrap_or(path)).map(|(_, html, _)| file(HTML, html))
+}

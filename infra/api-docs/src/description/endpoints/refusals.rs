@@ -1,0 +1,95 @@
+//! Errors of endpoints, each with an example.
+
+use common::error::{Error, ErrorCode, FieldProblem};
+use common::http::reply::Reply;
+use serde_json::Value;
+
+use crate::description::examples;
+
+/// An example of a refused request.
+pub(crate) struct Refusal {
+    pub(crate) code: ErrorCode,
+    pub(crate) summary: &'static str,
+    name: Option<&'static str>,
+    error: Error,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: ErrorCode, summary: &'static str) -> Self {
+        Self {
+            code,
+            summary,
+            name: None,
+            error: code.into(),
+        }
+    }
+
+    /// Renames the example, for a second one with the same error code.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self {
+            name: Some(name),
+            ..self
+        }
+    }
+
+    pub(crate) fn detail(self, detail: &str) -> Self {
+        Self {
+            error: self.error.with_detail(detail),
+            ..self
+        }
+    }
+
+    /// Sets the invalid field.
+    pub(crate) fn field(self, field: &str) -> Self {
+        Self {
+            error: self.error.with_field(field),
+            ..self
+        }
+    }
+
+    /// Sets the invalid fields: name and message of each.
+    pub(crate) fn problems(self, problems: &[(&str, &str)]) -> Self {
+        let problem = |(field, message): &(&str, &str)| FieldProblem {
+            field: (*field).to_owned(),
+            message: (*message).to_owned(),
+        };
+        Self {
+            error: Error::fields(problems.iter().map(problem).collect()),
+            ..self
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.unwrap_or(self.code.as_str())
+    }
+
+    /// The reply's body as the service renders it; `docs` is the URL of the reference pages.
+    pub(crate) fn body(&self, docs: &str) -> Value {
+        serde_json::from_str(&Reply::error(&self.error, docs, examples::REQUEST_ID).body)
+            .unwrap_or_default()
+    }
+}
+
+/// The errors of every endpoint.
+pub(crate) fn shared() -> Vec<Refusal> {
+    vec![
+        Refusal::new(ErrorCode::KeyMissing, "No Authorization header"),
+        Refusal::new(ErrorCode::KeyMalformed, "Malformed header"),
+        Refusal::new(ErrorCode::KeyUnknown, "Unknown key"),
+        Refusal::new(
+            ErrorCode::KeyWrongEnvironment,
+            "Live key outside production",
+        ),
+        Refusal::new(ErrorCode::KeyRevoked, "Revoked key"),
+        Refusal::new(ErrorCode::NotFound, "Unknown id or path"),
+        Refusal::new(ErrorCode::MethodNotAllowed, "Wrong method"),
+        Refusal::new(
+            ErrorCode::CampaignMismatch,
+            "SVC-Campaign names another campaign",
+        ),
+        Refusal::new(ErrorCode::RateLimited, "The key's limit is reached")
+            .detail("The key has used up its 600 requests of this minute."),
+        Refusal::new(ErrorCode::InternalError, "Failure on the service side"),
+        Refusal::new(ErrorCode::ServiceUnavailable, "Overloaded for some seconds"),
+    ]
+}

@@ -1,0 +1,54 @@
+//! Generates the API description in OpenAPI 3.1 from the service's reply types, and from texts and examples.
+//!
+//! - `schemas` generates objects from types; `requests` has the request objects, which the service has no types for;
+//! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
+//! - `info` has the introduction, `examples` the examples, `schema` the building blocks of hand-written schemas;
+//! - `replies` leaves out of replies what would break generated clients later.
+
+mod endpoints;
+mod examples;
+mod headers;
+mod info;
+mod parameters;
+mod replies;
+mod requests;
+mod schema;
+mod schemas;
+
+use serde_json::{Value, json};
+
+use crate::EXAMPLE_BASE_URL;
+
+pub use self::replies::Replies;
+
+/// The description, with [`EXAMPLE_BASE_URL`] for the deployment.
+pub fn describe(replies: Replies) -> Value {
+    let schemas = schemas::all(replies);
+    let docs = format!("{EXAMPLE_BASE_URL}/docs");
+    json!({
+        "openapi": "3.1.0",
+        "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
+        "info": info::info(&docs, schemas.get("MessageKey")),
+        "servers": [{
+            "url": EXAMPLE_BASE_URL,
+            "description": "The deployment that serves this description, production or staging.",
+            "x-internal": false,
+        }],
+        "security": [{ "ApiKey": [] }],
+        "tags": info::tags(),
+        "paths": endpoints::paths(&docs),
+        "components": {
+            "schemas": schemas,
+            "headers": headers::all(replies),
+            "parameters": parameters::all(),
+            "securitySchemes": {
+                "ApiKey": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "API key of one campaign in one environment: `svc_test_…` or `svc_live_…`. Send \
+                                    it from your server only, never from a browser.",
+                },
+            },
+        },
+    })
+}

@@ -1,0 +1,293 @@
+//! Renders a page's Markdown as HTML.
+
+use maud::{Markup, PreEscaped, html};
+use pulldown_cmark::html::push_html;
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+
+use super::markdown::{inline_events, language, parse_fields, parser, plain_of, row_id};
+
+/// The blocks of a page with this title.
+pub(super) fn blocks(title: &str, markdown: &str) -> Markup {
+    let mut page = Page {
+        heading: title.to_owned(),
+        ..Page::default()
+    };
+    page.blocks(&mut markdown.lines())
+}
+
+/// A line of text.
+pub(super) fn inline(line: &str) -> Markup {
+    rendered(inline_events(line))
+}
+
+#[derive(Default)]
+struct Page<'a> {
+    /// The last heading, which labels the tables under it.
+    heading: String,
+    /// Id and label of the next table.
+    table: Option<(&'a str, &'a str)>,
+    /// Caption of the next code block.
+    caption: &'a str,
+    /// Languages of the code blocks of this choice.
+    tags: Vec<String>,
+    /// Choices so far, for names that are unique on the page.
+    choices: usize,
+}
+
+impl<'a> Page<'a> {
+    /// Renders up to the end of a directive.
+    fn blocks(&mut self, lines: &mut dyn Iterator<Item = &'a str>) -> Markup {
+        let mut out = String::new();
+        let mut text = String::new();
+        while let Some(line) = lines.next() {
+            let Some(directive) = line.strip_prefix(":::") else {
+                text.push_str(line);
+                text.push('\n');
+                continue;
+            };
+            out.push_str(&self.markdown(&std::mem::take(&mut text)));
+            let (name, argument) = directive.split_once(' ').unwrap_or((directive, ""));
+            let block = match name {
+                "columns" => {
+                    let (left, right) = (self.blocks(lines), self.blocks(lines));
+                    html! { div.columns { div { (left) } div.aside { (right) } } }
+                }
+                "details" => {
+                    html! { details { summary { (inline(argument)) } (self.blocks(lines)) } }
+                }
+                "choice" => self.choice(lines),
+                "fields" => fields(argument, &rest(lines)),
+                "table" => {
+                    self.table = argument.split_once(' ');
+                    continue;
+                }
+                "caption" => {
+                    self.caption = argument;
+                    continue;
+                }
+                _ => break,
+            };
+            out.push_str(&block.into_string());
+        }
+        out.push_str(&self.markdown(&text));
+        PreEscaped(out)
+    }
+
+    fn markdown(&mut self, text: &str) -> String {
+        let mut events = parser(text);
+        let mut out = Vec::new();
+        while let Some(event) = events.next() {
+            let markup = match event {
+                Event::Start(Tag::Heading { level, id, .. }) => {
+                    let inside = until(&mut events, |end| matches!(end, TagEnd::Heading(_)));
+                    self.heading = plain_of(inside.clone());
+                    let id = id.map(|id| id.into_string()).unwrap_or_default();
+                    heading(&level.to_string(), &id, inside)
+                }
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(tag))) => {
+                    let text = until(&mut events, |end| *end == TagEnd::CodeBlock);
+                    self.tags.push(tag.to_string());
+                    figure(&tag, std::mem::take(&mut self.caption), &plain_of(text))
+                }
+                Event::Start(Tag::Table(_)) => {
+                    let inside = until(&mut events, |end| *end == TagEnd::Table);
+                    let (id, label) = self.table.take().unwrap_or(("-", &self.heading));
+                    table(id, label, inside)
+                }
+                other => {
+                    out.push(other);
+                    continue;
+                }
+            };
+            out.push(Event::Html(markup.into_string().into()));
+        }
+        let mut html = String::new();
+        push_html(&mut html, out.into_iter());
+        html
+    }
+
+    /// The same sample in several languages.
+    fn choice(&mut self, lines: &mut dyn Iterator<Item = &'a str>) -> Markup {
+        self.choices += 1;
+        let name = format!("choice-{}", self.choices);
+        self.tags.clear();
+        let samples = self.blocks(lines);
+        html! {
+            div.choice role="group" aria-label="Languages" {
+                @for (index, tag) in self.tags.iter().enumerate() {
+                    @let id = format!("{name}-{tag}");
+                    input type="radio" name=(name) id=(id) value=(tag) checked[index == 0];
+                    label for=(id) { (language(tag).0) }
+                }
+                (samples)
+            }
+        }
+    }
+}
+
+/// The lines up to the end of a directive.
+fn rest<'a>(lines: &mut dyn Iterator<Item = &'a str>) -> String {
+    lines
+        .take_while(|line| *line != ":::end")
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// The events up to an end.
+fn until<'a>(events: &mut Parser<'a>, is_end: impl Fn(&TagEnd) -> bool) -> Vec<Event<'a>> {
+    events
+        .take_while(|event| !matches!(event, Event::End(end) if is_end(end)))
+        .collect()
+}
+
+/// Text that looks like HTML stays text.
+fn rendered(events: Vec<Event<'_>>) -> Markup {
+    let as_text = |event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        other => other,
+    };
+    let mut html = String::new();
+    push_html(&mut html, events.into_iter().map(as_text));
+    PreEscaped(html)
+}
+
+/// A heading that links to itself. A status in brackets at its end stands out.
+fn heading(tag: &str, id: &str, mut inside: Vec<Event<'_>>) -> Markup {
+    let status = match inside.last() {
+        Some(Event::Text(text)) => text
+            .strip_prefix(" (")
+            .and_then(|text| text.strip_suffix(')'))
+            .filter(|status| status.parse::<u16>().is_ok())
+            .map(str::to_owned),
+        _ => None,
+    };
+    if status.is_some() {
+        inside.pop();
+    }
+    let content = html! {
+        a href={ "#" (id) } { (rendered(inside)) }
+        @if let Some(status) = status { " " span.status { (status) } }
+    };
+    match tag {
+        "h2" => html! { h2 id=(id) { (content) } },
+        _ => html! { h3 id=(id) { (content) } },
+    }
+}
+
+/// Each cell carries its column's name, which narrow screens show instead of the table head.
+fn table(id: &str, label: &str, events: Vec<Event<'_>>) -> Markup {
+    let mut rows: Vec<Vec<Vec<Event<'_>>>> = Vec::new();
+    for event in events {
+        match event {
+            Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
+            Event::Start(Tag::TableCell) => {
+                rows.last_mut()
+                    .into_iter()
+                    .for_each(|row| row.push(Vec::new()));
+            }
+            Event::End(_) if !matches!(event, Event::End(TagEnd::Strong | TagEnd::Link)) => {}
+            inside => {
+                let cell = rows.last_mut().and_then(|row| row.last_mut());
+                cell.into_iter().for_each(|cell| cell.push(inside.clone()));
+            }
+        }
+    }
+    let mut rows = rows.into_iter();
+    let head = rows.next().unwrap_or_default();
+    let names: Vec<String> = head.iter().cloned().map(plain_of).collect();
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead { tr { @for cell in head { th scope="col" { (rendered(cell)) } } } }
+                tbody {
+                    @for row in rows {
+                        @let first = row.first().cloned().map(plain_of).unwrap_or_default();
+                        @let row_id = (id != "-").then(|| row_id(id, &first));
+                        tr id=[row_id.as_ref()] {
+                            @for (index, cell) in row.into_iter().enumerate() {
+                                td data-head=(names.get(index).map(String::as_str).unwrap_or_default()) {
+                                    @match row_id.as_ref().filter(|_| index == 0) {
+                                        Some(id) => a href={ "#" (id) } { (rendered(cell)) },
+                                        None => (rendered(cell)),
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn fields(prefix: &str, lines: &str) -> Markup {
+    html! {
+        dl.fields {
+            @for field in parse_fields(lines) {
+                @let id = format!("{prefix}.{}", field.name);
+                div id=(id) {
+                    dt {
+                        a href={ "#" (id) } { code { (field.name) } }
+                        " " span.kind { (inline(&field.kind)) }
+                        @if !field.note.is_empty() { " " span class=(field.note) { (field.note) } }
+                    }
+                    dd {
+                        p { (inline(field.description)) }
+                        @if !field.inside.is_empty() { (fields(&id, &field.inside)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figure(tag: &str, caption: &str, text: &str) -> Markup {
+    let caption = if caption.is_empty() {
+        language(tag).1
+    } else {
+        caption
+    };
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    html! {
+        figure.sample {
+            figcaption { span { (inline(caption)) } }
+            pre tabindex="0" { code { @if tag == "json" { (json(text)) } @else { (text) } } }
+        }
+    }
+}
+
+/// Highlights names, strings and other values, with the shortest elements possible: most of a page is samples.
+fn json(text: &str) -> Markup {
+    let mut marked = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c == '"' || c.is_ascii_alphanumeric() || c == '-') {
+        let (before, tail) = rest.split_at(at);
+        let end = if tail.starts_with('"') {
+            end_of_string(tail)
+        } else {
+            tail.find([',', '\n', '}', ']']).unwrap_or(tail.len())
+        };
+        let (token, after) = tail.split_at(end);
+        let element = match (tail.starts_with('"'), after.starts_with(':')) {
+            (true, true) => "b",
+            (true, false) => "i",
+            (false, _) => "u",
+        };
+        let token = html! { (token) }.into_string();
+        marked.push_str(&format!("{before}<{element}>{token}</{element}>"));
+        rest = after;
+    }
+    PreEscaped(format!("{marked}{rest}"))
+}
+
+/// The end of the string that the text starts with.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (index, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !escaped => return index + 1,
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,262 @@
+//! The Markdown of pages. Its `.md` twin and the HTML are made from it.
+//!
+//! Lines that begin with `:::` are directives, which end with `:::end`: `:::columns` with `:::aside` between its
+//! halves, `:::details SUMMARY`, `:::choice` around the same sample in several languages, and `:::fields PREFIX` around
+//! a list of fields, whose ids begin with the prefix. `:::table ID LABEL` and `:::caption TEXT` stand before a table and
+//! a code block, and have no end.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The languages of samples: name in Markdown, label of a tab beside other languages, name.
+const LANGUAGES: [(&str, &str, &str); 6] = [
+    ("sh", "curl", "Shell"),
+    ("js", "Node.js", "Node.js"),
+    ("php", "PHP", "PHP"),
+    ("py", "Python", "Python"),
+    ("json", "JSON", "JSON"),
+    ("text", "Text", "Text"),
+];
+
+/// The tab and the name of a language.
+pub(super) fn language(tag: &str) -> (&'static str, &'static str) {
+    let known = LANGUAGES.iter().find(|(known, ..)| *known == tag);
+    known.map_or(("Text", "Text"), |(_, tab, name)| (tab, name))
+}
+
+pub(super) fn heading(level: usize, id: &str, text: &str) -> String {
+    format!("{} {text} {{#{id}}}\n\n", "#".repeat(level))
+}
+
+pub(super) fn sample(tag: &str, caption: &str, text: &str) -> String {
+    let caption = match caption {
+        "" => String::new(),
+        caption => format!(":::caption {caption}\n\n"),
+    };
+    format!("{caption}```{tag}\n{text}\n```\n\n")
+}
+
+pub(super) fn details(summary: &str, inside: &str) -> String {
+    format!(":::details {summary}\n\n{inside}:::end\n\n")
+}
+
+pub(super) fn choice(samples: &str) -> String {
+    format!(":::choice\n\n{samples}:::end\n\n")
+}
+
+pub(super) fn columns(left: &str, right: &str) -> String {
+    format!(":::columns\n\n{left}:::aside\n\n{right}:::end\n\n")
+}
+
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
+    let rows: String = rows.into_iter().map(row).collect();
+    format!(
+        "| {} |\n| {} |\n{rows}\n",
+        head.join(" | "),
+        vec!["---"; head.len()].join(" | ")
+    )
+}
+
+/// A field or parameter.
+pub(super) struct Field<'a> {
+    pub(super) name: &'a str,
+    /// Its type in words.
+    pub(super) kind: String,
+    /// `required`, `optional` or nothing.
+    pub(super) note: &'a str,
+    pub(super) description: &'a str,
+    /// The lines of its own fields.
+    pub(super) inside: String,
+}
+
+impl Field<'_> {
+    /// Its line, and the lines of its own fields.
+    pub(super) fn lines(&self) -> String {
+        let Self {
+            name,
+            kind,
+            note,
+            description,
+            inside,
+        } = self;
+        let comma = if note.is_empty() { "" } else { ", " };
+        let inside: String = inside.lines().map(|line| format!("  {line}\n")).collect();
+        format!("- `{name}` ({kind}{comma}{note}): {description}\n{inside}")
+    }
+}
+
+pub(super) fn fields(prefix: &str, lines: &str) -> String {
+    format!(":::fields {prefix}\n{lines}:::end\n\n")
+}
+
+/// The fields in lines as [`Field::lines`] writes them.
+pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
+    let mut found: Vec<Field<'_>> = Vec::new();
+    for line in lines.lines() {
+        if let (Some(inner), Some(field)) = (line.strip_prefix("  "), found.last_mut()) {
+            field.inside.push_str(inner);
+            field.inside.push('\n');
+        } else if let Some((name, rest)) = line
+            .strip_prefix("- `")
+            .and_then(|line| line.split_once("` ("))
+            && let Some((kind, description)) = rest.split_once("): ")
+        {
+            let (kind, note) = kind
+                .rsplit_once(", ")
+                .filter(|(_, note)| ["required", "optional"].contains(note))
+                .unwrap_or((kind, ""));
+            found.push(Field {
+                name,
+                kind: kind.to_owned(),
+                note,
+                description,
+                inside: String::new(),
+            });
+        }
+    }
+    found
+}
+
+/// The lead, which is the first paragraph, and what follows it.
+pub(super) fn split(markdown: &str) -> (&str, &str, &str) {
+    let (title, rest) = markdown.split_once("\n\n").unwrap_or((markdown, ""));
+    let (lead, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    (title.trim_start_matches("# "), lead, rest)
+}
+
+/// The lines that are not code.
+pub(super) fn text_lines(markdown: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    markdown.lines().filter(move |line| {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+/// The text and id of a heading of this level.
+pub(super) fn heading_of(line: &str, level: usize) -> Option<(&str, &str)> {
+    let line = line.strip_prefix(&"#".repeat(level))?.strip_prefix(' ')?;
+    line.strip_suffix('}')?.split_once(" {#")
+}
+
+/// A heading without the status in brackets at its end.
+pub(super) fn without_status(text: &str) -> &str {
+    match text
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+    {
+        Some((text, status)) if status.parse::<u16>().is_ok() => text,
+        _ => text,
+    }
+}
+
+/// The id of a table's row: its first cell as a URL fragment.
+pub(super) fn row_id(table: &str, first: &str) -> String {
+    let first = first.to_lowercase();
+    let words = first.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    format!("{table}.{}", words.join("-"))
+}
+
+pub(super) fn parser(markdown: &str) -> Parser<'_> {
+    Parser::new_ext(
+        markdown,
+        Options::ENABLE_TABLES | Options::ENABLE_HEADING_ATTRIBUTES,
+    )
+}
+
+/// What is in a line, even if it looks like a list's item.
+pub(super) fn inline_events(line: &str) -> Vec<Event<'static>> {
+    let heading = format!("# {line}");
+    let is_inside = |event: &Event<'_>| {
+        !matches!(
+            event,
+            Event::Start(Tag::Heading { .. }) | Event::End(TagEnd::Heading(_))
+        )
+    };
+    let events = parser(&heading).filter(is_inside);
+    events.map(Event::into_static).collect()
+}
+
+/// A line without markup.
+pub(super) fn plain(line: &str) -> String {
+    plain_of(inline_events(line))
+}
+
+pub(super) fn plain_of<'a>(events: impl IntoIterator<Item = Event<'a>>) -> String {
+    let mut text = String::new();
+    for event in events {
+        match event {
+            Event::Text(part) | Event::Code(part) | Event::Html(part) | Event::InlineHtml(part) => {
+                text.push_str(&part);
+            }
+            Event::SoftBreak => text.push(' '),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// The page as it is served at `.md`: without directives, and with links to other pages' Markdown.
+pub(super) fn served(markdown: &str) -> String {
+    let mut text = String::new();
+    let mut is_code = false;
+    for line in markdown.lines() {
+        is_code ^= line.starts_with("```");
+        let line = match line.strip_prefix(":::").map(|line| line.split_once(' ')) {
+            Some(Some(("details", summary))) => format!("**{}**", links(summary)),
+            Some(Some(("caption", caption))) => links(caption),
+            Some(_) => continue,
+            None if is_code => line.to_owned(),
+            None if line.is_empty() && text.ends_with("\n\n") => continue,
+            None => links(line),
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    format!("{}\n", text.trim_end())
+}
+
+/// `/docs/errors#not_found` becomes `/docs/errors.md#not_found`.
+fn links(line: &str) -> String {
+    let mut parts = line.split("](/docs");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (path, rest) = part.split_at(part.find(['#', ')']).unwrap_or(part.len()));
+        text.push_str(&format!("](/docs{path}.md{rest}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_to_the_twins_of_pages() {
+        let line = "Send `a_b` to **the [page](/docs/errors#not_found)**, [x] [all](/docs) [out](https://a.b/c)";
+        assert_eq!(
+            served(line),
+            "Send `a_b` to **the [page](/docs/errors.md#not_found)**, [x] [all](/docs.md) [out](https://a.b/c)\n"
+        );
+        assert_eq!(plain(line), "Send a_b to the page, [x] all out");
+    }
+
+    #[test]
+    fn fields_are_read_as_they_are_written() {
+        let inner = "- `b` (string (uuid)): An id.\n";
+        let field = Field {
+            name: "a",
+            kind: "[A](/docs#A) or null, 1 to 3".to_owned(),
+            note: "optional",
+            description: "One (or more): some.",
+            inside: inner.to_owned(),
+        };
+        let lines = field.lines();
+        let read = parse_fields(&lines);
+        assert_eq!(read.iter().map(Field::lines).collect::<String>(), lines);
+        let read = read.first().expect("a field");
+        assert_eq!((read.note, read.inside.as_str()), ("optional", inner));
+    }
+}

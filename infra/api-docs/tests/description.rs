@@ -1,0 +1,577 @@
+//! The description alone: complete, bounded, and consistent with its own examples.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use api_pages::description::{Replies, describe};
+use common::error::ErrorCode;
+use common::http::reply::status;
+use common::http::routes::ROUTES;
+use jsonschema::{Draft, Validator};
+use serde_json::{Value, json};
+
+fn description() -> Value {
+    describe(Replies::Open)
+}
+
+/// A generated file.
+fn file(name: &str) -> String {
+    let file = api_pages::files()
+        .into_iter()
+        .find(|(known, _)| known == name);
+    file.expect(name).1
+}
+
+/// The endpoints with path and method.
+fn endpoints(description: &Value) -> Vec<(String, String, Value)> {
+    let mut endpoints = Vec::new();
+    for (path, methods) in description["paths"].as_object().expect("paths") {
+        for (method, endpoint) in methods.as_object().expect("methods") {
+            endpoints.push((method.to_uppercase(), path.clone(), endpoint.clone()));
+        }
+    }
+    endpoints
+}
+
+/// All objects of the description with their paths, except examples.
+fn objects<'a>(value: &'a Value, place: String, found: &mut Vec<(String, &'a Value)>) {
+    match value {
+        Value::Object(members) => {
+            found.push((place.clone(), value));
+            for (name, member) in members {
+                if !matches!(name.as_str(), "examples" | "example" | "links") {
+                    objects(member, format!("{place}/{name}"), found);
+                }
+            }
+        }
+        Value::Array(members) => {
+            for (index, member) in members.iter().enumerate() {
+                objects(member, format!("{place}/{index}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_a(schema: &Value, kind: &str) -> bool {
+    let stated = &schema["type"];
+    stated == kind
+        || stated
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+}
+
+#[test]
+fn every_route_is_described_and_nothing_else() {
+    let described: BTreeSet<_> = endpoints(&description())
+        .into_iter()
+        .map(|(method, path, _)| (method, path))
+        .collect();
+    let served: BTreeSet<_> = ROUTES
+        .iter()
+        .map(|route| (route.method.to_owned(), route.path.to_owned()))
+        .collect();
+    assert_eq!(described, served);
+}
+
+/// Fields of requests that take any text: that it has no control characters stands in words.
+const UNBOUND: [&str; 3] = ["/region", "/branch", "/qr_payload"];
+
+#[test]
+fn every_text_list_and_number_is_bounded() {
+    let description = describe(Replies::Closed);
+    let mut found = Vec::new();
+    objects(&description, String::new(), &mut found);
+    let mut looked_at = 0;
+    // Values that are ignored if malformed have no limit.
+    let ignored = ["AcceptLanguage", "ClientIp", "Locale", "RequestId"]
+        .map(|name| format!("/components/parameters/{name}/schema"));
+    for (place, schema) in found {
+        if ignored.contains(&place)
+            || schema["enum"].is_array()
+            || !schema["const"].is_null()
+            || place.contains("securitySchemes")
+        {
+            continue;
+        }
+        let bounds: &[&str] = if is_a(schema, "string") {
+            &["maxLength"]
+        } else if is_a(schema, "integer") {
+            &["minimum", "maximum", "format"]
+        } else if is_a(schema, "array") {
+            &["maxItems"]
+        } else {
+            continue;
+        };
+        looked_at += 1;
+        for bound in bounds {
+            assert!(!schema[*bound].is_null(), "{place} has no {bound}");
+        }
+        if is_a(schema, "string") {
+            let is_free = UNBOUND.iter().any(|name| place.ends_with(name));
+            let has_form = schema["pattern"].is_string() || schema["format"].is_string();
+            assert!(is_free || has_form, "{place} has no form");
+        }
+    }
+    assert!(looked_at > 80, "{looked_at}");
+}
+
+/// The bodies of requests and replies: path, and schema with examples.
+fn bodies(description: &Value) -> Vec<(String, Value)> {
+    let mut bodies = Vec::new();
+    for (method, path, endpoint) in endpoints(description) {
+        let request = &endpoint["requestBody"]["content"]["application/json"];
+        if request.is_object() {
+            bodies.push((format!("the request of {method} {path}"), request.clone()));
+        }
+        for (status, reply) in endpoint["responses"].as_object().expect("responses") {
+            let media = &reply["content"]["application/json"];
+            assert!(media.is_object(), "{method} {path}: {status} has no body");
+            bodies.push((format!("{status} of {method} {path}"), media.clone()));
+        }
+    }
+    bodies
+}
+
+fn validator(schema: &Value, components: &Value) -> Validator {
+    let mut whole = schema.clone();
+    whole["components"] = components.clone();
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .build(&whole)
+        .expect("a schema")
+}
+
+fn faults(validator: &Validator, value: &Value) -> Vec<String> {
+    validator
+        .iter_errors(value)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect()
+}
+
+#[test]
+fn every_example_is_as_described() {
+    let mut looked_at = 0;
+    for description in [description(), describe(Replies::Closed)] {
+        for (place, media) in bodies(&description) {
+            let validator = validator(&media["schema"], &description["components"]);
+            for (name, example) in media["examples"].as_object().expect("examples") {
+                looked_at += 1;
+                let faults = faults(&validator, &example["value"]);
+                assert!(faults.is_empty(), "{place}: {name}: {faults:?}");
+            }
+        }
+    }
+    assert!(looked_at > 240, "{looked_at}");
+}
+
+#[test]
+fn examples_of_submissions_are_of_campaigns_that_have_such() {
+    let description = description();
+    let examples = |path: &str, method: &str| {
+        let reply = &description["paths"][path][method]["responses"]["200"];
+        let examples = reply["content"]["application/json"]["examples"]
+            .as_object()
+            .expect("examples")
+            .clone();
+        examples
+            .into_iter()
+            .map(|(name, example)| (name, example["value"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let campaigns = examples("/api/v1/campaign", "get");
+    let mut records = 0;
+    for (name, submission) in examples("/api/v1/submissions", "post") {
+        let of = |(_, campaign): &&(String, Value)| campaign["slug"] == submission["campaign"];
+        let campaign = campaigns.iter().find(of).map(|(_, campaign)| campaign);
+        let key = submission["message_key"].as_str().expect("a key");
+        let by_receipt = !submission["review_status"].is_null() || key.starts_with("receipt_");
+        let rules = campaign.map_or(&Value::Null, |campaign| &campaign["receipt"]);
+        assert_eq!(by_receipt, rules.is_object(), "{name}");
+        assert!(
+            campaign.is_none() || submission["upstream"].is_null(),
+            "{name}: nobody is asked for these codes"
+        );
+        let record = &submission["receipt"];
+        if record.is_null() {
+            continue;
+        }
+        records += 1;
+        assert_eq!(
+            submission["livemode"], true,
+            "{name}: the tax authority is asked about no test"
+        );
+        let products = rules["products"].as_array().expect("products");
+        let product = products
+            .iter()
+            .map(|product| product["name"].as_str().expect("text"));
+        let bought = record["items_summary"]
+            .as_str()
+            .and_then(|text| text.split_once(" x "));
+        assert!(
+            bought.is_some_and(|(_, name)| product.clone().any(|known| known == name)),
+            "{name}"
+        );
+        let branches = rules["branches"].as_array().expect("branches");
+        let takes_part = branches
+            .iter()
+            .any(|branch| branch["key"] == record["branch"]);
+        assert_eq!(takes_part, key != "receipt_wrong_store", "{name}");
+        assert!(takes_part || record["branch"].is_null(), "{name}");
+    }
+    assert_eq!(records, 2);
+}
+
+#[test]
+fn every_error_code_stands_under_its_status_with_an_example_of_its_own() {
+    let description = description();
+    let mut seen = BTreeSet::new();
+    for (method, path, endpoint) in endpoints(&description) {
+        for (stated, reply) in endpoint["responses"].as_object().expect("responses") {
+            let Some(codes) = reply["x-error-codes"].as_array() else {
+                assert_eq!(stated, "200", "{method} {path}");
+                continue;
+            };
+            let examples = reply["content"]["application/json"]["examples"]
+                .as_object()
+                .expect("examples");
+            for code in codes {
+                let code = code.as_str().expect("text");
+                let known = ErrorCode::ALL
+                    .iter()
+                    .find(|known| known.as_str() == code)
+                    .expect("a code");
+                assert_eq!(
+                    status(*known).as_u16().to_string(),
+                    *stated,
+                    "{method} {path} {code}"
+                );
+                assert!(
+                    examples.contains_key(code),
+                    "{method} {path} has no example of {code}"
+                );
+                seen.insert(code.to_owned());
+            }
+            for example in examples.values() {
+                let code = &example["value"]["error"]["code"];
+                assert!(
+                    codes.contains(code),
+                    "{method} {path} shows {code} under {stated}"
+                );
+            }
+        }
+    }
+    let all: BTreeSet<_> = ErrorCode::ALL
+        .iter()
+        .map(|code| code.as_str().to_owned())
+        .collect();
+    let never: Vec<_> = all.difference(&seen).collect();
+    assert_eq!(
+        never,
+        ["campaign_not_assigned", "session_expired"],
+        "reserved, and no others"
+    );
+}
+
+#[test]
+fn replies_have_all_their_fields_always() {
+    let description = description();
+    let schemas = description["components"]["schemas"]
+        .as_object()
+        .expect("schemas");
+    for (name, schema) in schemas {
+        let Some(fields) = schema["properties"].as_object() else {
+            continue;
+        };
+        let ordered: BTreeSet<_> = schema["x-order"]
+            .as_array()
+            .expect("an order")
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        assert_eq!(ordered.len(), fields.len(), "{name}");
+        if name.ends_with("Request") || name.starts_with("Claimed") {
+            continue;
+        }
+        let required = schema["required"].as_array().expect("required fields");
+        for field in fields
+            .keys()
+            .filter(|field| !required.contains(&json!(field)))
+        {
+            assert!(
+                name == "Error" && matches!(field.as_str(), "field" | "errors"),
+                "{name}.{field}"
+            );
+        }
+    }
+}
+
+#[test]
+fn links_lead_to_operations_and_take_what_the_reply_has() {
+    let description = description();
+    let mut linked = BTreeSet::new();
+    let endpoints = endpoints(&description);
+    for (_, _, endpoint) in &endpoints {
+        let Some(links) = endpoint["responses"]["200"]["links"].as_object() else {
+            continue;
+        };
+        for link in links.values() {
+            let target = link["operationId"].as_str().expect("an endpoint");
+            let found = endpoints
+                .iter()
+                .find(|(_, _, other)| other["operationId"] == target);
+            let (_, _, endpoint) = found.unwrap_or_else(|| panic!("no {target}"));
+            for parameter in endpoint["parameters"].as_array().expect("parameters") {
+                let pointer = parameter["$ref"]
+                    .as_str()
+                    .expect("a link")
+                    .trim_start_matches('#');
+                let parameter = description.pointer(pointer).expect("a parameter");
+                let name = parameter["name"].as_str().expect("a name");
+                let given = link["parameters"][name].is_string();
+                assert!(
+                    given || parameter["required"] != true,
+                    "{target} needs {name}"
+                );
+            }
+            for value in link["requestBody"]
+                .as_object()
+                .into_iter()
+                .flat_map(serde_json::Map::values)
+            {
+                // Inside a value, an expression needs braces.
+                assert!(
+                    !value.as_str().is_some_and(|text| text.starts_with('$')),
+                    "{value}"
+                );
+            }
+            linked.insert(target.to_owned());
+        }
+    }
+    let expected = [
+        "createSubmission",
+        "getReceipt",
+        "getSubmission",
+        "refreshUploadUrl",
+    ];
+    assert_eq!(linked.into_iter().collect::<Vec<_>>(), expected);
+}
+
+/// Asserts that the parts first appear in this order.
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let found = rest.split_once(part);
+        assert!(found.is_some(), "`{part}` does not come next");
+        rest = found.map(|(_, after)| after).unwrap_or_default();
+    }
+}
+
+#[test]
+fn the_written_description_has_the_order_that_people_read_in() {
+    let description = description();
+    let text = file("openapi.json");
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).expect("JSON"),
+        description,
+        "nothing is lost"
+    );
+    assert!(text.starts_with("{\n  \"openapi\": \"3.1.0\","));
+    in_order(
+        &text,
+        &[
+            "\"info\"",
+            "\"paths\"",
+            "\"/api/v1/campaign\"",
+            "\"/api/v1/codes/check\"",
+            "\"/api/v1/receipts\"",
+        ],
+    );
+    let entering = text
+        .split_once("\"createSubmission\"")
+        .expect("an endpoint")
+        .1;
+    in_order(
+        entering,
+        &[
+            "\"phone\": \"0716 345 678\"",
+            "\"code\": \"TEST-0-VALID\"",
+            "\"consent\": true",
+        ],
+    );
+    in_order(
+        entering,
+        &[
+            "\"responses\"",
+            "\"entered\": {",
+            "\"id\"",
+            "\"ref\"",
+            "\"updated_at\"",
+            "\"already_used\": {",
+        ],
+    );
+    in_order(
+        text.split_once("\"SubmissionRequest\": {")
+            .expect("a schema")
+            .1,
+        &["\"phone\"", "\"code\"", "\"consent\""],
+    );
+}
+
+#[test]
+fn a_request_names_the_reply_that_it_gets() {
+    for (method, path, endpoint) in endpoints(&description()) {
+        let request = &endpoint["requestBody"]["content"]["application/json"]["examples"];
+        let replies = &endpoint["responses"]["200"]["content"]["application/json"]["examples"];
+        for (name, example) in request.as_object().into_iter().flatten() {
+            let reply = example["x-reply"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
+            assert!(
+                replies[reply].is_object(),
+                "{method} {path}: {name} is answered by {reply}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_operation_and_every_list_of_examples_leads_with_success() {
+    for (method, path, endpoint) in endpoints(&description()) {
+        let first = |media: &Value| {
+            let name = media["x-order"][0].as_str().expect("an order").to_owned();
+            media["examples"][name]["value"].clone()
+        };
+        let reply = first(&endpoint["responses"]["200"]["content"]["application/json"]);
+        if reply["message_key"].is_string() {
+            assert_eq!(reply["message_key"], "entered", "{method} {path}");
+        }
+        if reply["submissions"].is_array() {
+            assert_eq!(
+                reply["submissions"][0]["display_status"], "entered",
+                "{method} {path}"
+            );
+        }
+        assert_ne!(reply["precheck"], "already_used", "{method} {path}");
+    }
+}
+
+#[test]
+fn every_value_of_an_enum_has_a_meaning() {
+    let description = description();
+    for name in [
+        "SubmissionState",
+        "ReviewStatus",
+        "DisplayStatus",
+        "MessageKey",
+        "ReceiptState",
+        "ReceiptType",
+        "CampaignStatus",
+        "PrecheckResult",
+    ] {
+        let schema = &description["components"]["schemas"][name];
+        for value in schema["x-known-values"].as_array().expect("values") {
+            let meaning = schema["x-enumDescriptions"][value.as_str().expect("text")]
+                .as_str()
+                .unwrap_or_default();
+            assert!(meaning.len() > 5, "{name}: {value}");
+        }
+    }
+}
+
+#[test]
+fn generated_files_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(api_pages::FOLDER);
+    for (name, text) in api_pages::files() {
+        let kept = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
+        assert!(
+            kept == text,
+            "{name} is not up to date: cargo run -p api-pages"
+        );
+    }
+}
+
+/// The schemas and headers of replies.
+fn answered(description: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (name, schema) in description["components"]["schemas"]
+        .as_object()
+        .expect("schemas")
+    {
+        if !name.ends_with("Request") && !name.starts_with("Claimed") && name != "PhotoType" {
+            objects(schema, format!("/components/schemas/{name}"), &mut found);
+        }
+    }
+    objects(
+        &description["components"]["headers"],
+        "/components/headers".to_owned(),
+        &mut found,
+    );
+    found
+}
+
+#[test]
+fn replies_bind_no_generated_client() {
+    let description = description();
+    let mut known = 0;
+    for (place, schema) in answered(&description) {
+        for word in ["pattern", "enum", "const"] {
+            assert!(schema[word].is_null(), "{place} has {word}");
+        }
+        known += usize::from(schema["x-known-values"].is_array());
+        assert_ne!(
+            schema["$ref"], "#/components/schemas/PhotoType",
+            "{place} is closed in requests"
+        );
+    }
+    assert!(known > 10, "{known}");
+    let closed = describe(Replies::Closed);
+    let bound = answered(&closed)
+        .iter()
+        .filter(|(_, schema)| schema["pattern"].is_string())
+        .count();
+    assert!(bound > 30, "tests check {bound} patterns");
+}
+
+#[test]
+fn patterns_are_read_alike_in_every_language() {
+    let description = description();
+    let mut found = Vec::new();
+    objects(&description, String::new(), &mut found);
+    let mut looked_at = 0;
+    for (place, schema) in found {
+        let Some(pattern) = schema["pattern"].as_str() else {
+            continue;
+        };
+        looked_at += 1;
+        assert!(
+            schema["format"].is_null(),
+            "{place} has a format beside its pattern"
+        );
+        assert!(
+            pattern.is_ascii() && !pattern.contains("\\u"),
+            "{place}: {pattern}"
+        );
+    }
+    assert!(looked_at > 8, "{looked_at}");
+}
+
+#[test]
+fn the_pages_say_what_each_state_shows() {
+    let page = file("docs/outcomes.markdown");
+    for row in [
+        "| `pending` | `under_review` | `receipt_in_review` |",
+        "| `accepted` | any | `entered` |",
+        "| `rejected` | `declined` | `needs_attention` |",
+        "| `unknown` | any | `checking` |",
+    ] {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+}
