@@ -7,7 +7,7 @@ use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
-use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeAttempt, Operator};
+use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock, Operator};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::runtime::event_handler::EventHandler;
@@ -244,20 +244,29 @@ async fn draws(service: &Service) {
             event: reason,
         })
         .expect("it follows");
-    let [first, second] = [1, 2].map(|id| FreezeAttempt::new(name.clone(), NOON, [id; 16]));
+    let [first, second] = ["1", "2"].map(|id| FreezeLock {
+        id: id.to_owned(),
+        draw: name.clone(),
+        expires_at: Some(at),
+        commitment: Some("c".repeat(64)),
+    });
     assert!(
         !draws.create(&scope, &draw, &first).await.expect("refused"),
         "it did not begin"
     );
-    for attempt in [&first, &second] {
-        draws.begin_attempt(&scope, attempt).await.expect("written");
-        assert!(
-            draws
-                .upload_attempt(&scope, attempt)
-                .await
-                .expect("written")
-        );
+    for (before, after, is_written) in [
+        (Some(&first), &second, false),
+        (None, &second, true),
+        (None, &first, false),
+        (Some(&second), &first, true),
+    ] {
+        let written = draws.change_freeze_lock(&scope, before, after).await;
+        assert_eq!(written.expect("it answers"), is_written);
     }
+    assert!(
+        !draws.create(&scope, &draw, &second).await.expect("refused"),
+        "the lock is another one"
+    );
     assert!(draws.create(&scope, &draw, &first).await.expect("written"));
     assert!(
         !draws
@@ -294,30 +303,15 @@ async fn draws(service: &Service) {
             .expect("written")
     );
     // What was written once stays, and comes back as it was.
-    assert!(!draws.create(&scope, &draw, &second).await.expect("refused"));
+    assert!(!draws.create(&scope, &draw, &first).await.expect("refused"));
+    let released = FreezeLock {
+        expires_at: None,
+        commitment: None,
+        ..first
+    };
     assert_eq!(
-        draws.attempts(&scope).await.expect("read"),
-        std::slice::from_ref(&second)
-    );
-    assert!(
-        draws
-            .abandon_attempt(&scope, &second)
-            .await
-            .expect("written")
-    );
-    assert!(
-        !draws
-            .upload_attempt(&scope, &second)
-            .await
-            .expect("refused"),
-        "it is abandoned"
-    );
-    assert!(
-        !draws
-            .abandon_attempt(&scope, &first)
-            .await
-            .expect("refused"),
-        "it is recorded"
+        draws.freeze_lock(&scope).await.expect("read"),
+        Some(released)
     );
     assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
     assert!(

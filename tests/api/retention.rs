@@ -6,7 +6,7 @@ use common::aws::Aws;
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
-use common::domain::draw::{Draw, DrawOutcome, FreezeAttempt, Operator};
+use common::domain::draw::{Draw, DrawOutcome, FreezeLock, Operator};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::{OperatorDecision, Submission};
@@ -521,17 +521,15 @@ fn frozen(now: Timestamp) -> Draw {
 }
 
 async fn record(draws: &Draws, scope: &Scope, draw: &Draw) {
-    let attempt = FreezeAttempt::new(draw.name.clone(), draw.frozen_at, [7; 16]);
-    draws
-        .begin_attempt(scope, &attempt)
-        .await
-        .expect("it answers");
-    assert!(
-        draws
-            .create(scope, draw, &attempt)
-            .await
-            .expect("it answers")
-    );
+    let lock = FreezeLock {
+        id: draw.name.to_string(),
+        draw: draw.name.clone(),
+        expires_at: Some(draw.round_at),
+        commitment: None,
+    };
+    let begun = draws.change_freeze_lock(scope, None, &lock).await;
+    assert!(begun.expect("it answers"));
+    assert!(draws.create(scope, draw, &lock).await.expect("it answers"));
 }
 
 /// The winner of this place in that draw, drawn just now.

@@ -125,32 +125,26 @@ pub struct Draw {
     pub contact_changes: u64,
 }
 
-/// A freeze that is not recorded yet. Erasures read it, because its openings can name a person whom no draw does.
+/// The lock of a scope's freezes, whose draw is not recorded yet. Erasures read it, because the openings of a freeze can
+/// name a person whom no draw does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FreezeAttempt {
-    /// Tells two freezes of one name apart.
+pub struct FreezeLock {
+    /// Random, and another one after each change: a change is written only over the id that it was made from.
     pub id: String,
-    /// The draw's name.
+    /// The draw that is being frozen.
     pub draw: DrawName,
-    /// When it began, or began to upload.
-    pub at: Timestamp,
-    /// Names the folder of its openings. `None` until it uploads them.
+    /// The end of the time in which the draw can be recorded. `None` once it is recorded or given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The folder of its openings. `None` until it uploads them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
-    /// Whether it can no longer be recorded.
-    pub is_abandoned: bool,
 }
 
-impl FreezeAttempt {
-    /// An attempt that begins now. The bytes must be random.
-    pub fn new(draw: DrawName, at: Timestamp, id: [u8; 16]) -> Self {
-        Self {
-            id: hex::encode(id),
-            draw,
-            at,
-            commitment: None,
-            is_abandoned: false,
-        }
+impl FreezeLock {
+    /// True if the draw can still be recorded.
+    pub fn is_held(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|expires_at| now < expires_at)
     }
 }
 

@@ -1,25 +1,25 @@
 //! The `draws` table: the draws of each campaign and environment, and their winners. Only operators write it.
 //!
 //! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
-//! of a fixed width, so that they are in order. Freezes that are not recorded yet are in a partition of their own, the only
-//! one whose records are deleted.
+//! of a fixed width, so that they are in order. The lock of its freezes is in a partition of its own.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
-use super::record_version::{self, FIRST};
+use super::record_version::FIRST;
 use super::table::Table;
 use super::transaction;
 use super::{Item, StoreError, condition_held, number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
-use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeAttempt};
+use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
@@ -37,17 +37,11 @@ const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
 /// are for each contact.
 pub const MAX_ADDED: usize = 49;
 
-/// The sort key of the number of freezes that began.
-const FREEZES: &str = "freezes";
+/// The sort key of the lock of freezes.
+const LOCK: &str = "lock";
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
-
-/// The number of freezes that began.
-#[derive(Deserialize)]
-struct FreezeCount {
-    begun: u64,
-}
 
 /// The draws.
 #[derive(Clone, Debug)]
@@ -105,134 +99,68 @@ impl Draws {
         Ok(draws)
     }
 
-    /// The freezes of a scope that are not recorded.
-    pub async fn attempts(&self, scope: &Scope) -> Result<Vec<FreezeAttempt>, StoreError> {
-        self.read(attempts_key(scope), "attempt#").await
+    /// The lock of a scope's freezes; `None` before the first one.
+    pub async fn freeze_lock(&self, scope: &Scope) -> Result<Option<FreezeLock>, StoreError> {
+        let locks: Vec<FreezeLock> = self.read(lock_key(scope), LOCK).await?;
+        Ok(locks.into_iter().next())
     }
 
-    /// The number of freezes of a scope that ever began.
-    pub async fn freezes_begun(&self, scope: &Scope) -> Result<u64, StoreError> {
-        let counts: Vec<FreezeCount> = self.read(attempts_key(scope), FREEZES).await?;
-        Ok(counts.first().map_or(0, |count| count.begun))
+    /// Writes the lock. False if it was changed since `before` was read.
+    pub async fn change_freeze_lock(
+        &self,
+        scope: &Scope,
+        before: Option<&FreezeLock>,
+        after: &FreezeLock,
+    ) -> Result<bool, StoreError> {
+        let put = self
+            .table
+            .put_item(item(lock_key(scope), LOCK.to_owned(), after)?)
+            .condition_expression(lock_condition(before))
+            .set_expression_attribute_values(lock_value(before));
+        condition_held(put.send().await, WRITING)
     }
 
-    /// The condition of a transaction that no freeze has begun since this number of them was read.
+    /// The condition of a transaction that no freeze has begun since the lock was read.
     ///
     /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no draw with the entry; the
-    /// freeze begins, and reads the entry as accepted; the operator's write fails, because the number has grown.
+    /// freeze begins, and reads the entry as accepted; the operator's write fails, because the lock is another one.
     pub fn no_freeze_check(
         &self,
         scope: &Scope,
-        begun: u64,
+        seen: Option<&FreezeLock>,
     ) -> Result<TransactWriteItem, StoreError> {
-        let check = self
-            .table
-            .check(attempts_key(scope))
-            .key(SORT, text(FREEZES));
-        let check = match begun {
-            0 => check.condition_expression("attribute_not_exists(begun)"),
-            begun => check
-                .condition_expression("begun = :begun")
-                .expression_attribute_values(":begun", number(begun)),
-        };
-        check
+        self.table
+            .check(lock_key(scope))
+            .key(SORT, text(LOCK))
+            .condition_expression(lock_condition(seen))
+            .set_expression_attribute_values(lock_value(seen))
             .build()
             .map(transaction::check)
             .map_err(StoreError::during(READING))
     }
 
-    /// Notes that a freeze begins. Call it before entries are read, so that erasures and corrections at the same time see it.
-    pub async fn begin_attempt(
-        &self,
-        scope: &Scope,
-        attempt: &FreezeAttempt,
-    ) -> Result<(), StoreError> {
-        let put = self
-            .table
-            .put(item(attempts_key(scope), attempt_key(attempt), attempt)?);
-        let count = self
-            .table
-            .update(attempts_key(scope))
-            .key(SORT, text(FREEZES))
-            .update_expression(format!("SET {} ADD begun :one", record_version::SET))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":one", number(1));
-        let items = vec![
-            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
-            transaction::update(count.build().map_err(StoreError::during(WRITING))?),
-        ];
-        self.write(items).await.map(drop)
-    }
-
-    /// Notes where a freeze uploads its openings. False when it is abandoned.
-    pub async fn upload_attempt(
-        &self,
-        scope: &Scope,
-        attempt: &FreezeAttempt,
-    ) -> Result<bool, StoreError> {
-        let put = self
-            .table
-            .put_item(item(attempts_key(scope), attempt_key(attempt), attempt)?)
-            .condition_expression("is_abandoned = :no")
-            .expression_attribute_values(":no", AttributeValue::Bool(false));
-        condition_held(put.send().await, WRITING)
-    }
-
-    /// Marks a freeze as abandoned, so that it can no longer be recorded. False when it no longer exists.
-    pub async fn abandon_attempt(
-        &self,
-        scope: &Scope,
-        attempt: &FreezeAttempt,
-    ) -> Result<bool, StoreError> {
-        let update = self
-            .table
-            .update_item(attempts_key(scope))
-            .key(SORT, text(attempt_key(attempt)))
-            .update_expression("SET is_abandoned = :yes")
-            .condition_expression("attribute_exists(is_abandoned)")
-            .expression_attribute_values(":yes", AttributeValue::Bool(true));
-        condition_held(update.send().await, WRITING)
-    }
-
-    /// Deletes the record of an abandoned freeze.
-    pub async fn forget_attempt(
-        &self,
-        scope: &Scope,
-        attempt: &FreezeAttempt,
-    ) -> Result<(), StoreError> {
-        let delete = self
-            .table
-            .delete_item(attempts_key(scope))
-            .key(SORT, text(attempt_key(attempt)));
-        delete
-            .send()
-            .await
-            .map(drop)
-            .map_err(StoreError::during(WRITING))
-    }
-
-    /// Records a frozen draw. False when the name is taken, since one name has one commitment and the first stays, or when the
-    /// attempt is abandoned.
+    /// Records a frozen draw, and releases the lock. Returns false if the name is taken or the lock was changed.
     pub async fn create(
         &self,
         scope: &Scope,
         draw: &Draw,
-        attempt: &FreezeAttempt,
+        lock: &FreezeLock,
     ) -> Result<bool, StoreError> {
         let put = self
             .table
             .put(item(scope.to_string(), draw_key(&draw.name), draw)?)
             .condition_expression("attribute_not_exists(#scope)")
             .expression_attribute_names("#scope", KEY);
-        let delete = self
+        let release = self
             .table
-            .delete(attempts_key(scope))
-            .key(SORT, text(attempt_key(attempt)))
-            .condition_expression("is_abandoned = :no")
-            .expression_attribute_values(":no", AttributeValue::Bool(false));
+            .update(lock_key(scope))
+            .key(SORT, text(LOCK))
+            .update_expression("REMOVE expires_at, commitment")
+            .condition_expression(lock_condition(Some(lock)))
+            .set_expression_attribute_values(lock_value(Some(lock)));
         self.write(vec![
             transaction::put(put.build().map_err(StoreError::during(WRITING))?),
-            transaction::delete(delete.build().map_err(StoreError::during(WRITING))?),
+            transaction::update(release.build().map_err(StoreError::during(WRITING))?),
         ])
         .await
     }
@@ -384,14 +312,20 @@ fn draw_key(name: &DrawName) -> String {
     format!("draw#{name}")
 }
 
-/// The partition of freezes that are not recorded. The operators' policy names it.
-fn attempts_key(scope: &Scope) -> String {
+/// The partition of the lock of freezes.
+fn lock_key(scope: &Scope) -> String {
     format!("freezing#{scope}")
 }
 
-fn attempt_key(attempt: &FreezeAttempt) -> String {
-    // A prefix of a sort key cannot be empty.
-    format!("attempt#{}#{}", attempt.draw, attempt.id)
+fn lock_condition(seen: Option<&FreezeLock>) -> &'static str {
+    match seen {
+        Some(_) => "id = :id",
+        None => "attribute_not_exists(id)",
+    }
+}
+
+fn lock_value(seen: Option<&FreezeLock>) -> Option<HashMap<String, AttributeValue>> {
+    seen.map(|lock| HashMap::from([(":id".to_owned(), text(&lock.id))]))
 }
 
 fn contact_key(contact: &Contact) -> String {

@@ -6,9 +6,11 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::num::NonZeroU64;
 use std::time::Instant;
-use std::{env, fs, io};
+use std::{env, fs};
 
-use draw::{Committed, Digest, Entries, Evidence, LeftOut, Period, Plan, Prize};
+use draw::{
+    Algorithm, Committed, Digest, Entries, Evidence, Header, LeftOut, Period, Prize, Rows, Salt,
+};
 
 const ENTRANTS: u64 = 1_000_000;
 
@@ -49,22 +51,16 @@ fn main() -> Result<(), Failure> {
     let entries = read(entrants)?;
     watch.lap("read");
     let mut number = 0_u64;
-    let salt = || {
+    let rows = entries.into_rows(|| {
         number += 1;
         let digest = Digest::from_parts(&[&number.to_le_bytes()]);
-        digest
-            .as_bytes()
-            .first_chunk()
-            .copied()
-            .ok_or_else(|| io::Error::other("a digest is longer"))
-    };
-    let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
-    let total = rows.total().get();
+        digest.as_bytes().first_chunk().copied().unwrap_or(Salt::default())
+    })?;
     watch.lap("rows");
-    let plan = plan(total)?;
+    let header = header(&rows)?;
     let mut lines = BufWriter::new(File::create(path("entries.csv"))?);
     let mut openings = BufWriter::new(File::create(path("openings.csv"))?);
-    let frozen = rows.freeze(plan, &mut lines, &mut openings)?;
+    let frozen = rows.freeze(&header, &mut lines, &mut openings)?;
     lines.flush()?;
     watch.lap("freeze");
 
@@ -75,7 +71,7 @@ fn main() -> Result<(), Failure> {
         openings: Some(&mut BufReader::new(File::open(path("openings.csv"))?)),
     })?;
     watch.lap("verify files and openings");
-    let result = committed.run(frozen.header.round, [0; 48])?;
+    let result = committed.run(header.round, [0; 48])?;
     watch.lap("order");
     for tier in result.tiers {
         println!(
@@ -89,8 +85,8 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Entries of this many entrants, and of one more.
-fn read(entrants: u64) -> Result<Entries<File>, Failure> {
-    let mut entries = Entries::new(tempfile::tempfile()?);
+fn read(entrants: u64) -> Result<Entries, Failure> {
+    let mut entries = Entries::default();
     for entrant in 0..entrants {
         let digest = Digest::from_parts(&[&entrant.to_be_bytes()]);
         entries.add(
@@ -104,15 +100,18 @@ fn read(entrants: u64) -> Result<Entries<File>, Failure> {
     Ok(entries)
 }
 
-fn plan(total: u64) -> Result<Plan, Failure> {
-    Ok(Plan {
+fn header(rows: &Rows) -> Result<Header, Failure> {
+    Ok(Header {
+        algorithm: Algorithm::V1,
+        rows: rows.count(),
+        total: rows.total(),
         campaign: "chai-bora-2026".into(),
         draw: "week-03".into(),
         period: Period {
             from: "2026-01-12T00:00:00+03:00".parse()?,
             to: "2026-01-19T00:00:00+03:00".parse()?,
         },
-        days: [("2026-01-12".to_owned(), total)].into(),
+        days: [("2026-01-12".to_owned(), rows.total().get())].into(),
         left_out: LeftOut::default(),
         overlapping: Vec::new(),
         prizes: vec![Prize {

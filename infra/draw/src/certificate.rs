@@ -1,8 +1,7 @@
 //! The certificate: one page without outside requests that computes a draw again in its reader's browser.
 
-use std::io::{self, BufRead, Write};
-
 use serde::Serialize;
+use serde_json::json;
 
 use crate::page::{content_security_digest, escaped, fill};
 
@@ -46,46 +45,22 @@ pub struct ChainTimes {
 }
 
 impl Certificate<'_> {
-    /// Writes the page. `entries` is `entries.csv`; without it, the page's reader chooses the file.
-    ///
-    /// # Errors
-    /// When something cannot be read or written.
-    pub fn write_html(
-        &self,
-        mut entries: Option<&mut dyn BufRead>,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        fill(PAGE, out, |name, out| {
-            self.write_part(name, &mut entries, out)
-        })
-    }
-
-    fn write_part(
-        &self,
-        name: &str,
-        entries: &mut Option<&mut dyn BufRead>,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        match name {
-            "script" => out.write_all(SCRIPT.as_bytes()),
-            "style" => out.write_all(STYLE.as_bytes()),
-            "script-digest" => out.write_all(content_security_digest(SCRIPT).as_bytes()),
-            "style-digest" => out.write_all(content_security_digest(STYLE).as_bytes()),
-            "campaign" => out.write_all(escaped(self.campaign).as_bytes()),
-            "brand" => out.write_all(escaped(self.brand).as_bytes()),
-            "draw" => out.write_all(self.page_data()?.as_bytes()),
-            "entries" => match entries {
-                Some(entries) => io::copy(entries, out).map(drop),
-                None => Ok(()),
-            },
-            other => Err(io::Error::other(format!("the page has no part {other}"))),
-        }
-    }
-
-    /// JSON that does not end the script element that it is in.
-    fn page_data(&self) -> io::Result<String> {
-        Ok(serde_json::to_string(self)
-            .map_err(io::Error::other)?
-            .replace('<', "\\u003c"))
+    /// The page. `entries` is `entries.csv`; without it, the page's reader chooses the file.
+    pub fn html(&self, entries: Option<&str>) -> String {
+        // JSON that does not end the script element that it is in.
+        let draw = json!(self).to_string().replace('<', "\\u003c");
+        fill(
+            PAGE,
+            &[
+                ("script", SCRIPT),
+                ("style", STYLE),
+                ("script-digest", &content_security_digest(SCRIPT)),
+                ("style-digest", &content_security_digest(STYLE)),
+                ("campaign", &escaped(self.campaign)),
+                ("brand", &escaped(self.brand)),
+                ("draw", &draw),
+                ("entries", entries.unwrap_or_default()),
+            ],
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! SHA-256 digests.
+//! Bytes that are written in hexadecimal: SHA-256 digests, and signatures of rounds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +6,22 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest. As text: 64 lower-case hexadecimal digits.
+/// Bytes with one text: lower-case hexadecimal digits. Another text of the same bytes, with another digest, would give
+/// other winners.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Digest([u8; 32]);
+pub struct Hex<const N: usize>([u8; N]);
 
-/// The text is not a digest.
+/// A SHA-256 digest.
+pub type Digest = Hex<32>;
+
+/// A round's signature as the relay sends it: a compressed point of G1.
+pub type RoundSignature = Hex<48>;
+
+/// The text has other digits, or another number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is not 64 lower-case hexadecimal digits")]
-pub struct NotADigest;
+#[error("is not {0} lower-case hexadecimal digits")]
+pub struct InvalidHex(usize);
 
 impl Digest {
     /// The digest of all parts in a row.
@@ -26,10 +33,6 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// Groups of four digits, to be copied by hand.
     pub fn in_groups(&self) -> String {
         let groups: Vec<_> = self.0.chunks(2).map(hex::encode).collect();
@@ -37,49 +40,52 @@ impl Digest {
     }
 }
 
-impl From<[u8; 32]> for Digest {
-    fn from(bytes: [u8; 32]) -> Self {
+impl<const N: usize> Hex<N> {
+    pub fn as_bytes(&self) -> &[u8; N] {
+        &self.0
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for Hex<N> {
+    fn from(bytes: [u8; N]) -> Self {
         Self(bytes)
     }
 }
 
-impl FromStr for Digest {
-    type Err = NotADigest;
+impl<const N: usize> FromStr for Hex<N> {
+    type Err = InvalidHex;
 
-    fn from_str(text: &str) -> Result<Self, NotADigest> {
-        let mut bytes = [0; 32];
-        hex::decode_to_slice(text, &mut bytes).map_err(|_| NotADigest)?;
-        // The library takes capitals too; one digest has one text.
-        let digest = Self(bytes);
-        if digest.to_string() == text {
-            Ok(digest)
-        } else {
-            Err(NotADigest)
+    fn from_str(text: &str) -> Result<Self, InvalidHex> {
+        let mut bytes = [0; N];
+        // The library takes capitals too.
+        match hex::decode_to_slice(text, &mut bytes) {
+            Ok(()) if hex::encode(bytes) == text => Ok(Self(bytes)),
+            Ok(()) | Err(_) => Err(InvalidHex(N * 2)),
         }
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = NotADigest;
+impl<const N: usize> TryFrom<String> for Hex<N> {
+    type Error = InvalidHex;
 
-    fn try_from(text: String) -> Result<Self, NotADigest> {
+    fn try_from(text: String) -> Result<Self, InvalidHex> {
         text.parse()
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
+impl<const N: usize> From<Hex<N>> for String {
+    fn from(hex: Hex<N>) -> Self {
+        hex.to_string()
     }
 }
 
-impl fmt::Display for Digest {
+impl<const N: usize> fmt::Display for Hex<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }
 }
 
-impl fmt::Debug for Digest {
+impl<const N: usize> fmt::Debug for Hex<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
@@ -90,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_has_one_text() {
+    fn digest_has_one_text() {
         let digest = Digest::from_parts(&[b"a", b"bc"]);
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest.to_string(), text);
@@ -101,7 +107,7 @@ mod tests {
             text.replace('b', "g"),
             String::new(),
         ] {
-            assert_eq!(other.parse::<Digest>(), Err(NotADigest), "{other}");
+            assert_eq!(other.parse::<Digest>(), Err(InvalidHex(64)), "{other}");
         }
         assert!(digest.in_groups().starts_with("ba78 16bf 8f01 "));
         assert_eq!(digest.in_groups().replace(' ', ""), text);

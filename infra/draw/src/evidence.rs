@@ -1,20 +1,20 @@
 //! Reads the published files, verifies them, and runs the draw.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::num::NonZeroU64;
 
 use chrono::{DateTime, Datelike, Utc};
 
 use crate::commitment::{commitment, randomness, seed};
-use crate::difference::Difference;
-use crate::digest::Digest;
+use crate::difference::{Difference, check};
+use crate::digest::{Digest, RoundSignature};
 use crate::freeze::OPENINGS_HEADER;
 use crate::header::Header;
 use crate::log::{Log, LoggedPlace};
 use crate::merkle::MerkleTree;
 use crate::opening::Opening;
 use crate::order::{Order, Place, TicketRanges};
-use crate::result::{DrawResult, RoundSignature, TierResult};
+use crate::result::{DrawResult, TierResult};
 use crate::row::Row;
 use crate::strict;
 
@@ -37,8 +37,6 @@ pub struct Evidence<'a> {
 #[derive(Clone, Debug)]
 pub struct Committed {
     header: Header,
-    /// The exact bytes of `header.json`.
-    header_json: String,
     root: Digest,
     commitment: Digest,
     ranges: TicketRanges,
@@ -50,72 +48,39 @@ impl Committed {
     /// # Errors
     /// The first difference between the files.
     pub fn read(evidence: Evidence<'_>) -> Result<Self, Difference> {
-        let Evidence {
-            entries,
-            header: bytes,
-            commitment: published,
-            openings,
-        } = evidence;
-        let header: Header = strict::from_slice(bytes).map_err(Difference::UnreadableHeader)?;
-        header.check().map_err(Difference::InvalidHeader)?;
+        let header: Header =
+            strict::read("header.json is not the header of a draw", evidence.header)?;
+        let valid = header.check();
+        valid.map_err(|error| Difference(format!("header.json: {error}")))?;
+        let published = evidence.commitment;
         let published = published.strip_suffix('\n').unwrap_or(published);
-        let published = published
-            .parse()
-            .map_err(|_| Difference::UnreadableCommitment)?;
-        let mut openings = openings.map(Openings::read).transpose()?;
-        let (mut lines, mut tree) = (
-            Lines {
-                file: entries,
-                line: 0,
-                end: 0,
-                hash: None,
-            },
-            MerkleTree::default(),
-        );
-        let (mut starts, mut hashes) = (Vec::new(), Vec::new());
-        while let Some((row, line)) = lines.next()? {
-            if let Some(openings) = &mut openings {
-                openings.check(lines.line - 1, row.hash)?;
+        let published = published.parse::<Digest>();
+        let published = published.map_err(|error| Difference(format!("commitment.txt {error}")))?;
+        let (hashes, starts, root) = read_rows(evidence.entries, &header)?;
+        if let Some(file) = evidence.openings {
+            for opening in openings(file)? {
+                let (row, opening) = opening?;
+                check_opening(&hashes, row, &opening)?;
             }
-            tree.push(&line);
-            starts.push(row.start);
-            hashes.push(row.hash);
         }
-        lines.check_counts(&header)?;
-        if let Some(openings) = openings {
-            openings.check_end()?;
-        }
-        let root = tree.root();
-        let computed = commitment(bytes, root);
-        if computed != published {
-            return Err(Difference::Commitment {
-                published,
-                computed,
-                root,
-            });
-        }
-        let header_json = String::from_utf8_lossy(bytes).into_owned();
-        let ranges = TicketRanges {
-            starts,
-            total: header.total,
-        };
+        let commitment = commitment(evidence.header, root);
+        check!(
+            commitment == published,
+            "commitment.txt says {published}, but header.json and entries.csv lead to {commitment} (root {root}): one of \
+             the three files was changed"
+        );
+        let total = header.total;
         Ok(Self {
             header,
-            header_json,
             root,
-            commitment: computed,
-            ranges,
+            commitment,
+            ranges: TicketRanges { starts, total },
             hashes,
         })
     }
 
     pub fn header(&self) -> &Header {
         &self.header
-    }
-
-    /// The exact bytes of `header.json`.
-    pub fn header_json(&self) -> &str {
-        &self.header_json
     }
 
     pub fn root(&self) -> Digest {
@@ -126,31 +91,23 @@ impl Committed {
         self.commitment
     }
 
-    /// The order of each tier. The caller verifies the signature first: the `beacon` crate does.
+    /// The order of each tier. The caller verifies the signature first: [`crate::beacon::Chain::verify`] does.
     ///
     /// # Errors
     /// When the round is not the one of the header.
     pub fn run(&self, round: NonZeroU64, signature: [u8; 48]) -> Result<DrawResult, Difference> {
-        if round != self.header.round {
-            return Err(Difference::Round {
-                found: round.get(),
-                expected: self.header.round.get(),
-            });
-        }
+        self.check_round(round)?;
         let randomness = randomness(&signature);
         let tiers = self
             .header
             .prizes
             .iter()
-            .zip(self.header.published_places())
-            .map(|(prize, length)| TierResult {
-                name: prize.name.clone(),
-                prizes: prize.number,
-                order: self
-                    .order(randomness, &prize.name)
-                    .take(to_usize(length))
-                    .collect(),
-            });
+            .zip(self.header.published_places());
+        let tiers = tiers.map(|(prize, length)| TierResult {
+            name: prize.name.clone(),
+            prizes: prize.number,
+            order: self.places(randomness, &prize.name, length),
+        });
         Ok(DrawResult {
             round,
             signature: RoundSignature::from(signature),
@@ -162,52 +119,45 @@ impl Committed {
     /// The result with this many places more in each order, as far as there are rows: for when alternates run out.
     #[must_use]
     pub fn with_more_places(&self, result: &DrawResult, more: u64) -> DrawResult {
-        let longer = |tier: &TierResult| {
+        let mut longer = result.clone();
+        for tier in &mut longer.tiers {
             let length = to_u64(tier.order.len()).saturating_add(more);
-            let order = self
-                .order(result.randomness, &tier.name)
-                .take(to_usize(length))
-                .collect();
-            TierResult {
-                order,
-                ..tier.clone()
-            }
-        };
-        DrawResult {
-            tiers: result.tiers.iter().map(longer).collect(),
-            ..result.clone()
+            tier.order = self.places(result.randomness, &tier.name, length);
         }
+        longer
     }
 
-    /// Reads `result.json`, and runs the draw to compare. The caller verifies the result's signature: the `beacon`
-    /// crate does.
+    /// Reads `result.json`, and runs the draw to compare. The caller verifies the result's signature:
+    /// [`crate::beacon::Chain::verify`] does.
     ///
     /// # Errors
     /// The first difference.
     pub fn read_result(&self, result: &[u8]) -> Result<DrawResult, Difference> {
-        let result: DrawResult =
-            strict::from_slice(result).map_err(Difference::UnreadableResult)?;
-        if result.round != self.header.round {
-            return Err(Difference::Round {
-                found: result.round.get(),
-                expected: self.header.round.get(),
-            });
-        }
-        let computed = randomness(result.signature.as_bytes());
-        if result.randomness != computed {
-            return Err(Difference::Randomness {
-                found: result.randomness,
-                computed,
-            });
-        }
-        self.check_prizes(&result)?;
+        let result: DrawResult = strict::read("result.json is not the result of a draw", result)?;
+        self.check_round(result.round)?;
+        let (found, computed) = (result.randomness, randomness(result.signature.as_bytes()));
+        check!(
+            found == computed,
+            "result.json has the randomness {found}, but its signature leads to {computed}"
+        );
+        let prizes = self
+            .header
+            .prizes
+            .iter()
+            .map(|prize| (&prize.name, prize.number));
+        let tiers = result.tiers.iter().map(|tier| (&tier.name, tier.prizes));
+        check!(
+            prizes.eq(tiers),
+            "result.json does not have the prizes of header.json, {}",
+            self.header.prizes_in_words()
+        );
         for tier in &result.tiers {
-            self.check_order(computed, tier, self.header.needed_places(tier.prizes))?;
+            self.check_order(computed, tier)?;
         }
         Ok(result)
     }
 
-    /// The round came after the period. `given_at` follows from the chain's constants; no file says it.
+    /// The time of the round, which came after the period. `given_at` follows from the chain's constants; no file says it.
     ///
     /// # Errors
     /// When the round was known while entries could still be added.
@@ -215,17 +165,18 @@ impl Committed {
         &self,
         given_at: Option<DateTime<Utc>>,
     ) -> Result<DateTime<Utc>, Difference> {
-        let (round, to) = (self.header.round.get(), self.header.period.to);
-        let given_at = given_at
-            .filter(|at| at.year() < 3000)
-            .ok_or(Difference::RoundWithoutTime { round })?;
-        if given_at <= to {
-            return Err(Difference::EarlyRound {
-                round,
-                given_at: given_at.with_timezone(to.offset()),
-                to,
-            });
-        }
+        let (round, to) = (self.header.round, self.header.period.to);
+        let given_at = given_at.filter(|at| at.year() < 3000).ok_or_else(|| {
+            Difference(format!(
+                "round {round} of the chain has no time before the year 3000"
+            ))
+        })?;
+        check!(
+            given_at > to,
+            "round {round} was given at {}, but the period ends at {}: the randomness was known while entries could be added",
+            given_at.with_timezone(to.offset()).to_rfc3339(),
+            to.to_rfc3339()
+        );
         Ok(given_at)
     }
 
@@ -239,34 +190,34 @@ impl Committed {
         given_at: DateTime<Utc>,
         log: &[u8],
     ) -> Result<Log, Difference> {
-        let log: Log = strict::from_slice(log).map_err(Difference::UnreadableLog)?;
+        let log: Log = strict::read("log.json is not the log of a draw", log)?;
         log.check_times(&self.header, given_at)?;
-        if let Some(other) = log.places.iter().find(|place| !self.has_prize(&place.tier)) {
-            return Err(Difference::UnknownPrize {
-                tier: other.tier.clone(),
-            });
+        for LoggedPlace { tier, .. } in &log.places {
+            let is_known = self.header.prizes.iter().any(|prize| prize.name == *tier);
+            check!(
+                is_known,
+                "log.json has a prize {tier} that header.json does not have"
+            );
         }
         for prize in &self.header.prizes {
-            let places: Vec<_> = log
-                .places
-                .iter()
-                .filter(|place| place.tier == prize.name)
-                .collect();
+            let places = log.places.iter().filter(|place| place.tier == prize.name);
             // A log of many skips reaches further than result.json.
-            let order = self
-                .order(result.randomness, &prize.name)
-                .map(Some)
-                .chain(std::iter::repeat(None));
-            for ((number, logged), drawn) in (1..).zip(places).zip(order) {
-                self.check_logged(number, logged, drawn)?;
+            let mut order = self.order(result.randomness, &prize.name);
+            for (number, logged) in (1..).zip(places) {
+                self.check_logged(number, logged, order.next())?;
             }
         }
         log.check_prizes(&self.header)?;
         Ok(log)
     }
 
-    fn has_prize(&self, tier: &str) -> bool {
-        self.header.prizes.iter().any(|prize| prize.name == tier)
+    fn check_round(&self, found: NonZeroU64) -> Result<(), Difference> {
+        let expected = self.header.round;
+        check!(
+            found == expected,
+            "result.json is of round {found}, but header.json names round {expected}"
+        );
+        Ok(())
     }
 
     fn check_logged(
@@ -275,98 +226,53 @@ impl Committed {
         logged: &LoggedPlace,
         drawn: Option<Place>,
     ) -> Result<(), Difference> {
-        let LoggedPlace {
-            tier,
-            place,
-            row,
-            opening,
-            ..
-        } = logged;
-        let Some(drawn) = drawn.filter(|_| place.get() == number) else {
-            return Err(Difference::LogGap {
-                tier: tier.clone(),
-                place: number,
-            });
+        let LoggedPlace { tier, row, .. } = logged;
+        let Some(drawn) = drawn.filter(|_| logged.place.get() == number) else {
+            return Err(Difference(format!(
+                "log.json leaves out place {number} of {tier}, or has more places than there are rows"
+            )));
         };
-        if drawn.row != *row {
-            let (found, expected) = (*row, drawn.row);
-            return Err(Difference::LogRow {
-                tier: tier.clone(),
-                place: number,
-                found,
-                expected,
-            });
-        }
+        check!(
+            drawn.row == *row,
+            "log.json has row {row} as place {number} of {tier}, but the order has row {}",
+            drawn.row
+        );
         logged.check_steps()?;
         logged.check_reference()?;
-        let hash = opening.as_ref().map(Opening::row_hash);
-        if hash.is_some_and(|hash| self.hashes.get(to_usize(*row)) != Some(&hash)) {
-            return Err(Difference::Opening { row: *row });
+        match &logged.opening {
+            Some(opening) => check_opening(&self.hashes, *row, opening),
+            None => Ok(()),
         }
+    }
+
+    fn check_order(&self, randomness: Digest, tier: &TierResult) -> Result<(), Difference> {
+        let (name, found, rows) = (&tier.name, to_u64(tier.order.len()), self.header.rows.get());
+        check!(
+            found <= rows,
+            "result.json has {found} places for {name}, but there are {rows} rows"
+        );
+        let computed = self.order(randomness, name);
+        for (place, (found, computed)) in (1_u64..).zip(tier.order.iter().zip(computed)) {
+            check!(
+                *found == computed,
+                "result.json, place {place} of {name} is row {} by ticket {}, but the computation gives row {} by ticket {}",
+                found.row,
+                found.ticket,
+                computed.row,
+                computed.ticket
+            );
+        }
+        let expected = self.header.needed_places(tier.prizes);
+        check!(
+            found >= expected,
+            "result.json has {found} places for {name}, but at least {expected} have to be there"
+        );
         Ok(())
     }
 
-    fn check_prizes(&self, result: &DrawResult) -> Result<(), Difference> {
-        let (prizes, tiers) = (&self.header.prizes, &result.tiers);
-        let count = prizes.len().max(tiers.len());
-        for at in 0..count {
-            match (prizes.get(at), tiers.get(at)) {
-                (Some(prize), Some(tier))
-                    if prize.name == tier.name && prize.number == tier.prizes =>
-                {
-                    ()
-                }
-                (Some(prize), _) => {
-                    return Err(Difference::Prizes {
-                        tier: prize.name.clone(),
-                    });
-                }
-                (None, Some(tier)) => {
-                    return Err(Difference::Prizes {
-                        tier: tier.name.clone(),
-                    });
-                }
-                (None, None) => (),
-            }
-        }
-        Ok(())
-    }
-
-    fn check_order(
-        &self,
-        randomness: Digest,
-        tier: &TierResult,
-        expected: u64,
-    ) -> Result<(), Difference> {
-        let (name, found) = (|| tier.name.clone(), to_u64(tier.order.len()));
-        let rows = self.header.rows.get();
-        if found > rows {
-            return Err(Difference::TooManyPlaces {
-                tier: name(),
-                found,
-                rows,
-            });
-        }
-        for (place, (found, computed)) in
-            (1..).zip(tier.order.iter().zip(self.order(randomness, &tier.name)))
-        {
-            if *found != computed {
-                return Err(Difference::Place {
-                    tier: name(),
-                    place,
-                    found: *found,
-                    computed,
-                });
-            }
-        }
-        if found < expected {
-            return Err(Difference::TooFewPlaces {
-                tier: name(),
-                found,
-                expected,
-            });
-        }
-        Ok(())
+    fn places(&self, randomness: Digest, tier: &str, length: u64) -> Vec<Place> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.order(randomness, tier).take(length).collect()
     }
 
     fn order(&self, randomness: Digest, tier: &str) -> Order<'_> {
@@ -374,135 +280,90 @@ impl Committed {
     }
 }
 
-/// The lines of `entries.csv`.
-struct Lines<'a> {
-    file: &'a mut dyn BufRead,
-    /// Lines so far.
-    line: u64,
-    /// Entries so far.
-    end: u64,
-    /// Of the last line.
-    hash: Option<Digest>,
-}
-
-impl Lines<'_> {
-    fn next(&mut self) -> Result<Option<(Row, String)>, Difference> {
-        let mut bytes = Vec::new();
-        if std::io::Read::take(&mut self.file, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
-            return Ok(None);
+/// The hashes and first tickets of the rows of `entries.csv`, and the root of its lines.
+fn read_rows(
+    mut file: &mut dyn BufRead,
+    header: &Header,
+) -> Result<(Vec<Digest>, Vec<u64>, Digest), Difference> {
+    let (mut hashes, mut starts, mut tree) = (Vec::new(), Vec::new(), MerkleTree::default());
+    let (mut end, mut line) = (0, Vec::new());
+    for number in 1_u64.. {
+        line.clear();
+        if Read::take(&mut file, MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            break;
         }
-        self.line += 1;
-        let line = self.line;
-        let text = bytes
+        let text = line
             .strip_suffix(b"\n")
             .and_then(|text| str::from_utf8(text).ok());
-        let text = text.ok_or(Difference::UnreadableLine { line })?;
-        let row: Row = text
-            .parse()
-            .map_err(|_| Difference::UnreadableLine { line })?;
-        if row.start != self.end {
-            return Err(Difference::Start {
-                line,
-                found: row.start,
-                expected: self.end,
-            });
-        }
-        if self
-            .hash
-            .replace(row.hash)
-            .is_some_and(|before| before >= row.hash)
-        {
-            return Err(Difference::LineOrder { line });
-        }
-        self.end = row.end().ok_or(Difference::UnreadableLine { line })?;
-        Ok(Some((row, text.to_owned())))
-    }
-
-    fn check_counts(&self, header: &Header) -> Result<(), Difference> {
-        let (rows, total) = (header.rows.get(), header.total.get());
-        if self.line != rows {
-            return Err(Difference::Rows {
-                found: self.line,
-                expected: rows,
-            });
-        }
-        if self.end != total {
-            return Err(Difference::Total {
-                found: self.end,
-                expected: total,
-            });
-        }
-        Ok(())
-    }
-}
-
-/// `openings.csv`, beside the lines that it opens.
-struct Openings<'a> {
-    file: &'a mut dyn BufRead,
-    /// Lines so far, the header among them.
-    line: u64,
-    next: Option<(u64, Opening)>,
-}
-
-impl<'a> Openings<'a> {
-    fn read(file: &'a mut dyn BufRead) -> Result<Self, Difference> {
-        let mut openings = Self {
-            file,
-            line: 0,
-            next: None,
+        let row = text.and_then(|text| Some((text, text.parse::<Row>().ok()?)));
+        let row = row.and_then(|(text, row)| Some((text, row, row.end()?)));
+        let Some((text, Row { hash, start, .. }, next)) = row else {
+            return Err(Difference(format!(
+                "entries.csv, line {number} is not a hash, a start and a count, joined by commas and ended by a line feed"
+            )));
         };
-        if openings.next_line()?.as_deref() != Some(OPENINGS_HEADER) {
-            return Err(Difference::UnreadableOpening { line: 1 });
-        }
-        openings.advance(0)?;
-        Ok(openings)
+        check!(
+            start == end,
+            "entries.csv, line {number} starts at {start}, but the lines above it end before {end}: a line is missing, added, \
+             changed or out of place"
+        );
+        check!(
+            hashes.last().is_none_or(|before| *before < hash),
+            "entries.csv, line {number} has a hash that is not above the one of the line before"
+        );
+        tree.push(text);
+        hashes.push(hash);
+        starts.push(start);
+        end = next;
     }
-
-    fn next_line(&mut self) -> Result<Option<String>, Difference> {
-        let mut line = String::new();
-        if self.file.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        self.line += 1;
-        Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned()))
-    }
-
-    /// Reads the next opening, which is of this row or a later one.
-    fn advance(&mut self, row: u64) -> Result<(), Difference> {
-        self.next = match self.next_line()? {
-            None => None,
-            Some(line) => {
-                let opening = Opening::from_csv_line(&line).filter(|(of, _)| *of >= row);
-                Some(opening.ok_or(Difference::UnreadableOpening { line: self.line })?)
-            }
-        };
-        Ok(())
-    }
-
-    fn check(&mut self, row: u64, hash: Digest) -> Result<(), Difference> {
-        match &self.next {
-            Some((of, opening)) if *of == row => {
-                if opening.row_hash() != hash {
-                    return Err(Difference::Opening { row });
-                }
-                self.advance(row.saturating_add(1))
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// Every opening was of a row.
-    fn check_end(&self) -> Result<(), Difference> {
-        if self.next.is_some() {
-            Err(Difference::UnreadableOpening { line: self.line })
-        } else {
-            Ok(())
-        }
-    }
+    let (rows, total) = (header.rows.get(), header.total.get());
+    check!(
+        to_u64(hashes.len()) == rows,
+        "entries.csv has {} lines, but header.json says {rows} rows",
+        hashes.len()
+    );
+    check!(
+        end == total,
+        "entries.csv has {end} entries, but header.json says {total}"
+    );
+    Ok((hashes, starts, tree.root()))
 }
 
-fn to_usize(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+/// The openings of `openings.csv` and their rows, in the order of rows. Those of erased people are missing.
+///
+/// # Errors
+/// The first line that is not one of `openings.csv`, or a file that cannot be read.
+pub fn openings(
+    file: impl BufRead,
+) -> Result<impl Iterator<Item = Result<(u64, Opening), Difference>>, Difference> {
+    let unreadable = |line: u64| {
+        Difference(format!(
+            "openings.csv, line {line} is not a row, its references and its salt, in the order of rows"
+        ))
+    };
+    let mut lines = (1..).zip(file.lines());
+    match lines.next() {
+        Some((_, Ok(line))) if line == OPENINGS_HEADER => (),
+        Some((_, Err(error))) => return Err(error.into()),
+        Some((_, Ok(_))) | None => return Err(unreadable(1)),
+    }
+    let mut next_row = 0;
+    Ok(lines.map(move |(number, line)| {
+        let opening = Opening::from_csv_line(&line?).filter(|(row, _)| *row >= next_row);
+        let (row, opening) = opening.ok_or_else(|| unreadable(number))?;
+        next_row = row.saturating_add(1);
+        Ok((row, opening))
+    }))
+}
+
+fn check_opening(hashes: &[Digest], row: u64, opening: &Opening) -> Result<(), Difference> {
+    let hash = usize::try_from(row).ok().and_then(|row| hashes.get(row));
+    check!(
+        hash == Some(&opening.row_hash()),
+        "entries.csv, line {} has another hash than the opening of row {row}",
+        row.saturating_add(1)
+    );
+    Ok(())
 }
 
 fn to_u64(number: usize) -> u64 {

@@ -1,20 +1,20 @@
 //! Freezes the entries of a period: files that are published, and the commitment to them.
-//!
-//! Memory does not grow with the number of entrants: entries are sorted twice in a [`Storage`], by entrant and by hash.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
 
 use crate::commitment::commitment;
 use crate::digest::Digest;
-use crate::header::{Header, InvalidHeader, Plan};
+use crate::header::{Header, InvalidHeader};
 use crate::merkle::MerkleTree;
-use crate::opening::{InvalidOpening, Opening, Salt};
+use crate::opening::{InvalidOpening, Opening, Salt, check_reference};
 use crate::row::Row;
-use crate::sort::{Record, Sorted, Sorter, Storage};
-use crate::strict::MAX_INTEGER;
 
 pub(crate) const OPENINGS_HEADER: &str = "row,refs,salt";
+/// Rows that are named as the largest.
+const MAX_LARGEST: usize = 5;
 
 /// Why entries cannot be frozen. Names no entrant.
 #[derive(Debug, thiserror::Error)]
@@ -27,115 +27,111 @@ pub enum FreezeError {
     Header(#[from] InvalidHeader),
     #[error("two entrants have the same hash; freeze again, with other salts")]
     RepeatedHash,
-    #[error("reading or writing failed; free space and check permissions, then freeze again")]
+    #[error("writing failed: {0}; free space and check permissions, then freeze again")]
     Io(#[from] io::Error),
 }
 
-/// Accepted entries of a period, as they are read.
-pub struct Entries<S> {
-    by_entrant: Sorter<S>,
+/// Accepted entries of a period, by entrant. A million entrants with an entry each take about 110 MB.
+#[derive(Default)]
+pub struct Entries {
+    by_entrant: BTreeMap<EntrantKey, Entrant>,
 }
 
-impl<S: Storage> Entries<S> {
-    /// Nobody else should be able to read the storage: it gets references and what names entrants.
-    pub fn new(storage: S) -> Self {
-        Self {
-            by_entrant: Sorter::new(storage),
-        }
-    }
+/// The first half of a digest of what names the entrant, to save memory: two of a million entrants have the same one with
+/// a chance of 1 in 2^89.
+type EntrantKey = [u8; 16];
 
+#[derive(Default)]
+struct Entrant {
+    count: u64,
+    /// Separated by spaces.
+    references: String,
+}
+
+impl Entries {
     /// Adds an accepted submission. Equal bytes mean the same entrant: a phone, or better a digest of it.
     ///
     /// # Errors
-    /// When the storage fails.
+    /// When the reference could be read as two.
     pub fn add(
         &mut self,
         entrant: &[u8],
         reference: &str,
         count: NonZeroU64,
-    ) -> Result<(), FreezeError> {
-        let value = [&count.get().to_be_bytes(), reference.as_bytes()].concat();
-        Ok(self.by_entrant.push(Record {
-            key: entrant.to_vec(),
-            value,
-        })?)
+    ) -> Result<(), InvalidOpening> {
+        check_reference(reference)?;
+        let mut key = EntrantKey::default();
+        for (byte, digit) in key
+            .iter_mut()
+            .zip(Digest::from_parts(&[entrant]).as_bytes())
+        {
+            *byte = *digit;
+        }
+        let entrant = self.by_entrant.entry(key).or_default();
+        // Far above what a header can have, which refuses it.
+        entrant.count = entrant.count.saturating_add(count.get());
+        if !entrant.references.is_empty() {
+            entrant.references.push(' ');
+        }
+        entrant.references.push_str(reference);
+        Ok(())
     }
 
     /// Makes a row of each entrant, with a salt of its own, in the order of their hashes.
     ///
     /// # Errors
-    /// When there is no entry, a reference is repeated, or a storage or the source of salts fails.
-    pub fn into_rows<T: Storage>(
-        self,
-        storage: T,
-        mut salt: impl FnMut() -> io::Result<Salt>,
-    ) -> Result<Rows<T>, FreezeError> {
-        let mut rows = RowSorter {
-            by_hash: Sorter::new(storage),
-            rows: 0,
-            total: 0,
-            largest: Vec::new(),
-        };
-        let mut current: Option<Entrant> = None;
-        for record in self.by_entrant.into_sorted()? {
-            let Record { key, value } = record?;
-            let (count, reference) = split(&value)?;
-            match &mut current {
-                Some(entrant) if entrant.key == key => entrant.add(count, reference)?,
-                _ => {
-                    if let Some(entrant) = current.take() {
-                        rows.push(entrant, salt()?)?;
-                    }
-                    current = Some(Entrant {
-                        key,
-                        count,
-                        references: vec![reference],
-                    });
-                }
-            }
+    /// When there is no entry, or a reference is repeated.
+    pub fn into_rows(self, mut salt: impl FnMut() -> Salt) -> Result<Rows, FreezeError> {
+        let mut rows = Vec::with_capacity(self.by_entrant.len());
+        let mut total = 0_u64;
+        for Entrant { count, references } in self.by_entrant.into_values() {
+            let salt = salt();
+            let references = references.split(' ').map(str::to_owned).collect();
+            let opening = Opening::new(references, salt)?;
+            total = total.saturating_add(count);
+            rows.push(UnwrittenRow {
+                hash: opening.row_hash(),
+                count: NonZeroU64::new(count).ok_or(FreezeError::NoEntries)?,
+                references: opening.references().join(" ").into_boxed_str(),
+                salt,
+            });
         }
-        if let Some(entrant) = current {
-            rows.push(entrant, salt()?)?;
+        rows.sort_unstable_by_key(|row| Reverse(row.count));
+        let largest = rows
+            .iter()
+            .take(MAX_LARGEST)
+            .map(UnwrittenRow::size)
+            .collect();
+        rows.sort_unstable_by_key(|row| row.hash);
+        if !rows.is_sorted_by(|one, next| one.hash < next.hash) {
+            return Err(FreezeError::RepeatedHash);
         }
-        rows.finish()
+        let count = u64::try_from(rows.len()).ok().and_then(NonZeroU64::new);
+        Ok(Rows {
+            count: count.ok_or(FreezeError::NoEntries)?,
+            total: NonZeroU64::new(total).ok_or(FreezeError::NoEntries)?,
+            rows,
+            largest,
+        })
     }
 }
 
-/// An entrant whose entries are not all read yet.
-struct Entrant {
-    key: Vec<u8>,
-    count: u64,
-    references: Vec<String>,
+struct UnwrittenRow {
+    hash: Digest,
+    count: NonZeroU64,
+    /// Separated by spaces.
+    references: Box<str>,
+    salt: Salt,
 }
 
-impl Entrant {
-    fn add(&mut self, count: u64, reference: String) -> Result<(), FreezeError> {
-        self.count = self
-            .count
-            .checked_add(count)
-            .ok_or(InvalidHeader::TooManyEntries)?;
-        self.references.push(reference);
-        Ok(())
+impl UnwrittenRow {
+    fn size(&self) -> LargestRow {
+        let first = self.references.split(' ').next();
+        LargestRow {
+            entries: self.count,
+            reference: first.unwrap_or_default().to_owned(),
+        }
     }
-}
-
-fn damaged() -> io::Error {
-    io::Error::other("the storage returned something else than was written")
-}
-
-/// A number in front of a text.
-fn split(value: &[u8]) -> io::Result<(u64, String)> {
-    let (count, text) = value.split_first_chunk().ok_or_else(damaged)?;
-    let text = String::from_utf8(text.to_vec()).map_err(|_| damaged())?;
-    Ok((u64::from_be_bytes(*count), text))
-}
-
-struct RowSorter<T> {
-    by_hash: Sorter<T>,
-    rows: u64,
-    total: u64,
-    /// Sorted.
-    largest: Vec<LargestRow>,
 }
 
 /// One of the rows with most entries.
@@ -146,126 +142,65 @@ pub struct LargestRow {
     pub reference: String,
 }
 
-/// Rows that are named as the largest.
-const MAX_LARGEST: usize = 5;
-
-impl<T: Storage> RowSorter<T> {
-    fn push(&mut self, entrant: Entrant, salt: Salt) -> Result<(), FreezeError> {
-        let opening = Opening::new(entrant.references, salt)?;
-        self.rows += 1;
-        let total = self
-            .total
-            .checked_add(entrant.count)
-            .filter(|total| *total <= MAX_INTEGER);
-        self.total = total.ok_or(InvalidHeader::TooManyEntries)?;
-        self.note_size(entrant.count, opening.references());
-        let value = [
-            &entrant.count.to_be_bytes(),
-            opening.csv_fields().as_bytes(),
-        ]
-        .concat();
-        Ok(self.by_hash.push(Record {
-            key: opening.row_hash().as_bytes().to_vec(),
-            value,
-        })?)
-    }
-
-    fn note_size(&mut self, entries: u64, references: &[String]) {
-        let (Some(entries), Some(reference)) = (NonZeroU64::new(entries), references.first())
-        else {
-            return;
-        };
-        let place = self.largest.partition_point(|row| row.entries >= entries);
-        if place < MAX_LARGEST {
-            self.largest.insert(
-                place,
-                LargestRow {
-                    entries,
-                    reference: reference.clone(),
-                },
-            );
-            self.largest.truncate(MAX_LARGEST);
-        }
-    }
-
-    fn finish(self) -> Result<Rows<T>, FreezeError> {
-        let number = |number| NonZeroU64::new(number).ok_or(FreezeError::NoEntries);
-        let (rows, total) = (number(self.rows)?, number(self.total)?);
-        Ok(Rows {
-            by_hash: self.by_hash.into_sorted()?,
-            rows,
-            total,
-            largest: self.largest,
-        })
-    }
-}
-
 /// Rows in the order of their hashes. Nothing is written yet: show the counts, and ask.
-pub struct Rows<T> {
-    by_hash: Sorted<T>,
-    rows: NonZeroU64,
+pub struct Rows {
+    rows: Vec<UnwrittenRow>,
+    count: NonZeroU64,
     total: NonZeroU64,
     largest: Vec<LargestRow>,
 }
 
-impl<T: Storage> Rows<T> {
+impl Rows {
     /// The rows with most entries, largest first.
     pub fn largest(&self) -> &[LargestRow] {
         &self.largest
     }
 
-    /// Entrants.
-    pub fn rows(&self) -> NonZeroU64 {
-        self.rows
+    /// Entrants, for [`Header::rows`].
+    pub fn count(&self) -> NonZeroU64 {
+        self.count
     }
 
-    /// Entries of all entrants.
+    /// Entries of all entrants, for [`Header::total`].
     pub fn total(&self) -> NonZeroU64 {
         self.total
-    }
-
-    /// The header that [`Self::freeze`] writes.
-    ///
-    /// # Errors
-    /// When the plan is invalid.
-    pub fn header(&self, plan: Plan) -> Result<Header, InvalidHeader> {
-        Header::new(plan, self.rows, self.total)
     }
 
     /// Writes `entries.csv` and `openings.csv`, and commits to them. Writers should be buffered.
     ///
     /// # Errors
-    /// When the plan is invalid, or something cannot be read or written.
+    /// When the header is not one of these rows, or something cannot be written.
     pub fn freeze(
         self,
-        plan: Plan,
+        header: &Header,
         entries: &mut impl Write,
         openings: &mut impl Write,
     ) -> Result<Frozen, FreezeError> {
-        let header = self.header(plan)?;
-        let header_json = serde_json::to_string(&header).map_err(io::Error::other)?;
+        header.check()?;
+        if (header.rows, header.total) != (self.count, self.total) {
+            return Err(InvalidHeader("rows and total are not those of the entries").into());
+        }
+        let header_json = serde_json::to_string(header).map_err(io::Error::other)?;
         writeln!(openings, "{OPENINGS_HEADER}")?;
-        let (mut tree, mut start, mut last_hash) = (MerkleTree::default(), 0, None);
-        for (number, record) in (0_u64..).zip(self.by_hash) {
-            let Record { key, value } = record?;
-            let hash = Digest::from(<[u8; 32]>::try_from(key).map_err(|_| damaged())?);
-            if last_hash.replace(hash) == Some(hash) {
-                return Err(FreezeError::RepeatedHash);
-            }
-            let (count, opening) = split(&value)?;
-            let count = NonZeroU64::new(count).ok_or(FreezeError::NoEntries)?;
+        let (mut tree, mut start) = (MerkleTree::default(), 0);
+        for (number, row) in self.rows.into_iter().enumerate() {
+            let UnwrittenRow {
+                hash,
+                count,
+                references,
+                salt,
+            } = row;
             let line = Row { hash, start, count }.to_string();
             start += count.get();
             tree.push(&line);
             writeln!(entries, "{line}")?;
-            writeln!(openings, "{number},{opening}")?;
+            writeln!(openings, "{number},{references},{}", hex::encode(salt))?;
         }
         entries.flush()?;
         openings.flush()?;
         let root = tree.root();
         let commitment = commitment(header_json.as_bytes(), root);
         Ok(Frozen {
-            header,
             header_json,
             root,
             commitment,
@@ -276,7 +211,6 @@ impl<T: Storage> Rows<T> {
 /// What is published before the round, beside `entries.csv`.
 #[derive(Clone, Debug)]
 pub struct Frozen {
-    pub header: Header,
     /// The exact bytes of `header.json`.
     pub header_json: String,
     /// Merkle root of the lines of `entries.csv`.

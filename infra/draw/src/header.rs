@@ -1,6 +1,6 @@
 //! The published header of a draw: what was decided before anybody could know who wins.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::strict::MAX_INTEGER;
 
+/// As the text of [`InvalidHeader`] says.
 const MAX_NAME_CHARACTERS: usize = 64;
 
 /// Computations by their published name. Another computation gets another name.
@@ -19,7 +20,7 @@ pub enum Algorithm {
 }
 
 /// From the first moment on, and before the second.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Period {
     pub from: DateTime<FixedOffset>,
@@ -52,27 +53,6 @@ pub struct LeftOut {
     pub without_phone: BTreeMap<String, u64>,
 }
 
-/// The decisions before entries are frozen, and the entries of each day.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub campaign: String,
-    pub draw: String,
-    pub period: Period,
-    /// Entries by the day on which they were made, such as `2026-01-12`.
-    pub days: BTreeMap<String, u64>,
-    pub left_out: LeftOut,
-    /// Draws that were frozen before, with an overlapping period.
-    pub overlapping: Vec<OtherDraw>,
-    /// In the order in which they are drawn.
-    pub prizes: Vec<Prize>,
-    /// A row that has a prize is skipped for all others. The order of a tier does not depend on it: the operator's
-    /// program applies it.
-    pub one_prize_per_row: bool,
-    /// Names the beacon's chain.
-    pub chain: Digest,
-    pub round: NonZeroU64,
-}
-
 /// `header.json`. The commitment covers its exact bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +72,9 @@ pub struct Header {
     /// Draws that were frozen before, with an overlapping period. Without them, the best of several draws of the same entries
     /// could be published as the only one.
     pub overlapping: Vec<OtherDraw>,
+    /// In the order in which they are drawn.
     pub prizes: Vec<Prize>,
+    /// A row that has a prize is skipped for all others. A tier's order does not depend on it: the log of calls does.
     pub one_prize_per_row: bool,
     pub chain: Digest,
     pub round: NonZeroU64,
@@ -100,122 +82,70 @@ pub struct Header {
 
 /// Why there is no such draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidHeader {
-    #[error("the period ends before it begins; give a later end")]
-    Period,
-    #[error("a time of the period is not of the years 1000 to 2999, in whole milliseconds")]
-    Time,
-    #[error("there is no prize; name at least one")]
-    NoPrize,
-    #[error(
-        "the name of campaign, draw or prize is not 1 to {MAX_NAME_CHARACTERS} printable characters; choose another"
-    )]
-    Name,
-    #[error("two prizes have the same name, so they would have the same winners; name them apart")]
-    RepeatedPrize,
-    #[error(
-        "entries, prizes or the round's number are above 2^53 - 1, which not every reader can count"
-    )]
-    TooManyEntries,
-    #[error("the entries of the days do not add up to the total, or a day is not a date")]
-    Days,
-}
+#[error("{0}")]
+pub struct InvalidHeader(pub(crate) &'static str);
 
 impl Header {
-    pub(crate) fn new(
-        plan: Plan,
-        rows: NonZeroU64,
-        total: NonZeroU64,
-    ) -> Result<Self, InvalidHeader> {
-        let Plan {
-            campaign,
-            draw,
-            period,
-            days,
-            left_out,
-            overlapping,
-            prizes,
-            one_prize_per_row,
-            chain,
-            round,
-        } = plan;
-        let algorithm = Algorithm::V1;
-        let header = Self {
-            algorithm,
-            campaign,
-            draw,
-            period,
-            rows,
-            total,
-            days,
-            left_out,
-            overlapping,
-            prizes,
-            one_prize_per_row,
-            chain,
-            round,
+    /// # Errors
+    /// When not every verifier would take it.
+    pub fn check(&self) -> Result<(), InvalidHeader> {
+        let check = |holds, otherwise| {
+            if holds {
+                Ok(())
+            } else {
+                Err(InvalidHeader(otherwise))
+            }
         };
-        header.check()?;
-        Ok(header)
-    }
-
-    pub(crate) fn check(&self) -> Result<(), InvalidHeader> {
-        if self.period.to <= self.period.from {
-            return Err(InvalidHeader::Period);
-        }
-        if ![self.period.from, self.period.to].into_iter().all(is_time) {
-            return Err(InvalidHeader::Time);
-        }
-        if self.prizes.is_empty() {
-            return Err(InvalidHeader::NoPrize);
-        }
-        let names = || self.prizes.iter().map(|prize| prize.name.as_str());
-        let others = self.overlapping.iter().map(|other| other.draw.as_str());
-        if ![self.campaign.as_str(), &self.draw]
-            .into_iter()
-            .chain(names())
-            .chain(others)
-            .all(is_name)
-        {
-            return Err(InvalidHeader::Name);
-        }
-        if names().collect::<HashSet<_>>().len() < self.prizes.len() {
-            return Err(InvalidHeader::RepeatedPrize);
-        }
-        let prizes = self
-            .prizes
-            .iter()
-            .fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
-        if self.total.get() > MAX_INTEGER || prizes > MAX_INTEGER || self.round.get() > MAX_INTEGER
-        {
-            return Err(InvalidHeader::TooManyEntries);
-        }
+        let Period { from, to } = self.period;
+        check(
+            from < to,
+            "the period ends before it begins; give a later end",
+        )?;
+        check(
+            is_time(from) && is_time(to),
+            "a time of the period is not of the years 1000 to 2999, in whole milliseconds",
+        )?;
+        check(
+            !self.prizes.is_empty(),
+            "there is no prize; name at least one",
+        )?;
+        let prizes: BTreeSet<_> = self.prizes.iter().map(|prize| &prize.name).collect();
+        let others = self.overlapping.iter().map(|other| &other.draw);
+        let names = [&self.campaign, &self.draw].into_iter().chain(others);
+        check(
+            names
+                .chain(prizes.iter().copied())
+                .all(|name| is_name(name)),
+            "the name of campaign, draw or prize is not 1 to 64 printable characters; choose another",
+        )?;
+        check(
+            prizes.len() == self.prizes.len(),
+            "two prizes have the same name, so they would have the same winners; name them apart",
+        )?;
         let LeftOut {
             blocked,
             without_phone,
         } = &self.left_out;
-        if !blocked
-            .keys()
-            .chain(without_phone.keys())
-            .all(|day| is_day(day))
-        {
-            return Err(InvalidHeader::Days);
-        }
-        if blocked
-            .values()
-            .chain(without_phone.values())
-            .any(|entries| *entries > MAX_INTEGER)
-        {
-            return Err(InvalidHeader::TooManyEntries);
-        }
-        let sum = self
-            .days
-            .values()
-            .try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
-        if sum != Some(self.total.get()) || !self.days.keys().all(|day| is_day(day)) {
-            return Err(InvalidHeader::Days);
-        }
-        Ok(())
+        let left_out = || blocked.iter().chain(without_phone);
+        let numbers = [self.total.get(), self.round.get(), self.prize_count()];
+        let mut numbers = numbers
+            .into_iter()
+            .chain(left_out().map(|(_, entries)| *entries));
+        check(
+            numbers.all(|number| number <= MAX_INTEGER),
+            "entries, prizes or the round's number are above 2^53 - 1, which not every reader can count",
+        )?;
+        let mut days = self.days.iter().chain(left_out());
+        check(
+            sum(self.days.values().copied()) == self.total.get()
+                && days.all(|(day, _)| is_day(day)),
+            "the entries of the days do not add up to the total, or a day is not a date",
+        )
+    }
+
+    /// Prizes of all tiers.
+    pub fn prize_count(&self) -> u64 {
+        sum(self.prizes.iter().map(|prize| prize.number.get()))
     }
 
     /// The prizes as text, such as `1 x Kettle, 5 x Tea`.
@@ -244,6 +174,10 @@ impl Header {
 
 /// Places of an order after the winners.
 pub const ALTERNATES: u64 = 20;
+
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
 
 fn is_day(day: &str) -> bool {
     day.parse::<NaiveDate>()

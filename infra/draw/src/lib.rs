@@ -1,17 +1,17 @@
 //! Draws that anyone can check.
 //!
 //! The list of entries is committed to before a public random value exists that nobody can foresee or choose; the order of
-//! winners follows from both by a computation that anyone can repeat. This crate is that computation. It has no clock, no
-//! randomness and no files: readers, writers, storages for sorting and salts are arguments.
+//! winners follows from both by a computation that anyone can repeat. This crate is that computation, and [`beacon`] the public
+//! random value. It has no clock, no randomness and no files: readers, writers and salts are arguments.
 //!
 //! | step | here |
 //! | --- | --- |
-//! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], show the counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
-//! | before the round | [`Sheet::write_html`]: a page for the inspector to sign |
-//! | draw | [`Committed::read`] verifies the files; [`Committed::run`] takes a round's signature, verified by the `beacon` crate, and returns the [`DrawResult`] for `result.json` |
+//! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], a [`Header`] with their counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
+//! | before the round | [`Sheet::html`]: a page for the inspector to sign |
+//! | draw | [`Committed::read`] verifies the files; [`beacon::Relays::fetch`] gives the round; [`Committed::run`] takes its signature, and returns the [`DrawResult`] for `result.json` |
 //! | call | [`Log`]: the times of the draw, and what happened with each winner, for `log.json` |
-//! | certificate | [`Certificate::write_html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
-//! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate |
+//! | certificate | [`Certificate::html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
+//! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then [`beacon::Chain::verify`] |
 //! | opening | an [`Opening`] gives the hash of its row |
 //!
 //! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for
@@ -28,23 +28,25 @@
 //!    weighted sampling without replacement, and ends when every row has a place.
 //!
 //! ```
-//! use std::io::Cursor;
 //! use std::num::NonZeroU64;
-//! use draw::{Committed, Entries, Evidence, LeftOut, Period, Plan, Prize};
+//! use draw::{Algorithm, Committed, Entries, Evidence, Header, LeftOut, Period, Prize};
 //!
 //! let one = NonZeroU64::MIN;
-//! let mut entries = Entries::new(Cursor::new(Vec::new()));
+//! let mut entries = Entries::default();
 //! entries.add(b"digest of a phone", "K7M2-Q9XD", one)?;
 //! entries.add(b"digest of another", "ABCD-EFGH", one)?;
 //! entries.add(b"digest of a phone", "2345-6789", one)?;
 //! // Salts are random outside of examples.
-//! let rows = entries.into_rows(Cursor::new(Vec::new()), || Ok([7; 16]))?;
-//! assert_eq!((rows.rows().get(), rows.total().get()), (2, 3));
+//! let rows = entries.into_rows(|| [7; 16])?;
+//! assert_eq!((rows.count().get(), rows.total().get()), (2, 3));
 //!
-//! let plan = Plan {
+//! let header = Header {
+//!     algorithm: Algorithm::V1,
 //!     campaign: "chai-bora-2026".into(),
 //!     draw: "week-03".into(),
 //!     period: Period { from: "2026-01-12T00:00:00+03:00".parse()?, to: "2026-01-19T00:00:00+03:00".parse()? },
+//!     rows: rows.count(),
+//!     total: rows.total(),
 //!     days: [("2026-01-12".to_owned(), 3)].into(),
 //!     left_out: LeftOut::default(),
 //!     overlapping: Vec::new(),
@@ -54,17 +56,18 @@
 //!     round: 27_946_612.try_into()?,
 //! };
 //! let (mut entries, mut openings) = (Vec::new(), Vec::new());
-//! let frozen = rows.freeze(plan, &mut entries, &mut openings)?;
+//! let frozen = rows.freeze(&header, &mut entries, &mut openings)?;
 //!
 //! // Later: the round is there, and its signature was verified.
 //! let commitment = frozen.commitment.to_string();
-//! let header = frozen.header_json.as_bytes();
-//! let committed = Committed::read(Evidence { entries: &mut &*entries, header, commitment: &commitment, openings: None })?;
-//! let result = committed.run(frozen.header.round, [0; 48])?;
+//! let json = frozen.header_json.as_bytes();
+//! let committed = Committed::read(Evidence { entries: &mut &*entries, header: json, commitment: &commitment, openings: None })?;
+//! let result = committed.run(header.round, [0; 48])?;
 //! assert_eq!(result.tiers[0].order.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod beacon;
 mod certificate;
 mod commitment;
 mod difference;
@@ -80,7 +83,6 @@ mod page;
 mod result;
 mod row;
 mod sheet;
-mod sort;
 mod strict;
 #[cfg(test)]
 mod vector_tests;
@@ -88,19 +90,16 @@ mod vector_tests;
 pub use certificate::{Certificate, ChainTimes, MAX_EMBEDDED_ROWS};
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
-pub use digest::{Digest, NotADigest};
-pub use evidence::{Committed, Evidence};
+pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
+pub use evidence::{Committed, Evidence, openings};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
-pub use header::{
-    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Plan, Prize,
-};
+pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
-pub use result::{DrawResult, NotASignature, RoundSignature, TierResult};
-pub use row::{NotARow, Row};
-pub use sheet::{Figures, Sheet};
-pub use sort::Storage;
+pub use result::{DrawResult, TierResult};
+pub use row::{InvalidRow, Row};
+pub use sheet::Sheet;
 
 /// Verifies the files of a draw with Python's standard library, independently of this program.
 pub const VERIFY_PY: &str = include_str!("../verify.py");

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::difference::Difference;
-use crate::header::{Header, is_time};
+use crate::difference::{Difference, check};
+use crate::header::{Header, Period, Prize, is_time};
 use crate::opening::Opening;
 
 /// Shortest time between two calls to a winner.
@@ -116,77 +116,59 @@ impl Log {
         header: &Header,
         given_at: DateTime<Utc>,
     ) -> Result<(), Difference> {
+        let Period { to, .. } = header.period;
         for (name, at) in [
             ("frozen_at", self.frozen_at),
             ("published_at", self.published_at),
         ] {
-            if at <= header.period.to || at >= given_at {
-                let [to, given_at] = [
-                    header.period.to,
-                    given_at.with_timezone(header.period.to.offset()),
-                ];
-                return Err(Difference::LogTime {
-                    name,
-                    at,
-                    to,
-                    given_at,
-                });
-            }
+            check!(
+                to < at && at < given_at,
+                "log.json says {name} {}, which is not between the end of the period, {}, and the round, {}",
+                at.to_rfc3339(),
+                to.to_rfc3339(),
+                given_at.with_timezone(to.offset()).to_rfc3339()
+            );
         }
-        let all_steps = self
-            .places
-            .iter()
-            .flat_map(|place| &place.steps)
-            .map(|step| step.at);
-        if ![self.frozen_at, self.published_at, self.drawn_at]
-            .into_iter()
-            .chain(all_steps)
-            .all(is_time)
-        {
-            return Err(Difference::LogTimeForm);
-        }
+        let steps = self.places.iter().flat_map(|place| &place.steps);
+        let times = [self.frozen_at, self.published_at, self.drawn_at];
+        check!(
+            times
+                .into_iter()
+                .chain(steps.map(|step| step.at))
+                .all(is_time),
+            "log.json has a time that is not of the years 1000 to 2999, in whole milliseconds"
+        );
         Ok(())
     }
 
     /// Prizes go to as many places as there are, and, where the header says so, one to each entrant.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
-        for prize in &header.prizes {
-            let own = self
-                .places
-                .iter()
-                .filter(|place| place.tier == prize.name && place.is_open());
-            let winners = u64::try_from(own.count()).unwrap_or(u64::MAX);
-            if winners > prize.number.get() {
-                let (tier, prizes) = (prize.name.clone(), prize.number.get());
-                return Err(Difference::TooManyWinners {
-                    tier,
-                    winners,
-                    prizes,
-                });
-            }
+        for Prize { name, number } in &header.prizes {
+            let open = |place: &&LoggedPlace| place.tier == *name && place.is_open();
+            let winners = self.places.iter().filter(open).count();
+            check!(
+                u64::try_from(winners).is_ok_and(|winners| winners <= number.get()),
+                "log.json has {winners} winners of {name}, but there are {number} prizes"
+            );
         }
-        for (at, one) in self.places.iter().enumerate() {
-            let others = || {
-                let others = self
-                    .places
-                    .iter()
-                    .enumerate()
-                    .filter(move |(other, _)| *other != at);
-                others
-                    .map(|(_, other)| other)
-                    .filter(|other| other.row == one.row)
+        for one in &self.places {
+            let is_other = |other: &&LoggedPlace| {
+                other.row == one.row && (&other.tier, other.place) != (&one.tier, one.place)
             };
-            if header.one_prize_per_row && one.is_open() && others().any(LoggedPlace::is_open) {
-                return Err(Difference::TwoPrizes(one.name()));
-            }
-            let Some(skip) = one
-                .skip()
-                .filter(|skip| skip.reason.as_deref() == Some(HAS_PRIZE))
-            else {
-                continue;
-            };
-            if !header.one_prize_per_row || !others().any(|other| other.held_at(skip.at)) {
-                return Err(Difference::NoOtherPrize(one.name()));
+            let mut others = self.places.iter().filter(is_other);
+            let is_single = header.one_prize_per_row;
+            check!(
+                !(is_single && one.is_open() && others.clone().any(LoggedPlace::is_open)),
+                "log.json: {} has a prize, but the same row has another one, and header.json gives one to each entrant",
+                one.name()
+            );
+            let has_prize = |skip: &&Step| skip.reason.as_deref() == Some(HAS_PRIZE);
+            if let Some(skip) = one.skip().filter(has_prize) {
+                check!(
+                    is_single && others.any(|other| other.held_at(skip.at)),
+                    "log.json: {} was skipped because of another prize of the same row, but it had none",
+                    one.name()
+                );
             }
         }
         Ok(())
@@ -209,31 +191,31 @@ impl LoggedPlace {
         format!("place {} of {}", self.place, self.tier)
     }
 
-    /// True if the place had its prize then. What follows from the rules was skipped when it was drawn.
+    /// True if the place had its prize then. A skip by the rules comes with the drawing of the place.
     fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
         let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
-        is_drawn
-            && self
-                .skip()
-                .is_none_or(|skip| skip.at >= at && !skip.is_by_rule())
+        let is_kept = |skip: &Step| skip.at >= at && !skip.is_by_rule();
+        is_drawn && self.skip().is_none_or(is_kept)
     }
 
     /// Steps follow each other as calls do, and a skip has its reason.
     pub(crate) fn check_steps(&self) -> Result<(), Difference> {
-        let fails = |why: &'static str| {
-            Err(Difference::LogSteps {
-                place: self.name(),
-                why,
-            })
-        };
+        match self.wrong_steps() {
+            Some(why) => Err(Difference(format!(
+                "log.json: the steps of {} {why}",
+                self.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn wrong_steps(&self) -> Option<&'static str> {
         let names: Vec<_> = self.steps.iter().map(|step| step.is).collect();
         let [Event::Drawn, after @ ..] = names.as_slice() else {
-            return fails("do not begin with drawn");
+            return Some("do not begin with drawn");
         };
-        let unanswered = after
-            .iter()
-            .take_while(|event| **event == Event::NoAnswer)
-            .count();
+        let is_unanswered = |event: &&Event| **event == Event::NoAnswer;
+        let unanswered = after.iter().take_while(is_unanswered).count();
         let is_in_order = match after.get(unanswered..).unwrap_or_default() {
             [] | [Event::Skipped] => unanswered <= MAX_CALLS,
             [Event::Reached]
@@ -244,41 +226,33 @@ impl LoggedPlace {
             _ => false,
         };
         if !is_in_order {
-            return fails("do not follow each other");
+            return Some("do not follow each other");
         }
-        let calls = self
+        let is_call = |step: &&Step| matches!(step.is, Event::NoAnswer | Event::Reached);
+        let calls = self.steps.iter().filter(is_call).map(|step| step.at);
+        if !calls.is_sorted_by(|one, next| *next - *one >= MIN_PAUSE) {
+            return Some("have calls that are not a minute apart");
+        }
+        let is_bare = |step: &Step| step.reason.is_none() && step.inspector.is_none();
+        if !self
             .steps
             .iter()
-            .filter(|step| matches!(step.is, Event::NoAnswer | Event::Reached));
-        if !calls
-            .map(|step| step.at)
-            .is_sorted_by(|one, next| *next - *one >= MIN_PAUSE)
+            .all(|step| step.is == Event::Skipped || is_bare(step))
         {
-            return fails("have calls that are not a minute apart");
+            return Some("have a reason or an inspector without a skip");
         }
-        for step in &self.steps {
-            if step.is != Event::Skipped && (step.reason.is_some() || step.inspector.is_some()) {
-                return fails("have a reason or an inspector without a skip");
-            }
-        }
-        let Some(skip) = self.skip() else {
-            return Ok(());
-        };
+        let skip = self.skip()?;
         let reason = skip.reason.as_deref().unwrap_or_default();
-        match reason {
-            reason if !SKIP_REASONS.contains(&reason) => {
-                fails("have a skip without a known reason")
-            }
-            NO_ANSWER if names.len() != MAX_CALLS + 2 || unanswered != MAX_CALLS => {
-                fails("have the reason no_answer without three calls")
-            }
-            _ if skip.is_by_rule() && (names.len() != 2 || skip.inspector.is_some()) => {
-                fails("have a reason of the rules, but something came before it")
-            }
-            "erased" | "phone_deleted" if self.opening.is_some() => {
-                fails("say that the person is not known any more, but the opening is there")
-            }
-            _ => Ok(()),
+        if !SKIP_REASONS.contains(&reason) {
+            Some("have a skip without a known reason")
+        } else if reason == NO_ANSWER && (names.len() != MAX_CALLS + 2 || unanswered != MAX_CALLS) {
+            Some("have the reason no_answer without three calls")
+        } else if skip.is_by_rule() && (names.len() != 2 || skip.inspector.is_some()) {
+            Some("have a reason of the rules, but something came before it")
+        } else if ["erased", "phone_deleted"].contains(&reason) && self.opening.is_some() {
+            Some("say that the person is not known any more, but the opening is there")
+        } else {
+            None
         }
     }
 
@@ -289,18 +263,18 @@ impl LoggedPlace {
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        if is_proven {
-            Ok(())
-        } else {
-            Err(Difference::LogReference(self.name()))
-        }
+        check!(
+            is_proven,
+            "log.json: no opening proves the reference of {}",
+            self.name()
+        );
+        Ok(())
     }
 }
 
 impl Step {
     fn is_by_rule(&self) -> bool {
-        self.reason
-            .as_deref()
-            .is_some_and(|reason| RULES.contains(&reason))
+        let reason = self.reason.as_deref();
+        reason.is_some_and(|reason| RULES.contains(&reason))
     }
 }

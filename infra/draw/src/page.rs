@@ -1,32 +1,25 @@
 //! Pages with named parts, such as `{{style}}`.
 
-use std::io::{self, Write};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::digest::Digest;
 
-/// Writes a page; `write_part` writes what a name stands for.
-pub(crate) fn fill<W: Write>(
-    page: &str,
-    out: &mut W,
-    mut write_part: impl FnMut(&str, &mut W) -> io::Result<()>,
-) -> io::Result<()> {
-    for (at, piece) in page.split("{{").enumerate() {
-        let text = match piece.split_once("}}") {
-            Some((name, text)) if at > 0 => {
-                write_part(name, out)?;
-                text
-            }
-            Some(_) | None => piece,
-        };
-        out.write_all(text.as_bytes())?;
+/// The page with each named part in place. A part that is not given stays, and shows.
+pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
+    let mut pieces = page.split("{{");
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let part = piece.split_once("}}").and_then(|(named, text)| {
+            let (_, part) = parts.iter().find(|(name, _)| *name == named)?;
+            Some([*part, text])
+        });
+        filled.extend(part.unwrap_or(["{{", piece]));
     }
-    out.flush()
+    filled
 }
 
-/// How a page's policy names the one script or style that it allows.
+/// The name of the one script or style that a page's policy allows.
 pub(crate) fn content_security_digest(text: &str) -> String {
     format!(
         "sha256-{}",

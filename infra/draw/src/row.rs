@@ -18,7 +18,7 @@ pub struct Row {
 /// The text is no line of `entries.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a hash, a start and a count, joined by commas")]
-pub struct NotARow;
+pub struct InvalidRow;
 
 impl Row {
     /// The first ticket of the row that follows. `None` above 2^64.
@@ -35,23 +35,23 @@ impl fmt::Display for Row {
 }
 
 impl FromStr for Row {
-    type Err = NotARow;
+    type Err = InvalidRow;
 
-    fn from_str(line: &str) -> Result<Self, NotARow> {
+    fn from_str(line: &str) -> Result<Self, InvalidRow> {
         let fields: Vec<_> = line.split(',').collect();
         let [hash, start, count] = fields.as_slice() else {
-            return Err(NotARow);
+            return Err(InvalidRow);
         };
         let row = Self {
-            hash: hash.parse().map_err(|_| NotARow)?,
-            start: start.parse().map_err(|_| NotARow)?,
-            count: count.parse().map_err(|_| NotARow)?,
+            hash: hash.parse().map_err(|_| InvalidRow)?,
+            start: start.parse().map_err(|_| InvalidRow)?,
+            count: count.parse().map_err(|_| InvalidRow)?,
         };
         // `+1` and `01` are numbers too, but other lines.
         if row.to_string() == line {
             Ok(row)
         } else {
-            Err(NotARow)
+            Err(InvalidRow)
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
             format!(" {line}"),
             format!("{},4,1", hash.to_string().to_uppercase()),
         ] {
-            assert_eq!(other.parse::<Row>(), Err(NotARow), "{other:?}");
+            assert_eq!(other.parse::<Row>(), Err(InvalidRow), "{other:?}");
         }
     }
 }

@@ -6,14 +6,24 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess
 use serde::{Deserialize, Serialize};
 use serde_json::{Error, Map, Value};
 
+use crate::difference::Difference;
+
 /// Above this, programs that keep numbers as floating point round them: 2^53 - 1.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 /// Reads JSON without repeated keys, whose numbers are integers from 0 on, and which says no more and no less than `T`.
+/// `what` begins the difference, such as `log.json is not the log of a draw`.
 ///
 /// # Errors
 /// The first thing that is different.
-pub(crate) fn from_slice<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, Error> {
+pub(crate) fn read<T: DeserializeOwned + Serialize>(
+    what: &str,
+    bytes: &[u8],
+) -> Result<T, Difference> {
+    from_slice(bytes).map_err(|error| Difference(format!("{what}: {error}")))
+}
+
+fn from_slice<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, Error> {
     let Strict(found) = serde_json::from_slice(bytes)?;
     let read = T::deserialize(&found)?;
     let written = serde_json::to_value(&read)?;

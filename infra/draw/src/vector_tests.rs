@@ -1,13 +1,12 @@
 //! The published vector: what another implementation can be tried with.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::num::NonZeroU64;
 
 use crate::commitment::{commitment, randomness, seed};
 use crate::digest::Digest;
 use crate::freeze::{Entries, FreezeError, Rows};
-use crate::header::{LeftOut, Period, Plan, Prize};
+use crate::header::{Algorithm, Header, LeftOut, Period, Prize};
 use crate::order::{Order, TicketRanges};
 use crate::row::Row;
 
@@ -26,10 +25,8 @@ const SEED: &str = "67e78df3312f8456536139e4d9d15b502f4ecd245cd6e05a4a6ba1e49a44
 const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 const RANDOMNESS: &str = "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587";
 
-type Memory = Cursor<Vec<u8>>;
-
-fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows<Memory>, FreezeError> {
-    let mut sorted = Entries::new(Memory::default());
+fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows, FreezeError> {
+    let mut sorted = Entries::default();
     for (entrant, reference, count) in entries {
         sorted.add(
             entrant.as_bytes(),
@@ -38,23 +35,26 @@ fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows<Memory>, FreezeError> {
         )?;
     }
     let mut salts = (0..).map(|number| Digest::from_parts(&[format!("salt{number}").as_bytes()]));
-    let salt = || {
+    sorted.into_rows(|| {
         let digest = salts.next().expect("without end");
-        Ok(*digest.as_bytes().first_chunk().expect("32 bytes"))
-    };
-    sorted.into_rows(Memory::default(), salt)
+        *digest.as_bytes().first_chunk().expect("32 bytes")
+    })
 }
 
-fn plan(total: u64) -> Plan {
+/// The header of these rows, with all entries on one day.
+fn header(rows: &Rows) -> Header {
     let time = |text: &str| text.parse().expect("a time");
-    Plan {
+    Header {
+        algorithm: Algorithm::V1,
+        rows: rows.count(),
+        total: rows.total(),
         campaign: "chai-bora-2026".into(),
         draw: "week-03".into(),
         period: Period {
             from: time("2026-01-12T00:00:00+03:00"),
             to: time("2026-01-19T00:00:00+03:00"),
         },
-        days: [("2026-01-12".to_owned(), total)].into(),
+        days: [("2026-01-12".to_owned(), rows.total().get())].into(),
         left_out: LeftOut::default(),
         overlapping: Vec::new(),
         prizes: vec![Prize {
@@ -80,9 +80,10 @@ fn the_vector_comes_out() {
         .map(|(entrant, (reference, count))| (entrant, reference, count))
         .collect();
     let (mut lines, mut openings) = (Vec::new(), Vec::new());
-    let frozen = rows(&entries)
-        .expect("rows")
-        .freeze(plan(20), &mut lines, &mut openings)
+    let rows = rows(&entries).expect("rows");
+    let header = header(&rows);
+    let frozen = rows
+        .freeze(&header, &mut lines, &mut openings)
         .expect("frozen");
     let lines = String::from_utf8(lines).expect("text");
     let rows: Vec<Row> = lines
@@ -102,11 +103,7 @@ fn the_vector_comes_out() {
         assert_eq!((row.start, row.count.get()), range);
     }
     assert_eq!(
-        (
-            rows.len(),
-            frozen.header.rows.get(),
-            frozen.header.total.get()
-        ),
+        (rows.len(), header.rows.get(), header.total.get()),
         (5, 5, 20)
     );
     assert_eq!(frozen.root, digest(ROOT));
@@ -120,7 +117,7 @@ fn the_vector_comes_out() {
     let starts = rows.iter().map(|row| row.start).collect();
     let ranges = TicketRanges {
         starts,
-        total: frozen.header.total,
+        total: header.total,
     };
     let order: Vec<_> = Order::new(&ranges, seed)
         .map(|place| (place.row, place.ticket))
@@ -132,9 +129,9 @@ fn the_vector_comes_out() {
 fn entries_of_one_entrant_make_one_row() {
     let entries = [("b", "B-2", 3), ("a", "A-1", 1), ("b", "B-1", 4)];
     let rows = rows(&entries).expect("rows");
-    assert_eq!((rows.rows().get(), rows.total().get()), (2, 8));
-    let mut openings = Vec::new();
-    rows.freeze(plan(8), &mut Vec::new(), &mut openings)
+    assert_eq!((rows.count().get(), rows.total().get()), (2, 8));
+    let (header, mut openings) = (header(&rows), Vec::new());
+    rows.freeze(&header, &mut Vec::new(), &mut openings)
         .expect("frozen");
     let openings = String::from_utf8(openings).expect("text");
     assert!(
@@ -154,76 +151,81 @@ fn what_cannot_be_frozen_is_refused() {
         rows(&[("a", "A,1", 1)]),
         Err(FreezeError::Opening(_))
     ));
-    assert!(matches!(
-        rows(&[("a", "A-1", u64::MAX), ("a", "A-2", 1)]),
-        Err(FreezeError::Header(_))
-    ));
-    assert!(matches!(
-        rows(&[("a", "A-1", 1 << 52), ("b", "A-2", 1 << 52)]),
-        Err(FreezeError::Header(_))
-    ));
+    for entries in [
+        [("a", "A-1", u64::MAX), ("a", "A-2", 1)],
+        [("a", "A-1", 1 << 52), ("b", "A-2", 1 << 52)],
+    ] {
+        let rows = rows(&entries).expect("rows");
+        let refused = header(&rows).check().expect_err("too many");
+        assert!(refused.to_string().contains("2^53 - 1"), "{refused}");
+    }
 
     let prize = |name: &str| Prize {
         name: name.into(),
         number: NonZeroU64::MIN,
     };
-    let plan = || plan(1);
-    let (period, day) = (plan().period, || "2026-01-12".to_owned());
-    for plan in [
-        Plan {
+    let one = [("a", "A-1", 1)];
+    let good = || header(&rows(&one).expect("rows"));
+    let (period, day) = (good().period, || "2026-01-12".to_owned());
+    for header in [
+        Header {
             prizes: Vec::new(),
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             prizes: vec![prize("a"), prize("a")],
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             prizes: vec![prize("")],
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             prizes: vec![prize("a\nb")],
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             draw: "x".repeat(65),
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             period: Period {
                 from: period.to,
                 to: period.from,
             },
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             days: BTreeMap::new(),
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             prizes: vec![Prize {
                 name: "a".into(),
                 number: NonZeroU64::MAX,
             }],
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             days: [(day(), 2)].into(),
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             days: [(day(), u64::MAX), ("2026-01-13".to_owned(), 2)].into(),
-            ..plan()
+            ..good()
         },
-        Plan {
+        Header {
             days: [("2026-1-12".to_owned(), 1)].into(),
-            ..plan()
+            ..good()
+        },
+        Header {
+            rows: NonZeroU64::MIN.saturating_add(1),
+            ..good()
         },
     ] {
-        let rows = rows(&[("a", "A-1", 1)]).expect("rows");
         let (mut entries, mut openings) = (Vec::new(), Vec::new());
-        let refused = rows.freeze(plan, &mut entries, &mut openings);
+        let rows = rows(&one).expect("rows");
+        let refused = rows.freeze(&header, &mut entries, &mut openings);
         assert!(
             matches!(refused, Err(FreezeError::Header(_))),
             "{refused:?}"

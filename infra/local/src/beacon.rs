@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use beacon::SimulatedChain;
+use draw::beacon::SimulatedChain;
 use chrono::DateTime;
 use common::clock::Clock;
 use serde_json::json;

@@ -13,7 +13,7 @@ use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
 
-use crate::draws::{self, openings};
+use crate::draws;
 use crate::failure::Failure;
 use crate::settle::{action, code_batch, moved};
 use crate::submissions::one;
@@ -65,13 +65,13 @@ pub async fn correct(
         Err(refused) => return Err(not_correctable(&before, refused)),
     };
     // Before draws are looked at, so that a freeze that begins later is noticed.
-    let begun = tables.draws.freezes_begun(&before.scope).await?;
+    let lock = tables.draws.freeze_lock(&before.scope).await?;
     if !is_at_stake(tables, &before, decision.at).await? {
         if correction == Correction::Reopen {
             refuse_own_verdict(&before, identity, &decision.by)?;
         }
         record(tables, &before, correction, &decision, false).await?;
-        let alone = Some(tables.draws.no_freeze_check(&before.scope, begun)?);
+        let alone = Some(tables.draws.no_freeze_check(&before.scope, lock.as_ref())?);
         return write(tables, &before, &after, correction, alone)
             .await
             .map(Corrected::Done);
@@ -207,12 +207,13 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
         return Ok(false);
     };
     // Before the draws: a freeze that is recorded in between is among them.
-    let freezing = openings::freezing(tables, scope, now).await?;
+    let lock = tables.draws.freeze_lock(scope).await?;
+    let is_freezing = lock.is_some_and(|lock| lock.is_held(now));
     let mut draws = tables.draws.unfinished(scope, now).await?;
     draws.retain(|draw| draws::is_in_period(draw, accepted_at));
     match draws.iter().find(|draw| draw.awaits_run(now)) {
         Some(draw) => Err(draws::run_first(draw, scope)),
-        None => Ok(freezing.is_some() || !draws.is_empty()),
+        None => Ok(is_freezing || !draws.is_empty()),
     }
 }
 

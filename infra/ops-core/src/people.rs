@@ -21,7 +21,7 @@ use common::store::{StoreError, UnreadableRecord};
 use serde_json::{Value, json};
 
 use crate::audit::{Action, words};
-use crate::draws::{self, openings};
+use crate::draws::{self, freeze_lock, openings};
 use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
 use crate::submissions::shown::as_json;
@@ -380,7 +380,7 @@ pub async fn erase_all(
     let why = words(why, "the reason")?;
     held.iter().try_for_each(check_settled)?;
     for held in held {
-        openings::check_not_freezing(tables, &held.scope, now).await?;
+        freeze_lock::check_released(tables, &held.scope, now).await?;
         check_drawn(tables, held, now).await?;
     }
     record("person.erase", Some(&why), tables, held, now).await?;

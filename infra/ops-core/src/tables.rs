@@ -105,12 +105,12 @@ impl Tables {
         self.aws.s3()
     }
 
-    /// The table of draws, for the attempts of freezes. They can be written without a row of the audit log: an attempt is not a
-    /// draw, and the row of a freeze has its commitment, which needs the entries.
+    /// The table of draws, for the lock of freezes. It can be written without a row of the audit log: the row of a freeze has
+    /// the commitment, which needs the entries.
     ///
     /// # Errors
     /// Names the missing variable.
-    pub(crate) fn freeze_attempts(&self, env: &Env) -> Result<Draws, ConfigError> {
+    pub(crate) fn freeze_locks(&self, env: &Env) -> Result<Draws, ConfigError> {
         Draws::from_env(env, &self.audit.unguarded().dynamodb())
     }
 

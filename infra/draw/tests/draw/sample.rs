@@ -1,14 +1,13 @@
 //! A draw that is over: 60 entrants, two tiers, a real round of quicknet.
 
-use std::io::Cursor;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::{fs, io};
 
 use chrono::{DateTime, FixedOffset};
 use draw::{
-    Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence,
-    Figures, LeftOut, Log, LoggedPlace, Opening, Period, Plan, Prize, Sheet, Step,
+    Algorithm, Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event,
+    Evidence, Header, LeftOut, Log, LoggedPlace, Opening, Period, Prize, Sheet, Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -63,33 +62,31 @@ impl Sample {
 
     /// The draw on another chain.
     pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> [u8; 48]) -> Self {
-        let mut entries = Entries::new(Cursor::new(Vec::new()));
+        let mut entries = Entries::default();
         for at in 0..ENTRANTS {
             for entry in 0..=at % 3 {
                 let (entrant, reference) =
                     (format!("entrant {at}"), format!("AAAA-{at:02}{entry:02}"));
                 entries
                     .add(entrant.as_bytes(), &reference, number(1 + at % 5))
-                    .expect("memory");
+                    .expect("a reference");
             }
         }
         // With these, the second place of the grand prize is drawn for airtime too.
         let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt9-{at}").as_bytes()]));
-        let salt = || {
-            Ok(*salts
-                .next()
-                .and_then(|digest| digest.as_bytes().first_chunk().copied())
-                .as_ref()
-                .expect("16"))
-        };
-        let rows = entries
-            .into_rows(Cursor::new(Vec::new()), salt)
-            .expect("rows");
+        let rows = entries.into_rows(|| {
+            let digest = salts.next().expect("without end");
+            *digest.as_bytes().first_chunk().expect("32 bytes")
+        });
+        let rows = rows.expect("rows");
         let prize = |name: &str, prizes| Prize {
             name: name.into(),
             number: number(prizes),
         };
-        let plan = Plan {
+        let header = Header {
+            algorithm: Algorithm::V1,
+            rows: rows.count(),
+            total: rows.total(),
             campaign: "chai-bora-2026".into(),
             draw: "week-37".into(),
             period: Period {
@@ -110,7 +107,7 @@ impl Sample {
         };
         let (mut entries, mut openings) = (Vec::new(), Vec::new());
         let frozen = rows
-            .freeze(plan, &mut entries, &mut openings)
+            .freeze(&header, &mut entries, &mut openings)
             .expect("frozen");
         let mut sample = Self {
             entries: String::from_utf8(entries).expect("text"),
@@ -177,13 +174,7 @@ impl Sample {
                 period: 1,
             }),
         };
-        let mut entries = self.entries.as_bytes();
-        let mut page = Vec::new();
-        let entries: &mut dyn io::BufRead = &mut entries;
-        certificate
-            .write_html(with_entries.then_some(entries), &mut page)
-            .expect("memory");
-        String::from_utf8(page).expect("text")
+        certificate.html(with_entries.then_some(&self.entries))
     }
 
     /// The sheet for the inspector.
@@ -201,14 +192,10 @@ impl Sample {
             round_at: time("2023-09-15T14:00:03+03:00"),
             beacon: QUICKNET,
             round_address: Some(&address),
-            figures: Some(Figures {
-                largest_rows: vec![15, 12, 12],
-                given_by_hand: 7,
-            }),
+            largest_rows: &[15, 12, 12],
+            given_by_hand: 7,
         };
-        let mut page = Vec::new();
-        sheet.write_html(&mut page).expect("memory");
-        String::from_utf8(page).expect("text")
+        sheet.html()
     }
 
     /// The opening of a row, as its entrant gets it.

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufWriter, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use beacon::Chain;
 use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 use common::config::Env;
@@ -15,15 +14,15 @@ use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use draw::beacon::Chain;
 use draw::{
-    Certificate, ChainTimes, Committed, Event, Evidence, Figures, Log, LoggedPlace,
-    MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
+    Certificate, ChainTimes, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
 };
 
-use super::contacts::read_result;
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds};
+use super::files::{
+    COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, temporary, unreadable,
+};
 use super::publish::published_in_time;
-use super::run::unreadable;
 use super::{chain, openings};
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -50,22 +49,16 @@ pub(crate) async fn write(
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     let published_at = published_in_time(env, draw, &files).await?;
-    let (mut entries, mut opened) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
-    let evidence = Evidence {
-        entries: &mut entries,
-        header: draw.header.as_bytes(),
-        commitment: &draw.commitment,
-        openings: Some(&mut opened),
-    };
+    let (mut opened, _) = files.read_openings().await?;
+    let committed = files.committed(draw, Some(&mut opened)).await?;
     let differs = |difference| unreadable(draw, &difference);
-    let committed = Committed::read(evidence).map_err(differs)?;
     let given_at = committed
         .check_round_time(chain.time_of(draw.round))
         .map_err(differs)?;
-    let (result, result_json) = read_result(&committed, &files, draw).await?;
+    let (result, result_json) = files.result(draw, &committed).await?;
     let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
-    rewind(&mut opened)?;
-    let openings = openings::of_rows(opened, &rows)?;
+    opened.rewind().map_err(|error| temporary(&error))?;
+    let openings = openings::read(draw, opened, |row, _| rows.contains(&row))?;
     let zone = campaign.timezone;
     let places = contacts.iter().map(|contact| {
         let opening = openings
@@ -95,18 +88,11 @@ pub(crate) async fn write(
         log: &log,
         chain: times_of(&chain),
     };
-    let mut out = create(output)?;
-    let is_embedded = committed.header().rows.get() <= MAX_EMBEDDED_ROWS;
-    rewind(&mut entries)?;
-    let embedded: Option<&mut dyn BufRead> = if is_embedded {
-        Some(&mut entries)
-    } else {
-        None
-    };
-    let written = certificate
-        .write_html(embedded, &mut out)
-        .and_then(|()| out.get_ref().sync_all());
-    written.map_err(|error| Failure::from_io(output, "writing", &error))?;
+    let mut entries = None;
+    if committed.header().rows.get() <= MAX_EMBEDDED_ROWS {
+        entries = Some(files.read_text(ENTRIES).await?);
+    }
+    create(output, &certificate.html(entries.as_deref()))?;
     for name in [ENTRIES, HEADER, COMMITMENT, RESULT] {
         put(&output.with_file_name(name), files.read(name).await?)?;
     }
@@ -120,7 +106,7 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
     let header = super::header(draw)?;
     let digest = |text: &str| {
         text.parse()
-            .map_err(|error: draw::NotADigest| unreadable(draw, &error))
+            .map_err(|error: draw::InvalidHex| unreadable(draw, &error))
     };
     let round_address = chain::public_address(&header);
     let sheet = Sheet {
@@ -134,16 +120,10 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
         round_at: local(draw.round_at, campaign.timezone),
         beacon: &chain::described(&draw.chain),
         round_address: round_address.as_deref(),
-        figures: Some(Figures {
-            largest_rows: draw.largest_rows.clone(),
-            given_by_hand: draw.given_by_hand,
-        }),
+        largest_rows: &draw.largest_rows,
+        given_by_hand: draw.given_by_hand,
     };
-    let mut out = create(output)?;
-    let written = sheet
-        .write_html(&mut out)
-        .and_then(|()| out.get_ref().sync_all());
-    written.map_err(|error| Failure::from_io(output, "writing", &error))
+    create(output, &sheet.html())
 }
 
 /// A page cannot know the times of another chain than quicknet.
@@ -157,11 +137,6 @@ fn times_of(chain: &Chain) -> Option<ChainTimes> {
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
     DateTime::from(at).with_timezone(&zone).fixed_offset()
-}
-
-fn rewind(file: &mut impl Seek) -> Result<(), Failure> {
-    file.rewind()
-        .map_err(|error| super::files::temporary(&error))
 }
 
 /// A contact as it is published. Without its opening, nothing proves a reference.
@@ -218,22 +193,25 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::from_io(path, "writing", &error))
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::options().write(true).create_new(true).open(path);
-    file.map(BufWriter::new)
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                let message = format!("{} exists already; choose another --output", path.display());
-                Failure::new("file_exists", message)
-            }
-            _ => Failure::from_io(path, "creating", &error),
-        })
+/// Writes a page, unless something is there.
+fn create(path: &Path, page: &str) -> Result<(), Failure> {
+    let written = File::create_new(path).and_then(|mut file| {
+        file.write_all(page.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let message = format!("{} exists already; choose another --output", path.display());
+            Failure::new("file_exists", message)
+        }
+        _ => Failure::from_io(path, "writing", &error),
+    })
 }
 
 /// Writes a published file. One that is there has to be the same.
 pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
     let failed = |doing: &'static str| move |error| Failure::from_io(path, doing, &error);
-    match File::options().write(true).create_new(true).open(path) {
+    match File::create_new(path) {
         Ok(mut file) => io::copy(&mut content, &mut file)
             .and_then(|_| file.sync_all())
             .map_err(failed("writing")),

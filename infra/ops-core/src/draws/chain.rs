@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use beacon::{Chain, Relays};
 use chrono::DateTime;
 use common::config::{ConfigError, Env};
 use common::domain::draw::Draw;
 use common::upstream::http_client::Addresses;
 use draw::Header;
+use draw::beacon::{Chain, Relays};
 use reqwest::Url;
 use serde::Deserialize;
 
@@ -47,10 +47,15 @@ pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
         .map_err(|error| Failure::new("not_configured", format!("{CHAIN_VARIABLE}: {error}")))
 }
 
+/// The chain with this hash; `None` if it is neither quicknet nor the one for new draws.
+pub(crate) fn known(env: &Env, hash: &str) -> Result<Option<Chain>, Failure> {
+    let mut known = [Chain::quicknet(), configured(env)?].into_iter();
+    Ok(known.find(|chain| chain.hash() == hash))
+}
+
 /// The chain that a draw is committed to.
 pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
-    let known = [Chain::quicknet(), configured(env)?];
-    known.into_iter().find(|chain| chain.hash() == draw.chain).ok_or_else(|| {
+    known(env, &draw.chain)?.ok_or_else(|| {
         let message = format!(
             "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
              of that chain answers to /info",
@@ -90,7 +95,7 @@ pub(crate) fn described(hash: &str) -> String {
 
 /// Where anybody sees a round of quicknet, from its time on.
 pub(crate) fn public_address(header: &Header) -> Option<String> {
-    let relay = beacon::PUBLIC_RELAYS
+    let relay = draw::beacon::PUBLIC_RELAYS
         .first()
         .filter(|_| header.chain.to_string() == Chain::quicknet().hash())?;
     Some(format!("{relay}/{}/public/{}", header.chain, header.round))

@@ -1,7 +1,6 @@
 //! Reads the entries of a period out of the table of submissions.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::num::NonZeroU64;
 
 use common::clock::Clock;
@@ -28,7 +27,7 @@ const SEGMENTS: i32 = 8;
 /// What a period has.
 pub(super) struct PeriodEntries {
     /// By entrant.
-    pub(super) entries: Entries<File>,
+    pub(super) entries: Entries,
     pub(super) days: BTreeMap<String, DayTotal>,
     /// Submissions that were made before the period's end and are not settled.
     pub(super) unsettled: Vec<Reference>,
@@ -53,7 +52,6 @@ pub(super) async fn read(
     tables: &Tables,
     scope: &Scope,
     (from, to): (Timestamp, Timestamp),
-    storage: File,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<PeriodEntries, Failure> {
@@ -66,7 +64,7 @@ pub(super) async fn read(
     };
     let (entrants, now) = (&tables.entrants, clock.now());
     let mut found = PeriodEntries {
-        entries: Entries::new(storage),
+        entries: Entries::default(),
         days: BTreeMap::new(),
         unsettled: Vec::new(),
         left_out: LeftOut::default(),
@@ -138,8 +136,7 @@ impl PeriodEntries {
             submission.entrant_id.as_str().as_bytes(),
             submission.reference().to_string(),
         );
-        self.entries
-            .add(entrant, &reference, count)
-            .map_err(|error| not_frozen(&error))
+        let added = self.entries.add(entrant, &reference, count);
+        added.map_err(|error| not_frozen(&error.into()))
     }
 }

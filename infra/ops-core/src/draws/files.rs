@@ -6,22 +6,22 @@
 //! has a `commitment.txt`.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::config::{ConfigError, Env};
-use common::domain::draw::DrawName;
+use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
+use draw::{Committed, DrawResult, Evidence};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -90,8 +90,7 @@ impl DrawFiles {
 
     /// Publishes a file, unless it is there.
     pub(crate) async fn publish(&self, name: &str, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.evidence, name, path, |put| put.if_none_match("*"))
-            .await
+        self.upload(&self.evidence, name, path, None).await
     }
 
     /// Publishes a short file. One that is there has to be the same.
@@ -144,8 +143,7 @@ impl DrawFiles {
 
     /// Keeps the openings, unless some are there.
     pub(crate) async fn keep_openings(&self, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, |put| put.if_none_match("*"))
-            .await
+        self.upload(&self.openings, OPENINGS, path, None).await
     }
 
     /// Writes openings over those that were read, if they are unchanged since.
@@ -154,7 +152,7 @@ impl DrawFiles {
         path: &Path,
         etag: &str,
     ) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, |put| put.if_match(etag))
+        self.upload(&self.openings, OPENINGS, path, Some(etag))
             .await
     }
 
@@ -190,16 +188,45 @@ impl DrawFiles {
         self.download(&self.openings, OPENINGS).await
     }
 
+    /// The evidence of a draw, verified.
+    pub(crate) async fn committed(
+        &self,
+        draw: &Draw,
+        openings: Option<&mut dyn BufRead>,
+    ) -> Result<Committed, Failure> {
+        let mut entries = self.read(ENTRIES).await?;
+        let evidence = Evidence {
+            entries: &mut entries,
+            header: draw.header.as_bytes(),
+            commitment: &draw.commitment,
+            openings: openings.map(|file| -> &mut dyn BufRead { file }),
+        };
+        Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
+    }
+
+    /// `result.json`, verified, and its text.
+    pub(crate) async fn result(
+        &self,
+        draw: &Draw,
+        committed: &Committed,
+    ) -> Result<(DrawResult, String), Failure> {
+        let text = self.read_text(RESULT).await?;
+        let result = committed.read_result(text.as_bytes());
+        let result = result.map_err(|difference| unreadable(draw, &difference))?;
+        Ok((result, text))
+    }
+
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.folder)
     }
 
+    /// Writes over the version with this ETag; without one, only if nothing is there.
     async fn upload(
         &self,
         bucket: &str,
         name: &str,
         path: &Path,
-        condition: impl FnOnce(PutObjectFluentBuilder) -> PutObjectFluentBuilder,
+        etag: Option<&str>,
     ) -> Result<Upload, Failure> {
         let digest = digest(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
         let body = ByteStream::from_path(path).await;
@@ -211,7 +238,11 @@ impl DrawFiles {
             .key(self.key(name))
             .body(body);
         // Buckets with object lock take no upload without a checksum.
-        let put = condition(put.checksum_sha256(STANDARD.encode(digest)));
+        let put = put.checksum_sha256(STANDARD.encode(digest));
+        let put = match etag {
+            Some(etag) => put.if_match(etag),
+            None => put.if_none_match("*"),
+        };
         outcome(put.customize().config_override(patient()).send().await)
     }
 
@@ -291,7 +322,17 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// Whether a file has this content.
+/// Evidence that was changed since it was published.
+pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
+    let message = format!(
+        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
+         administrator of the stack who changed it",
+        draw.name
+    );
+    Failure::new("evidence_differs", message)
+}
+
+/// True if a file has this content.
 pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
     let found = BufReader::new(File::open(path)?).bytes();
     Ok(BufReader::new(content)
@@ -336,13 +377,6 @@ impl NewFolder {
     /// Where a file of it is for now.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.partial.path().join(name)
-    }
-
-    /// A file without a name, which is gone with its handle.
-    pub(crate) fn unnamed_file(&self) -> Result<File, Failure> {
-        let folder = self.partial.path();
-        tempfile::tempfile_in(folder)
-            .map_err(|error| Failure::from_io(folder, "writing to", &error))
     }
 
     /// A file of it, which only this user can read.

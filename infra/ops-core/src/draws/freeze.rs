@@ -1,39 +1,37 @@
 //! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
 //!
 //! Files are written and uploaded first, then the commitment is recorded, then published. So a recorded draw always has its
-//! entries and openings. A freeze that is interrupted before leaves nothing that counts: its [`FreezeAttempt`] leads an erasure
-//! to its openings. One that is interrupted after is finished by running it again.
+//! entries and openings. A freeze that is interrupted before leaves nothing that counts: its [`FreezeLock`] leads the next freeze
+//! or erasure to its openings. One that is interrupted after is finished by running it again.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufWriter, Read};
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use beacon::Chain;
-use chrono::{DateTime, FixedOffset};
+use chrono::DateTime;
 use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config::{self, Env};
-use common::domain::draw::{Draw, DrawName, FreezeAttempt};
+use common::domain::draw::{Draw, DrawName, FreezeLock};
 use common::domain::ids::Reference;
 use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
+use draw::beacon::Chain;
 use draw::{
-    FreezeError, Frozen, Header, LargestRow, LeftOut, OtherDraw, Period, Plan, Prize, Rows,
+    Algorithm, FreezeError, Frozen, Header, InvalidHex, LargestRow, OtherDraw, Period, Prize, Rows,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::chain;
-use super::entries::{self, DayTotal, PeriodEntries};
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds};
-use super::openings::{self, FREEZE_TIMEOUT};
+use super::entries::{self, DayTotal};
+use super::files::{
+    COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds, unreadable,
+};
 use super::publish::{publish, published_late};
-use super::run::unreadable;
 use super::shown::freeze_question;
+use super::{chain, freeze_lock};
 use crate::audit::Action;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
@@ -86,8 +84,8 @@ pub(crate) struct ReadReport {
 /// Entries that are to be frozen. Nothing has a name on the disk yet but the empty folder.
 struct ReadEntries {
     folder: NewFolder,
-    rows: Rows<File>,
-    for_header: Plan,
+    rows: Rows,
+    header: Header,
     report: ReadReport,
     round_at: Timestamp,
 }
@@ -108,36 +106,25 @@ pub(crate) async fn freeze(
     }
     let chain = chain::configured(env)?;
     // Draws on drand's quicknet are never sped up.
-    let is_public = chain.hash() == Chain::quicknet().hash();
-    let speedup = if is_public {
+    let speedup = if chain.is_quicknet() {
         RetrySpeedup::default()
     } else {
         config::retry_speedup(env)?
     };
     plan.check(clock.now(), speedup)?;
-    let mut attempt = FreezeAttempt::new(plan.name.clone(), clock.now(), random::bytes());
-    tables
-        .freeze_attempts(env)?
-        .begin_attempt(&plan.scope, &attempt)
-        .await?;
+    let mut lock = freeze_lock::begin(tables, env, &plan.scope, &plan.name, clock.now()).await?;
     let freezing = async {
         let entries = read(tables, &plan, &chain, clock, terminal).await?;
         let notice = speedup.apply(MIN_NOTICE - MAX_READING);
         unless_stopped(commit(
-            tables,
-            env,
-            &plan,
-            &mut attempt,
-            entries,
-            notice,
-            clock,
+            tables, env, &plan, &mut lock, entries, notice, clock,
         ))
         .await
     };
     let frozen = freezing.await;
     if frozen.is_err() {
-        // If this fails too, an erasure does it.
-        let _ = openings::end_freeze(tables, env, &plan.scope, &attempt).await;
+        // If this fails too, the next freeze or erasure does it.
+        let _ = freeze_lock::give_up(tables, env, &plan.scope, &lock).await;
     }
     frozen
 }
@@ -171,76 +158,74 @@ async fn read(
         .and_then(|round| Some((round, chain.time_of(round)?)))
         .ok_or_else(too_late)?;
     let folder = NewFolder::begin(&plan.output)?;
-    let storage = folder.unnamed_file()?;
-    let PeriodEntries {
-        entries,
-        days,
-        unsettled,
-        left_out,
-        given_by_hand,
-        ..
-    } = entries::read(
-        tables,
-        &plan.scope,
-        (plan.from, plan.to),
-        storage,
-        clock,
-        terminal,
-    )
-    .await?;
-    let storage = folder.unnamed_file()?;
-    let rows = entries
-        .into_rows(storage, || Ok(random::bytes()))
-        .map_err(|error| not_frozen(&error))?;
-    let overlapping = overlapping(tables, plan).await?;
-    let for_header = plan.for_header(chain, round, &days, left_out, overlapping)?;
-    let header = rows
-        .header(for_header.clone())
-        .map_err(|error| not_frozen(&error.into()))?;
+    let (scope, period) = (&plan.scope, (plan.from, plan.to));
+    let found = entries::read(tables, scope, period, clock, terminal).await?;
+    let rows = found.entries.into_rows(random::bytes);
+    let rows = rows.map_err(|error| not_frozen(&error))?;
+    let header = Header {
+        algorithm: Algorithm::V1,
+        campaign: plan.scope.campaign.to_string(),
+        draw: plan.name.to_string(),
+        period: plan.period(),
+        rows: rows.count(),
+        total: rows.total(),
+        days: found
+            .days
+            .iter()
+            .map(|(day, total)| (day.clone(), total.entries))
+            .collect(),
+        left_out: found.left_out,
+        overlapping: overlapping(tables, plan).await?,
+        prizes: plan.prizes.clone(),
+        one_prize_per_row: plan.one_prize_per_entrant,
+        chain: chain.hash().parse().map_err(|_| too_late())?,
+        round,
+    };
+    header.check().map_err(|error| not_frozen(&error.into()))?;
     let report = ReadReport {
-        days,
-        unsettled,
+        days: found.days,
+        unsettled: found.unsettled,
         largest: rows.largest().to_vec(),
-        given_by_hand,
+        given_by_hand: found.given_by_hand,
     };
     let round_at = round_at.into();
-    let question = freeze_question(&plan.scope, &header, &report, round_at, plan.zone);
+    let question = freeze_question(scope, &header, &report, round_at, plan.zone);
     terminal.confirm(&question, Answer::Word(plan.name.as_str()), plan.confirm)?;
     Ok(ReadEntries {
         folder,
         rows,
-        for_header,
+        header,
         report,
         round_at,
     })
 }
 
-/// Writes `entries.csv` and `openings.csv`.
-fn write(folder: &NewFolder, rows: Rows<File>, for_header: Plan) -> Result<Frozen, Failure> {
+/// Writes the files of the folder.
+fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen, Failure> {
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
-    let frozen = rows.freeze(for_header, &mut entries, &mut openings);
+    let frozen = rows.freeze(header, &mut entries, &mut openings);
     let frozen = frozen.map_err(|error| not_frozen(&error))?;
     for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
         let synced = file.get_ref().sync_all();
         synced.map_err(|error| Failure::from_io(&folder.file(name), "writing", &error))?;
     }
+    folder.write(HEADER, frozen.header_json.as_bytes())?;
+    folder.write(COMMITMENT, frozen.commitment.to_string().as_bytes())?;
     Ok(frozen)
 }
 
-/// Other draws with entries of the period.
+/// Other draws with entries of the period. No other one is recorded while the freeze has the lock.
 async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw>, Failure> {
-    let [from, to] = [plan.from, plan.to].map(|time| DateTime::from(time).fixed_offset());
+    let Period { from, to } = plan.period();
     let mut others = Vec::new();
     for other in tables.draws.list(&plan.scope).await? {
         let period = super::header(&other)?.period;
-        if other.name != plan.name && period.from < to && from < period.to {
+        if period.from < to && from < period.to {
             let commitment = other.commitment.parse();
-            let commitment =
-                commitment.map_err(|error: draw::NotADigest| unreadable(&other, &error))?;
             others.push(OtherDraw {
                 draw: other.name.to_string(),
-                commitment,
+                commitment: commitment.map_err(|error: InvalidHex| unreadable(&other, &error))?,
             });
         }
     }
@@ -252,7 +237,7 @@ async fn commit(
     tables: &Tables,
     env: &Env,
     plan: &FreezePlan,
-    attempt: &mut FreezeAttempt,
+    lock: &mut FreezeLock,
     entries: ReadEntries,
     notice: Duration,
     clock: &Clock,
@@ -260,19 +245,19 @@ async fn commit(
     let ReadEntries {
         folder,
         rows,
-        for_header,
+        header,
         report,
         round_at,
     } = entries;
-    let frozen = write(&folder, rows, for_header)?;
+    let frozen = write(&folder, rows, &header)?;
     let now = clock.now();
     let draw = Draw {
         name: plan.name.clone(),
         commitment: frozen.commitment.to_string(),
         root: frozen.root.to_string(),
-        header: frozen.header_json.clone(),
-        chain: frozen.header.chain.to_string(),
-        round: frozen.header.round,
+        header: frozen.header_json,
+        chain: header.chain.to_string(),
+        round: header.round,
         round_at,
         unsettled: report.unsettled.len().try_into().unwrap_or(u64::MAX),
         largest_rows: report.largest.iter().map(|row| row.entries.get()).collect(),
@@ -283,29 +268,33 @@ async fn commit(
         outcome: None,
         contact_changes: 0,
     };
-    record(tables, &plan.scope, &draw, &frozen, now).await?;
-    check_recent(attempt, now)?;
-    attempt.at = now;
-    attempt.commitment = Some(draw.commitment.clone());
-    if !tables
-        .freeze_attempts(env)?
-        .upload_attempt(&plan.scope, attempt)
-        .await?
-    {
-        return Err(abandoned());
-    }
+    let details = json!({
+        "commitment": draw.commitment,
+        "round": draw.round,
+        "chain": draw.chain,
+        "rows": header.rows,
+        "entries": header.total,
+    });
+    record(tables, plan, details, now).await?;
+    check_recent(lock, now)?;
+    let uploading =
+        freeze_lock::begin_upload(tables, env, &plan.scope, lock, &draw.commitment, now);
+    *lock = uploading.await?.ok_or_else(given_up)?;
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
     files.keep_openings(&folder.file(OPENINGS)).await?;
     files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
-    check_recent(attempt, clock.now())?;
-    check_still(tables, plan, &draw, &frozen, notice, clock).await?;
-    if !tables.draws.create(&plan.scope, &draw, attempt).await? {
+    check_recent(lock, clock.now())?;
+    if draw.round_at.since(clock.now()) < notice {
+        let message = "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
+                       a later --at";
+        return Err(Failure::new("round_too_near", message));
+    }
+    if !tables.draws.create(&plan.scope, &draw, lock).await? {
         match tables.draws.get(&plan.scope, &draw.name).await? {
             // Recorded by a call whose answer was lost, and which was sent again.
             Some(recorded) if recorded.commitment == draw.commitment => {}
-            other => {
-                return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone)));
-            }
+            Some(other) => return Err(already_frozen(&other, plan.zone)),
+            None => return Err(given_up()),
         }
     }
     let draw = publish(tables, env, &plan.scope, draw, &files, Some(folder)).await?;
@@ -317,8 +306,8 @@ async fn commit(
 }
 
 /// Refuses a freeze that counts as interrupted: one person may have revoked an entry that it has read.
-fn check_recent(attempt: &FreezeAttempt, now: Timestamp) -> Result<(), Failure> {
-    if now < attempt.at.after(FREEZE_TIMEOUT) {
+fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<(), Failure> {
+    if lock.is_held(now) {
         return Ok(());
     }
     let message = "nothing was frozen: it took longer than half an hour, and entries can have changed since they were read; \
@@ -326,33 +315,20 @@ fn check_recent(attempt: &FreezeAttempt, now: Timestamp) -> Result<(), Failure> 
     Err(Failure::new("freeze_expired", message))
 }
 
-/// Whether the time and the other draws still allow it, after everything was uploaded.
-async fn check_still(
-    tables: &Tables,
-    plan: &FreezePlan,
-    draw: &Draw,
-    frozen: &Frozen,
-    notice: Duration,
-    clock: &Clock,
-) -> Result<(), Failure> {
-    if draw.round_at.since(clock.now()) < notice {
-        let message = "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
-                       a later --at";
-        return Err(Failure::new("round_too_near", message));
-    }
-    if overlapping(tables, plan).await? != frozen.header.overlapping {
-        let message = "nothing was frozen: another draw of entries of this period was frozen at the same time; look with \
-                       `ops draw list`, then run this again";
-        return Err(Failure::new("changed_meanwhile", message));
-    }
-    Ok(())
-}
-
 impl FreezePlan {
-    /// Whether these are the arguments that a draw was frozen with.
+    /// In the campaign's zone.
+    fn period(&self) -> Period {
+        let [from, to] = [self.from, self.to].map(|time| {
+            DateTime::from(time)
+                .with_timezone(&self.zone)
+                .fixed_offset()
+        });
+        Period { from, to }
+    }
+
+    /// True if a draw was frozen with these arguments.
     fn is_of(&self, header: &Header, chain: &Chain) -> bool {
-        let [from, to] = [self.from, self.to].map(|time| DateTime::from(time).fixed_offset());
-        header.period == Period { from, to }
+        header.period == self.period()
             && header.prizes == self.prizes
             && header.one_prize_per_row == self.one_prize_per_entrant
             && chain.first_round_from(self.at.into()) == Some(header.round)
@@ -384,61 +360,23 @@ impl FreezePlan {
         }
         Ok(())
     }
-
-    fn for_header(
-        &self,
-        chain: &Chain,
-        round: NonZeroU64,
-        days: &BTreeMap<String, DayTotal>,
-        left_out: LeftOut,
-        overlapping: Vec<OtherDraw>,
-    ) -> Result<Plan, Failure> {
-        let local = |time: Timestamp| -> DateTime<FixedOffset> {
-            DateTime::from(time)
-                .with_timezone(&self.zone)
-                .fixed_offset()
-        };
-        Ok(Plan {
-            campaign: self.scope.campaign.to_string(),
-            draw: self.name.to_string(),
-            period: Period {
-                from: local(self.from),
-                to: local(self.to),
-            },
-            days: days
-                .iter()
-                .map(|(day, total)| (day.clone(), total.entries))
-                .collect(),
-            left_out,
-            overlapping,
-            prizes: self.prizes.clone(),
-            one_prize_per_row: self.one_prize_per_entrant,
-            chain: chain.hash().parse().map_err(|_| too_late())?,
-            round,
-        })
-    }
 }
 
-/// Writes the row of the audit log, before anything is uploaded.
+/// Writes the row of the audit log.
 async fn record(
     tables: &Tables,
-    scope: &Scope,
-    draw: &Draw,
-    frozen: &Frozen,
+    plan: &FreezePlan,
+    details: Value,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let details = json!({
-        "commitment": draw.commitment,
-        "round": draw.round,
-        "chain": draw.chain,
-        "rows": frozen.header.rows,
-        "entries": frozen.header.total,
-    });
     let action = Action::new("draw.freeze")
-        .in_scope(scope)
-        .on(&draw.name)
-        .with(details);
-    tables.audit.append(action, now).await.map(drop)
+        .in_scope(&plan.scope)
+        .on(&plan.name);
+    tables
+        .audit
+        .append(action.with(details), now)
+        .await
+        .map(drop)
 }
 
 /// Finishes a freeze that was interrupted between recording and publishing.
@@ -466,38 +404,32 @@ async fn publish_recorded(
         return Err(Failure::new("freeze_differs", message));
     }
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
-    let (entries, openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
+    let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
+    let contents: [(&str, &mut dyn Read); 4] = [
+        (ENTRIES, &mut entries),
+        (OPENINGS, &mut openings),
+        (HEADER, &mut draw.header.as_bytes()),
+        (COMMITMENT, &mut draw.commitment.as_bytes()),
+    ];
     let folder = match NewFolder::begin(&plan.output) {
         Ok(folder) => {
-            folder.write(ENTRIES, entries)?;
-            folder.write(OPENINGS, openings)?;
+            for (name, content) in contents {
+                folder.write(name, content)?;
+            }
             Some(folder)
         }
         Err(taken) => {
-            let has = |name: &str, content: &mut dyn Read| {
+            let is_there = |(name, content): (&str, &mut dyn Read)| {
                 holds(&plan.output.join(name), content).unwrap_or(false)
             };
-            let contents: [(&str, &mut dyn Read); 4] = [
-                (ENTRIES, &mut { entries }),
-                (OPENINGS, &mut { openings }),
-                (HEADER, &mut draw.header.as_bytes()),
-                (COMMITMENT, &mut draw.commitment.as_bytes()),
-            ];
-            if !contents
-                .into_iter()
-                .all(|(name, content)| has(name, content))
-            {
+            if !contents.into_iter().all(is_there) {
                 return Err(taken);
             }
             None
         }
     };
     let details = json!({ "commitment": draw.commitment, "published": true });
-    let action = Action::new("draw.freeze")
-        .in_scope(&plan.scope)
-        .on(&draw.name)
-        .with(details);
-    tables.audit.append(action, clock.now()).await?;
+    record(tables, plan, details, clock.now()).await?;
     let draw = publish(tables, env, &plan.scope, draw, &files, folder).await?;
     Ok(FreezeReport {
         draw,
@@ -516,10 +448,10 @@ fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
     Failure::new("draw_frozen", message)
 }
 
-/// An erasure abandoned the freeze in the meantime.
-fn abandoned() -> Failure {
-    let message =
-        "nothing was frozen: an entrant's data was erased at the same time; run this again";
+/// Another freeze or an erasure has taken the lock.
+fn given_up() -> Failure {
+    let message = "nothing was frozen: another freeze of the campaign began, or an entrant's data was erased, at the same time; run \
+                   this again";
     Failure::new("changed_meanwhile", message)
 }
 

@@ -1,32 +1,33 @@
-//! Draws that anyone can check. The computation is in the crate `draw`, public randomness in `beacon`; here is what connects
-//! them to the stack: its entries, its table of draws, and two buckets.
+//! Draws that anyone can check. The computation and public randomness are in the crate `draw`; here is what connects them to the
+//! stack: its entries, its table of draws, and two buckets.
 //!
 //! | what | where |
 //! | --- | --- |
 //! | the chain that draws wait for, and its relays | `chain` |
 //! | the entries of a period | `entries` |
-//! | freezing them, once for each name | `freeze` |
+//! | freezing them, once for each name | `freeze`, `freeze_lock` |
 //! | publishing a frozen draw, and when that was | `publish` |
-//! | drawing winners, and the next one after a skip | `run`, `winners` |
+//! | drawing winners, and the next one after a skip | `run`, `assign_winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
-//! | calls to winners, and skips | [`contacts`] |
+//! | calls to winners, and skips | [`call_log`] |
 //! | a draw in words | [`shown`] |
 //! | the certificate, and the files to publish beside it | `certificate` |
 //! | verifying what was published of a draw, without a stack | `verify` |
 //! | openings: whose entries a row stands for; erasing them | `openings` |
 
+mod assign_winners;
+pub mod call_log;
 pub(crate) mod certificate;
 pub(crate) mod chain;
-pub mod contacts;
 mod entries;
 pub(crate) mod files;
 pub(crate) mod freeze;
+pub(crate) mod freeze_lock;
 pub(crate) mod openings;
 mod publish;
 pub(crate) mod run;
 pub mod shown;
 pub(crate) mod verify;
-pub(crate) mod winners;
 
 pub(crate) use self::entries::DayTotal;
 use chrono::DateTime;

@@ -1,22 +1,21 @@
 //! Openings: whose entries a row of a draw stands for. They are secret, and a person's can be erased; the row stays.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, BufRead, BufWriter, Lines, Write};
+use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
 
 use chrono::DateTime;
 use common::config::Env;
 use common::domain::draw::contact::Contact;
-use common::domain::draw::{Draw, DrawName, FreezeAttempt};
-use common::domain::ids::Reference;
+use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::Opening;
+use draw::{Difference, Opening};
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, Upload, temporary};
+use super::files::{DrawFiles, Upload, temporary, unreadable};
+use super::freeze_lock;
 use crate::failure::Failure;
-use crate::format::scope_in_words;
 use crate::people::PersonRecords;
 use crate::tables::Tables;
 
@@ -24,9 +23,6 @@ use crate::tables::Tables;
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
-/// Time from the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
-/// that takes longer is refused at its end.
-pub(super) const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The draws whose openings may name a submission created at this time. It can only have been accepted later.
 pub(crate) async fn draws_since(
@@ -55,101 +51,21 @@ pub(crate) async fn with_openings(
     Ok(draws)
 }
 
-/// The openings of these rows. Those of erased people are missing.
-pub(crate) fn of_rows(
+/// The openings that are chosen, by row. Those of erased people are missing.
+pub(crate) fn read(
+    draw: &Draw,
     file: impl BufRead,
-    rows: &HashSet<u64>,
+    is_chosen: impl Fn(u64, &Opening) -> bool,
 ) -> Result<HashMap<u64, Opening>, Failure> {
-    let openings = Openings {
-        lines: file.lines(),
+    let read = || -> Result<_, Difference> {
+        draw::openings(file)?
+            .filter(|read| {
+                read.as_ref()
+                    .map_or(true, |(row, opening)| is_chosen(*row, opening))
+            })
+            .collect()
     };
-    openings
-        .filter(|read| read.as_ref().map_or(true, |(row, _)| rows.contains(row)))
-        .collect()
-}
-
-/// The row with a reference, and its opening.
-pub(crate) fn of_reference(
-    file: impl BufRead,
-    reference: &Reference,
-) -> Result<Option<(u64, Opening)>, Failure> {
-    let wanted = reference.to_string();
-    let mut openings = Openings {
-        lines: file.lines(),
-    };
-    let has_it = |opening: &Opening| opening.references().contains(&wanted);
-    openings
-        .find(|read| read.as_ref().map_or(true, |(_, opening)| has_it(opening)))
-        .transpose()
-}
-
-/// A freeze that may be running.
-pub(crate) async fn freezing(
-    tables: &Tables,
-    scope: &Scope,
-    now: Timestamp,
-) -> Result<Option<FreezeAttempt>, Failure> {
-    let attempts = tables.draws.attempts(scope).await?;
-    Ok(attempts
-        .into_iter()
-        .find(|attempt| now < attempt.at.after(FREEZE_TIMEOUT)))
-}
-
-/// # Errors
-/// When a freeze may be running.
-pub(crate) async fn check_not_freezing(
-    tables: &Tables,
-    scope: &Scope,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    if let Some(FreezeAttempt { draw, at, .. }) = freezing(tables, scope, now).await? {
-        let message = format!(
-            "a freeze of the draw {draw} of {} began at {at} and can be running; run this again once it has ended, or, if it was interrupted, at {} or later",
-            scope_in_words(scope),
-            at.after(FREEZE_TIMEOUT)
-        );
-        return Err(Failure::new("draw_busy", message));
-    }
-    Ok(())
-}
-
-/// Abandons all freezes that are not recorded. Those that are running are refused at their end.
-async fn end_freezes(tables: &Tables, env: &Env, scope: &Scope) -> Result<(), Failure> {
-    for attempt in tables.draws.attempts(scope).await? {
-        tables.draws.abandon_attempt(scope, &attempt).await?;
-    }
-    // Read again, because one may have begun to upload before it was abandoned.
-    for attempt in tables
-        .draws
-        .attempts(scope)
-        .await?
-        .iter()
-        .filter(|attempt| attempt.is_abandoned)
-    {
-        end_freeze(tables, env, scope, attempt).await?;
-    }
-    Ok(())
-}
-
-/// Abandons a freeze and deletes its openings, unless it is recorded.
-pub(crate) async fn end_freeze(
-    tables: &Tables,
-    env: &Env,
-    scope: &Scope,
-    attempt: &FreezeAttempt,
-) -> Result<(), Failure> {
-    let attempts = tables.freeze_attempts(env)?;
-    attempts.abandon_attempt(scope, attempt).await?;
-    if let Some(commitment) = &attempt.commitment {
-        // It was recorded if the answer to that was lost.
-        let recorded = tables.draws.get(scope, &attempt.draw).await?;
-        if recorded.is_none_or(|draw| draw.commitment != *commitment) {
-            DrawFiles::new(tables, env, scope, &attempt.draw, commitment)?
-                .delete_openings()
-                .await?;
-        }
-    }
-    Ok(attempts.forget_attempt(scope, attempt).await?)
+    read().map_err(|difference| unreadable(draw, &difference))
 }
 
 /// Erases a person from the draws of a scope: openings, and phone and region of contacts. Rows stay, and every proof holds.
@@ -167,7 +83,7 @@ pub(crate) async fn erase_person(
     let Some(made_at) = made_at else {
         return Ok(());
     };
-    end_freezes(tables, env, &held.scope).await?;
+    freeze_lock::give_up_all(tables, env, &held.scope).await?;
     for contact in &held.contacts {
         if !tables
             .draws
@@ -202,8 +118,8 @@ pub(crate) async fn erase_everyone(
     scope: &Scope,
     now: Timestamp,
 ) -> Result<u64, Failure> {
-    check_not_freezing(tables, scope, now).await?;
-    end_freezes(tables, env, scope).await?;
+    freeze_lock::check_released(tables, scope, now).await?;
+    freeze_lock::give_up_all(tables, env, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
         let erased = contact.erased();
         let is_done = Contact {
@@ -245,7 +161,7 @@ async fn erase(
     Err(busy(&draw.name))
 }
 
-fn busy(draw: &DrawName) -> Failure {
+pub(super) fn busy(draw: &DrawName) -> Failure {
     Failure::new(
         "draw_busy",
         format!("another operator is changing the draw {draw}; run this again"),
@@ -268,27 +184,4 @@ fn without(
         }
     }
     Ok((kept.into_inner()?, erased))
-}
-
-/// The openings of a file, with their rows.
-struct Openings<R> {
-    lines: Lines<R>,
-}
-
-impl<R: BufRead> Iterator for Openings<R> {
-    type Item = Result<(u64, Opening), Failure>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.lines.next()? {
-                Ok(line) => {
-                    // The header line has no opening.
-                    if let Some(read) = Opening::from_csv_line(&line) {
-                        return Some(Ok(read));
-                    }
-                }
-                Err(error) => return Some(Err(temporary(&error))),
-            }
-        }
-    }
 }

@@ -4,7 +4,6 @@ use common::config::Env;
 use common::domain::draw::Draw;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::Header;
 
 use super::chain;
 use super::files::{COMMITMENT, DrawFiles, HEADER, NewFolder};
@@ -21,12 +20,9 @@ pub(super) async fn publish(
     files: &DrawFiles,
     folder: Option<NewFolder>,
 ) -> Result<Draw, Failure> {
-    check_named(tables, scope, &draw).await?;
     files.publish_text(HEADER, &draw.header).await?;
     files.publish_text(COMMITMENT, &draw.commitment).await?;
     if let Some(folder) = folder {
-        folder.write(HEADER, draw.header.as_bytes())?;
-        folder.write(COMMITMENT, draw.commitment.as_bytes())?;
         folder.finish()?;
     }
     let published_at = published_in_time(env, &draw, files).await?;
@@ -60,37 +56,6 @@ pub(super) async fn published_in_time(
     } else {
         Err(published_late(draw))
     }
-}
-
-/// Refuses a draw that was recorded at the same time as another one of its period, when neither header names the other: the
-/// better of two unknown attempts could be shown.
-async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), Failure> {
-    let own = super::header(draw)?;
-    let names = |header: &Header, draw: &Draw| {
-        header
-            .overlapping
-            .iter()
-            .any(|other| draw.name.as_str() == other.draw)
-    };
-    for other in tables
-        .draws
-        .list(scope)
-        .await?
-        .iter()
-        .filter(|other| other.name != draw.name)
-    {
-        let theirs = super::header(other)?;
-        let overlap = own.period.from < theirs.period.to && theirs.period.from < own.period.to;
-        if overlap && !names(&own, other) && !names(&theirs, draw) {
-            let message = format!(
-                "the draw {} is not published: the draw {}, of entries of this period, was frozen at the same time, and \
-                 neither names the other; freeze again under another name",
-                draw.name, other.name
-            );
-            return Err(Failure::new("changed_meanwhile", message));
-        }
-    }
-    Ok(())
 }
 
 /// A draw whose commitment is not published, while it still can be.

@@ -5,23 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use beacon::{Chain, VerifiedRound};
 use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config::{self, Env};
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use draw::{Committed, DrawResult, Evidence};
+use draw::beacon::{Chain, VerifiedRound};
 use reqwest::Url;
 use serde_json::json;
 
+use super::assign_winners::Drawing;
 use super::chain;
-use super::contacts::{committed, read_result};
-use super::files::{DrawFiles, ENTRIES, RESULT};
+use super::files::{DrawFiles, RESULT, unreadable};
 use super::publish::{published_in_time, published_late, unpublished};
-use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::format::local_time;
@@ -69,7 +66,8 @@ pub(crate) async fn run(
 ) -> Result<RunReport, Failure> {
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
-        let (_, result) = read_result(&committed(&files, &draw).await?, &files, &draw).await?;
+        let committed = files.committed(&draw, None).await?;
+        let (_, result) = files.result(&draw, &committed).await?;
         let contacts = tables.draws.contacts(scope, &draw.name).await?;
         return Ok(RunReport {
             draw,
@@ -93,7 +91,10 @@ pub(crate) async fn run(
         }
         None => fetch(env, &chain, &draw, None, zone, clock, terminal).await?,
     };
-    let result = compute(&files, &draw, &round).await?;
+    let (mut openings, _) = files.read_openings().await?;
+    let committed = files.committed(&draw, Some(&mut openings)).await?;
+    let result = committed.run(round.number(), round.signature());
+    let result = result.map_err(|error| unreadable(&draw, &error))?;
     let json = serde_json::to_string(&result).map_err(|error| unreadable(&draw, &error))?;
     let now = clock.now();
     let details = json!({ "round": draw.round, "randomness": result.randomness });
@@ -103,7 +104,23 @@ pub(crate) async fn run(
         .with(details);
     tables.audit.append(row, now).await?;
     files.publish_text(RESULT, &json).await?;
-    record(tables, env, scope, &draw, result, now).await?;
+    let outcome = DrawOutcome {
+        signature: result.signature.into(),
+        randomness: result.randomness.to_string(),
+        drawn_at: now,
+        drawn_by: tables.audit.operator().await?,
+    };
+    let drawing = Drawing {
+        tables,
+        env,
+        scope,
+        draw: &draw,
+        committed,
+        result,
+    };
+    // The winners first. Places that an earlier run has filled stay as they are.
+    drawing.assign_winners(now).await?;
+    tables.draws.finish(scope, &draw.name, &outcome).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     Ok(RunReport {
@@ -111,27 +128,6 @@ pub(crate) async fn run(
         contacts,
         result: json,
     })
-}
-
-/// Records the winners, then that the draw is done. Places that an earlier run has filled stay as they are.
-async fn record(
-    tables: &Tables,
-    env: &Env,
-    scope: &Scope,
-    draw: &Draw,
-    result: DrawResult,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    let outcome = DrawOutcome {
-        signature: result.signature.into(),
-        randomness: result.randomness.to_string(),
-        drawn_at: now,
-        drawn_by: tables.audit.operator().await?,
-    };
-    let mut winners = Winners::open(tables, env, scope, draw, result).await?;
-    winners.draw(now).await?;
-    tables.draws.finish(scope, &draw.name, &outcome).await?;
-    Ok(())
 }
 
 fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Failure> {
@@ -178,32 +174,4 @@ async fn fetch(
             format!("{error} (--beacon URL-OR-FILE)"),
         )
     })
-}
-
-/// Verifies the evidence on the way.
-async fn compute(
-    files: &DrawFiles,
-    draw: &Draw,
-    round: &VerifiedRound,
-) -> Result<DrawResult, Failure> {
-    let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
-    let evidence = Evidence {
-        entries: &mut entries,
-        header: draw.header.as_bytes(),
-        commitment: &draw.commitment,
-        openings: Some(&mut openings),
-    };
-    let committed = Committed::read(evidence).map_err(|error| unreadable(draw, &error))?;
-    committed
-        .run(round.number(), round.signature())
-        .map_err(|error| unreadable(draw, &error))
-}
-
-pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
-    let message = format!(
-        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
-         administrator of the stack who changed it",
-        draw.name
-    );
-    Failure::new("evidence_differs", message)
 }

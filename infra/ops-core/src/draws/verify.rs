@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use beacon::{Chain, InvalidRound};
 use chrono::{DateTime, Utc};
 use common::config::Env;
+use draw::beacon::{Chain, InvalidRound};
 use draw::{Committed, Difference, Digest, DrawResult, Evidence, Header, Log};
 
 use super::chain;
@@ -149,9 +149,9 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
 
 /// The chain that a header names.
 fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
-    let (quicknet, hash) = (Chain::quicknet(), header.chain.to_string());
+    let hash = header.chain.to_string();
     match trusted.chain {
-        Some(_) if hash == quicknet.hash() => {
+        Some(_) if hash == Chain::quicknet().hash() => {
             let message = "the header names drand's quicknet, whose key this program has; leave --chain-key out";
             Err(Failure::new("chain_known", message))
         }
@@ -169,17 +169,14 @@ fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
             Chain::new(&hash, key, genesis, period)
                 .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}")))
         }
-        None => {
-            let mut chains = [quicknet, chain::configured(trusted.env)?].into_iter();
-            chains.find(|chain| chain.hash() == hash).ok_or_else(|| {
-                let message = format!(
-                    "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
-                     winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \
-                     --chain-key, --chain-genesis and --chain-period"
-                );
-                Failure::new("chain_unknown", message)
-            })
-        }
+        None => chain::known(trusted.env, &hash)?.ok_or_else(|| {
+            let message = format!(
+                "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
+                 winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \
+                 --chain-key, --chain-genesis and --chain-period"
+            );
+            Failure::new("chain_unknown", message)
+        }),
     }
 }
 

@@ -198,7 +198,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
         .map(str::to_owned)
     };
     let sample = Sample::new();
-    let quicknet = own(&beacon::Chain::quicknet().public_key(), "1692803367");
+    let quicknet = own(&draw::beacon::Chain::quicknet().public_key(), "1692803367");
     assert_eq!(
         refused(written(&sample).path(), &options(&quicknet))
             .await
@@ -207,7 +207,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
     );
 
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
-    let chain = beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
+    let chain = draw::beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
     let mut simulated =
         Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| {
             chain.sign(round)
@@ -235,7 +235,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
         code == "draw_differs" && message.contains("was given at 2020-"),
         "{message}"
     );
-    let quicknets = own(&beacon::Chain::quicknet().public_key(), "1767225600");
+    let quicknets = own(&draw::beacon::Chain::quicknet().public_key(), "1767225600");
     assert_eq!(
         refused(folder.path(), &options(&quicknets)).await.0,
         "signature_differs"

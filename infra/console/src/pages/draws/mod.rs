@@ -13,9 +13,9 @@ use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use maud::{Markup, html};
-use ops_core::draws::contacts::{Winner, log, show_phone};
+use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
-use ops_core::draws::{self, contacts};
+use ops_core::draws::{self, call_log};
 use ops_core::failure::Failure;
 use ops_core::format::{grouped, or_dash, zoned_time};
 use ops_core::tables::Tables;
@@ -158,7 +158,7 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
     let draw = draws::find(&tables, &scope, &name).await?;
     let contacts = tables.draws.contacts(&scope, &name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
-    let blocked = contacts::blocked(&tables, &scope, &contacts).await?;
+    let blocked = call_log::blocked(&tables, &scope, &contacts).await?;
     let known: Vec<_> = shown::facts(&scope, &draw, zone)?;
     let known: Vec<_> = known
         .iter()
@@ -244,7 +244,7 @@ async fn winner(console: Console, (InDraw(scope, name), query): (InDraw, Query))
     let tables = console.tables()?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let (prize, place) = winner::named(&query)?;
-    let winner = contacts::find(&tables, scope, &name, Some(prize), place).await?;
+    let winner = call_log::find(&tables, scope, &name, Some(prize), place).await?;
     Ok(winner_page(
         &winner,
         is_blocked(&tables, &winner).await?,
@@ -258,7 +258,7 @@ async fn is_blocked(
     Winner { scope, contact, .. }: &Winner,
 ) -> Result<bool, Failure> {
     Ok(
-        !contacts::blocked(tables, scope, std::slice::from_ref(contact))
+        !call_log::blocked(tables, scope, std::slice::from_ref(contact))
             .await?
             .is_empty(),
     )
@@ -271,7 +271,7 @@ async fn step(
     let (tables, now) = (console.tables()?, console.now());
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let (prize, place) = winner::named(&query)?;
-    let winner = contacts::find(&tables, scope, &name, Some(prize), place).await?;
+    let winner = call_log::find(&tables, scope, &name, Some(prize), place).await?;
     match Step::parse(&form, &winner)? {
         Step::ShowPhone => {
             let phone = show_phone(&tables, &winner, now).await?;

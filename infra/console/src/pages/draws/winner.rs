@@ -8,7 +8,7 @@ use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::audit::words;
-use ops_core::draws::contacts::Winner;
+use ops_core::draws::call_log::Winner;
 use ops_core::draws::shown::event_words;
 use ops_core::failure::Failure;
 use ops_core::format::{or_dash, zoned_time};

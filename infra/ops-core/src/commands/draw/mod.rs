@@ -1,7 +1,7 @@
 //! `ops draw`.
 
+mod call_log;
 mod certificate;
-mod contact;
 mod freeze;
 mod opening;
 mod run;
@@ -51,9 +51,9 @@ pub(crate) async fn run(
         DrawCommand::Opening { reference } => {
             opening::run(reference, &tables().await?, env, clock.now()).await
         }
-        DrawCommand::Call(args) => contact::call(args, &tables().await?, env, clock.now()).await,
+        DrawCommand::Call(args) => call_log::call(args, &tables().await?, env, clock.now()).await,
         DrawCommand::Confirm(args) => {
-            contact::log_step(
+            call_log::log_step(
                 args,
                 ContactEvent::Identified,
                 &tables().await?,
@@ -63,7 +63,7 @@ pub(crate) async fn run(
             .await
         }
         DrawCommand::HandOver(args) => {
-            contact::log_step(
+            call_log::log_step(
                 args,
                 ContactEvent::HandedOver,
                 &tables().await?,
@@ -73,7 +73,7 @@ pub(crate) async fn run(
             .await
         }
         DrawCommand::Skip(args) => {
-            contact::skip(args, &tables().await?, env, clock.now(), terminal).await
+            call_log::skip(args, &tables().await?, env, clock.now(), terminal).await
         }
         DrawCommand::Certificate { draw, output } => {
             certificate::run(draw, &output, &tables().await?, env).await

@@ -26,7 +26,9 @@ pub(super) async fn run(
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
             let (file, _) = files.read_openings().await?;
-            let Some((row, opening)) = openings::of_reference(file, &reference)? else {
+            let name = reference.to_string();
+            let found = openings::read(&draw, file, |_, one| one.references().contains(&name))?;
+            let Some((row, opening)) = found.into_iter().next() else {
                 continue;
             };
             let details = json!({ "draw": draw.name, "row": row });

@@ -8,8 +8,8 @@ use common::domain::scope::Scope;
 
 use super::show::{as_json, described};
 use crate::cli::DrawArgs;
+use crate::draws::call_log::blocked;
 use crate::draws::certificate::put;
-use crate::draws::contacts::blocked;
 use crate::draws::files::RESULT;
 use crate::draws::run::{RoundSource, RunReport};
 use crate::draws::shown::options;

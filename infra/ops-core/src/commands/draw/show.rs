@@ -11,7 +11,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cli::{DrawArgs, DrawScopeArgs};
-use crate::draws::contacts::blocked;
+use crate::draws::call_log::blocked;
 use crate::draws::shown::{facts, next_step, state, state_of};
 use crate::draws::{find, header};
 use crate::failure::Failure;

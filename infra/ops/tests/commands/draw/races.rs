@@ -1,6 +1,7 @@
 //! Erasures at the same time as a freeze or a run, and freezes that are stopped.
 
 use common::clock::Clock;
+use common::domain::draw::FreezeLock;
 use local::stack::Options;
 use service_tests::hold::Hold;
 
@@ -48,8 +49,7 @@ async fn an_erasure_waits_for_a_freeze_that_is_running() {
     assert_eq!(refused["code"], "draw_busy");
     let message = refused["message"].as_str().expect("text");
     assert!(
-        message
-            .contains("the draw week-03 of chai-bora-2026, live began at 2026-03-01T00:00:00.000Z")
+        message.contains("a freeze of the draw week-03 of chai-bora-2026, live can be running")
             && message.contains("at 2026-03-01T00:30:00.000Z or later"),
         "{message}"
     );
@@ -82,8 +82,7 @@ async fn openings_of_a_freeze_that_was_killed_go_with_the_next_erasure() {
     stack.clock.advance(Duration::from_secs(30 * 60));
     stack.fine(&erase()).await;
     assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    assert_eq!(tables.draws.attempts(&scope).await.expect("it answers"), []);
+    assert_released(&stack).await;
     frozen(&stack, "week-03", &PRIZE).await;
 }
 
@@ -111,31 +110,26 @@ async fn clearing_test_data_deletes_openings_of_a_freeze_that_was_killed() {
 }
 
 #[tokio::test]
-async fn a_freeze_that_an_erasure_has_abandoned_leaves_nothing_and_can_be_run_again() {
+async fn freeze_that_an_erasure_gave_up_leaves_nothing() {
     let (hold, stack, _) = with_two().await;
     hold.select(uploads_openings);
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let abandoning = async {
+    let erasing = async {
         hold.reached().await;
-        for attempt in tables.draws.attempts(&scope).await.expect("it answers") {
-            assert!(
-                tables
-                    .draws
-                    .abandon_attempt(&scope, &attempt)
-                    .await
-                    .expect("it answers")
-            );
-            tables
-                .draws
-                .forget_attempt(&scope, &attempt)
-                .await
-                .expect("it answers");
-        }
+        let lock = tables.draws.freeze_lock(&scope).await.expect("it answers");
+        let stopped = FreezeLock {
+            id: "of an erasure".to_owned(),
+            ..lock.clone().expect("a lock")
+        };
+        let changed = tables
+            .draws
+            .change_freeze_lock(&scope, lock.as_ref(), &stopped);
+        assert!(changed.await.expect("it answers"));
         hold.release();
     };
     let command = freeze(&stack, "week-03", &PRIZE);
     let command = args(&command);
-    let (refused, ()) = tokio::join!(stack.refused(&command), abandoning);
+    let (refused, ()) = tokio::join!(stack.refused(&command), erasing);
     assert_eq!(refused["code"], "changed_meanwhile");
     assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
     assert!(!stack.path("week-03").exists());
@@ -233,11 +227,28 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
     assert!(said.contains("the freeze was stopped"), "{said}");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
-    let attempts = stack
-        .tables()
-        .await
-        .draws
-        .attempts(&chai(Environment::Live))
-        .await;
-    assert_eq!(attempts.expect("it answers"), []);
+    assert_released(&stack).await;
+}
+
+/// Checks that no freeze is left that an erasure would have to wait for.
+pub(super) async fn assert_released(stack: &Stack) {
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let lock = tables.draws.freeze_lock(&scope).await.expect("it answers");
+    let lock = lock.expect("a freeze began");
+    assert_eq!((lock.expires_at, lock.commitment), (None, None));
+}
+
+#[tokio::test]
+async fn freeze_goes_on_from_one_that_was_killed() {
+    let (hold, stack, _) = with_two().await;
+    hold.select(records_the_draw);
+    let command = freeze(&stack, "week-03", &PRIZE);
+    let command = args(&command);
+    tokio::select! {
+        ended = stack.run(&command) => panic!("{}", ended.err),
+        () = hold.reached() => hold.stop(),
+    }
+    let draw = frozen(&stack, "other", &PRIZE).await;
+    let left = [key(&draw, "openings.csv")];
+    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, left);
 }

@@ -2,9 +2,9 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use beacon::SimulatedChain;
 use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
+use draw::beacon::SimulatedChain;
 
 use super::*;
 use crate::draw_walk::DRAW;
@@ -245,7 +245,7 @@ async fn evidence_that_was_changed_is_not_drawn_from() {
 #[tokio::test]
 async fn quicknet_cannot_be_configured_otherwise() {
     let stack = with_entries().await;
-    let quicknet = beacon::Chain::quicknet();
+    let quicknet = draw::beacon::Chain::quicknet();
     // A genesis that makes a round of 2023 come in a quarter of an hour.
     let genesis = stack.clock.now().as_millis() / 1000 + 900 - 3 * 657_412;
     let info = json!({

@@ -9,7 +9,7 @@
 //! - [`SimulatedChain`]: a chain with a key of its own, for a machine without a network.
 //!
 //! ```
-//! use beacon::Chain;
+//! use draw::beacon::Chain;
 //!
 //! let chain = Chain::quicknet();
 //! let at = "2023-09-15T11:00:03Z".parse()?;

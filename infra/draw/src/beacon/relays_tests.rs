@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use url::Url;
 
-use crate::{
+use super::{
     Chain, InvalidRound, PUBLIC_RELAYS, RelayFailure, Relays, SimulatedChain, Unavailable,
     VerifiedRound,
 };

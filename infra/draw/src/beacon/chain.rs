@@ -9,7 +9,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 /// Of the scheme `bls-unchained-g1-rfc9380`.
-pub(crate) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
+pub(super) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 const SIGNATURE_BYTES: usize = 48;
 
 const QUICKNET: [u8; 32] = [
@@ -214,7 +214,7 @@ impl Chain {
 }
 
 /// What is signed. Rounds are unchained: nothing of the round before is in it.
-pub(crate) fn message(round: NonZeroU64) -> [u8; 32] {
+pub(super) fn message(round: NonZeroU64) -> [u8; 32] {
     Sha256::digest(round.get().to_be_bytes()).into()
 }
 
@@ -223,7 +223,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::SimulatedChain;
+    use crate::beacon::SimulatedChain;
 
     /// Rounds of quicknet with their signature and randomness.
     const ROUNDS: [(u64, &str, &str); 3] = [

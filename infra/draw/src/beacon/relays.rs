@@ -9,7 +9,7 @@ use reqwest::{Method, Request, StatusCode};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::chain::{Chain, InvalidRound, VerifiedRound};
+use super::chain::{Chain, InvalidRound, VerifiedRound};
 
 /// Relays of drand's own chains, run by different companies.
 pub const PUBLIC_RELAYS: [&str; 3] = [
@@ -71,7 +71,7 @@ impl Relays {
         Self::with_times(urls, addresses, TIMEOUTS, PAUSE)
     }
 
-    pub(crate) fn with_times(
+    pub(super) fn with_times(
         urls: Vec<Url>,
         addresses: Addresses,
         timeouts: Timeouts,

@@ -10,7 +10,7 @@ use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::commands::submission::words;
 use crate::confirm::Answer;
-use crate::draws::contacts::{self, Logged, Winner};
+use crate::draws::call_log::{self, Logged, Winner};
 use crate::draws::shown::{options, prize_option, state_of};
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -90,7 +90,7 @@ pub(super) async fn skip(
 
 async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
     let WinnerArgs { draw, winner, tier } = args;
-    contacts::find(
+    call_log::find(
         tables,
         Scope::from(draw.scope),
         &draw.name,
@@ -103,9 +103,9 @@ async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let (contact, phone) = (
         &winner.contact,
-        contacts::show_phone(tables, winner, now).await?,
+        call_log::show_phone(tables, winner, now).await?,
     );
-    let blocked = contacts::blocked(tables, &winner.scope, std::slice::from_ref(contact)).await?;
+    let blocked = call_log::blocked(tables, &winner.scope, std::slice::from_ref(contact)).await?;
     let text = format!(
         "place {} of {}: {phone}, {}",
         contact.place,
@@ -129,9 +129,9 @@ async fn step(
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let Logged { contact, next } = contacts::log(tables, env, winner, event, now).await?;
+    let Logged { contact, next } = call_log::log(tables, env, winner, event, now).await?;
     let all: Vec<_> = next.iter().chain([&contact]).cloned().collect();
-    let blocked = contacts::blocked(tables, &winner.scope, &all).await?;
+    let blocked = call_log::blocked(tables, &winner.scope, &all).await?;
     let line = |contact: &Contact| {
         let reference = contact
             .reference

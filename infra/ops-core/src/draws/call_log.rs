@@ -1,4 +1,4 @@
-//! The contact log of a draw: the steps that operators log, and the next winner after a skip.
+//! The log of calls to winners: the steps that operators log, and the next winner after a skip.
 
 use std::collections::HashSet;
 use std::num::NonZeroU64;
@@ -10,14 +10,13 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use draw::{Committed, DrawResult, Evidence, Header, Opening};
+use draw::{Header, Opening};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-use super::files::{DrawFiles, ENTRIES, RESULT};
+use super::assign_winners::Drawing;
+use super::files::DrawFiles;
 use super::openings;
-use super::run::unreadable;
-use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
@@ -255,7 +254,7 @@ fn action_name(event: &ContactEvent) -> &'static str {
     }
 }
 
-/// Whether an entry of the winner's row is still accepted. The entrant's other entries do not count.
+/// The status of the winner's row: an entry of it is still accepted, or all were revoked. The entrant's other entries do not count.
 async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowStatus, Failure> {
     let Winner {
         scope,
@@ -273,7 +272,7 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
     let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?
         .read_openings()
         .await?;
-    let openings = openings::of_rows(file, &HashSet::from([contact.row]))?;
+    let openings = openings::read(draw, file, |row, _| row == contact.row)?;
     let of_row = openings
         .get(&contact.row)
         .map(Opening::references)
@@ -296,56 +295,19 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
 async fn draw_next(
     tables: &Tables,
     env: &Env,
-    winner: &Winner,
+    Winner { scope, draw, .. }: &Winner,
     now: Timestamp,
 ) -> Result<Vec<Contact>, Failure> {
-    let Winner { scope, draw, .. } = winner;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
-    let committed = committed(&files, draw).await?;
-    let (result, _) = read_result(&committed, &files, draw).await?;
-    let mut winners = Winners::open(tables, env, scope, draw, result.clone()).await?;
-    let mut drawn = winners.draw(now).await?;
-    loop {
-        let known = tables.draws.contacts(scope, &draw.name).await?;
-        if !winners.runs_out(&known) {
-            return Ok(drawn);
-        }
-        // Doubles the places, so that a large draw does not do this for each skip.
-        let more = u64::try_from(known.len()).unwrap_or(u64::MAX);
-        winners = Winners::open(
-            tables,
-            env,
-            scope,
-            draw,
-            committed.with_more_places(&result, more),
-        )
-        .await?;
-        drawn.extend(winners.draw(now).await?);
-    }
-}
-
-/// The evidence of a draw, verified.
-pub(super) async fn committed(files: &DrawFiles, draw: &Draw) -> Result<Committed, Failure> {
-    let mut entries = files.read(ENTRIES).await?;
-    let (header, commitment) = (draw.header.as_bytes(), draw.commitment.as_str());
-    let evidence = Evidence {
-        entries: &mut entries,
-        header,
-        commitment,
-        openings: None,
+    let committed = files.committed(draw, None).await?;
+    let (result, _) = files.result(draw, &committed).await?;
+    let drawing = Drawing {
+        tables,
+        env,
+        scope,
+        draw,
+        committed,
+        result,
     };
-    Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
-}
-
-/// `result.json`, verified, and its text.
-pub(super) async fn read_result(
-    committed: &Committed,
-    files: &DrawFiles,
-    draw: &Draw,
-) -> Result<(DrawResult, String), Failure> {
-    let text = files.read_text(RESULT).await?;
-    let result = committed
-        .read_result(text.as_bytes())
-        .map_err(|difference| unreadable(draw, &difference))?;
-    Ok((result, text))
+    drawing.assign_winners(now).await
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::chain::{Chain, DOMAIN, message};
+use super::chain::{Chain, DOMAIN, message};
 
 /// The owner of the seed knows every round, so a draw with real prizes must not use it.
 pub struct SimulatedChain {

@@ -1,0 +1,153 @@
+//! The lock of a scope's freezes. The newest freeze has it, so one that was interrupted keeps no other from beginning. Until
+//! its draw is recorded, it leads an erasure to its openings.
+
+use std::time::Duration;
+
+use common::config::Env;
+use common::domain::draw::{DrawName, FreezeLock};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use common::random;
+
+use super::files::DrawFiles;
+use super::openings::busy;
+use crate::failure::Failure;
+use crate::format::scope_in_words;
+use crate::tables::Tables;
+
+/// Time from the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
+/// that takes longer is refused at its end.
+const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Tries to give up a freeze while others begin.
+const MAX_TRIES: u32 = 10;
+
+/// # Errors
+/// When a freeze can be running.
+pub(crate) async fn check_released(
+    tables: &Tables,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    match tables.draws.freeze_lock(scope).await? {
+        Some(FreezeLock {
+            draw,
+            expires_at: Some(expires_at),
+            ..
+        }) if now < expires_at => {
+            let message = format!(
+                "a freeze of the draw {draw} of {} can be running; run this again once it has ended, or, if it was interrupted, \
+                 at {expires_at} or later",
+                scope_in_words(scope)
+            );
+            Err(Failure::new("draw_busy", message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Begins a freeze, and gives up one that is not recorded yet.
+pub(super) async fn begin(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    draw: &DrawName,
+    now: Timestamp,
+) -> Result<FreezeLock, Failure> {
+    let before = give_up_all(tables, env, scope).await?;
+    let lock = FreezeLock {
+        id: new_id(),
+        draw: draw.clone(),
+        expires_at: Some(now.after(FREEZE_TIMEOUT)),
+        commitment: None,
+    };
+    let locks = tables.freeze_locks(env)?;
+    if locks
+        .change_freeze_lock(scope, before.as_ref(), &lock)
+        .await?
+    {
+        Ok(lock)
+    } else {
+        Err(busy(draw))
+    }
+}
+
+/// Lets a freeze upload its openings: from here on, they are found. `None` if it was given up.
+pub(super) async fn begin_upload(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    lock: &FreezeLock,
+    commitment: &str,
+    now: Timestamp,
+) -> Result<Option<FreezeLock>, Failure> {
+    let uploading = FreezeLock {
+        id: new_id(),
+        expires_at: Some(now.after(FREEZE_TIMEOUT)),
+        commitment: Some(commitment.to_owned()),
+        ..lock.clone()
+    };
+    let locks = tables.freeze_locks(env)?;
+    let is_ours = locks
+        .change_freeze_lock(scope, Some(lock), &uploading)
+        .await?;
+    Ok(is_ours.then_some(uploading))
+}
+
+/// Gives up a freeze that is not recorded: it is refused at its end. Returns the lock of the scope.
+pub(super) async fn give_up_all(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+) -> Result<Option<FreezeLock>, Failure> {
+    for _ in 0..MAX_TRIES {
+        match tables.draws.freeze_lock(scope).await? {
+            Some(lock) if lock.expires_at.is_some() => {
+                give_up(tables, env, scope, &lock).await?;
+            }
+            released => return Ok(released),
+        }
+    }
+    let message = "freezes of other operators keep beginning; run this again";
+    Err(Failure::new("draw_busy", message))
+}
+
+/// Gives up a freeze, and deletes its openings unless it is recorded.
+pub(super) async fn give_up(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    lock: &FreezeLock,
+) -> Result<(), Failure> {
+    let locks = tables.freeze_locks(env)?;
+    // Another id refuses the freeze; the commitment stays until its openings are gone.
+    let stopped = FreezeLock {
+        id: new_id(),
+        ..lock.clone()
+    };
+    let is_stopped = locks
+        .change_freeze_lock(scope, Some(lock), &stopped)
+        .await?;
+    if let Some(commitment) = &lock.commitment {
+        // It was recorded if the answer to that was lost.
+        let recorded = tables.draws.get(scope, &lock.draw).await?;
+        if recorded.is_none_or(|draw| draw.commitment != *commitment) {
+            let files = DrawFiles::new(tables, env, scope, &lock.draw, commitment)?;
+            files.delete_openings().await?;
+        }
+    }
+    if is_stopped {
+        let released = FreezeLock {
+            expires_at: None,
+            commitment: None,
+            ..stopped.clone()
+        };
+        locks
+            .change_freeze_lock(scope, Some(&stopped), &released)
+            .await?;
+    }
+    Ok(())
+}
+
+fn new_id() -> String {
+    hex::encode(random::bytes::<16>())
+}
