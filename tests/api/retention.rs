@@ -8,7 +8,8 @@ use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDay
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::draw::{Draw, DrawOutcome, FreezeLock, Operator};
 use common::domain::scope::{Environment, Scope};
-use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::approval::{Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
@@ -421,8 +422,8 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
         enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
     );
     let before = submission(&campaign, Environment::Live, &first).await;
-    let proposal = Proposal {
-        correction: Correction::Reopen,
+    let approval = Approval {
+        change: ProposedChange::Correct(Correction::Reopen),
         decision: OperatorDecision {
             by: "asha".to_owned(),
             at: before.created_at,
@@ -430,10 +431,9 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
             confirmed: None,
             identity: None,
         },
-        identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
     let proposed = Submission {
-        proposal: Some(proposal),
+        approval: Some(approval),
         revision: 1,
         ..before.clone()
     };
@@ -467,7 +467,7 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
     );
 
     let decided = Submission {
-        proposal: None,
+        approval: None,
         revision: 2,
         ..proposed.clone()
     };

@@ -1,7 +1,7 @@
-//! A submission. [`transition`] settles it, [`acceptance`] makes two people agree on a prize or many entries, [`correction`] undoes
+//! A submission. [`transition`] settles it, [`approval`] makes two people agree on a prize or many entries, [`correction`] undoes
 //! mistaken decisions, [`second_look`] has some decisions checked by another person.
 
-pub mod acceptance;
+pub mod approval;
 pub mod correction;
 pub mod second_look;
 mod status;
@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use self::acceptance::ProposedAcceptance;
-use self::correction::Proposal;
+use self::approval::Approval;
 use self::second_look::SecondLook;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::code::Code;
@@ -82,12 +81,9 @@ pub struct Submission {
     /// The operator's decision, if an operator settled or corrected it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
-    /// The acceptance that a second operator has to confirm: it gives an instant prize, or many entries.
+    /// The change that a second operator has to confirm.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub acceptance: Option<ProposedAcceptance>,
-    /// The correction that a second operator has to confirm.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposal: Option<Proposal>,
+    pub approval: Option<Approval>,
     /// The second look of another person, after it was settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_look: Option<SecondLook>,
@@ -208,8 +204,7 @@ pub fn name_in_arn(arn: &str) -> &str {
 }
 
 impl OperatorDecision {
-    /// Whether a person of this identity or name took the decision, or confirmed it: whether a name that was given, or the
-    /// one in an identity, is the same.
+    /// True if this person decided or confirmed; compares given names and the names in ARNs.
     pub fn is_by(&self, identity: &str, by: &str) -> bool {
         let second = self.confirmed.as_ref();
         let identities = self
@@ -319,8 +314,7 @@ impl Submission {
             partner_code: None,
             upstream: None,
             decision: None,
-            acceptance: None,
-            proposal: None,
+            approval: None,
             second_look: None,
             settling: None,
             revision: 0,
@@ -408,13 +402,9 @@ impl Submission {
             decision: wordless(&past.decision),
             ..past.clone()
         };
-        let acceptance = self.acceptance.clone().map(|first| ProposedAcceptance {
+        let approval = self.approval.clone().map(|first| Approval {
             decision: first.decision.without_words(),
             ..first
-        });
-        let proposal = self.proposal.clone().map(|proposal| Proposal {
-            decision: proposal.decision.without_words(),
-            ..proposal
         });
         Self {
             entrant_id,
@@ -423,8 +413,7 @@ impl Submission {
             claimed: None,
             upstream,
             decision: wordless(&self.decision),
-            acceptance,
-            proposal,
+            approval,
             history: self.history.iter().map(past).collect(),
             revision: self.revision.saturating_add(1),
             ..self.clone()
@@ -435,7 +424,7 @@ impl Submission {
     /// limits and codes refer to. `None` while the phone is still needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
-        let is_settled = self.status.is_terminal() && self.proposal.is_none();
+        let is_settled = self.status.is_terminal() && self.approval.is_none();
         let after = is_settled.then(|| self.erased(self.entrant_id.clone()))?;
         let is_same = Self {
             revision: self.revision,

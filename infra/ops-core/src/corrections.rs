@@ -6,8 +6,9 @@
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
-use common::domain::submission::correction::{Correction, NotCorrectable, Proposal};
-use common::domain::submission::{Confirmation, OperatorDecision, State, Submission};
+use common::domain::submission::approval::{Agreement, Approval, ProposedChange};
+use common::domain::submission::correction::{Correction, NotCorrectable};
+use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
@@ -29,7 +30,7 @@ pub enum Corrected {
         /// With the proposal.
         after: Submission,
         /// The earlier, different proposal that it replaces.
-        replaced: Option<Proposal>,
+        replaced: Option<(Correction, OperatorDecision)>,
     },
     /// The submission was revoked before.
     Nothing(Submission),
@@ -76,53 +77,34 @@ pub async fn correct(
             .await
             .map(Corrected::Done);
     }
-    let proposed = before
-        .proposal
-        .as_ref()
-        .filter(|proposal| proposal.correction == correction);
-    let Some(Proposal {
-        decision: first,
-        identity: of_first,
-        ..
-    }) = proposed.cloned()
-    else {
-        record(tables, &before, correction, &decision, true).await?;
-        let after = before.proposed(Proposal {
-            correction,
-            decision,
-            identity: identity.to_owned(),
-        });
-        let is_written = tables.store.annotate(&before, &after).await?;
-        let replaced = before.proposal;
-        return if is_written {
-            Ok(Corrected::Proposed { after, replaced })
-        } else {
-            Err(moved())
-        };
+    let approval = Approval {
+        change: ProposedChange::Correct(correction),
+        decision,
     };
-    let first = OperatorDecision {
-        identity: Some(of_first),
-        ..first
+    let both = match before.agreement(&approval) {
+        Agreement::Reached(both) => both,
+        Agreement::Awaited => {
+            record(tables, &before, correction, &approval.decision, true).await?;
+            let after = before.awaiting(approval);
+            if !tables.store.annotate(&before, &after).await? {
+                return Err(moved());
+            }
+            let replaced = before.first_correction();
+            let replaced = replaced.map(|(correction, decision)| (correction, decision.clone()));
+            return Ok(Corrected::Proposed { after, replaced });
+        }
+        Agreement::SamePerson => {
+            let first = before.approval.map(|first| first.decision);
+            let asked = first.map(|first| format!("{} asked for it at {}", first.by, first.at));
+            let message = format!(
+                "this can decide who gets a prize, and {}; nothing happens until a second operator runs the same command, with \
+                 their own AWS identity and name",
+                asked.unwrap_or_default()
+            );
+            return Err(Failure::new("second_person_needed", message));
+        }
     };
-    if first.is_by(identity, &decision.by) {
-        let message = format!(
-            "this can decide who gets a prize, and {} asked for it at {}; nothing happens until a second operator runs the same command, with \
-             their own AWS identity and name",
-            first.by, first.at
-        );
-        return Err(Failure::new("second_person_needed", message));
-    }
-    record(tables, &before, correction, &decision, false).await?;
-    let confirmed = Some(Confirmation {
-        by: decision.by,
-        why: decision.why,
-        identity: decision.identity,
-    });
-    let both = OperatorDecision {
-        at: decision.at,
-        confirmed,
-        ..first
-    };
+    record(tables, &before, correction, &approval.decision, false).await?;
     let after = before
         .corrected(correction, both)
         .map_err(|refused| not_correctable(&before, refused))?;
@@ -246,11 +228,8 @@ async fn record(
         Correction::Revoke { .. } => "submission.revoke",
         Correction::Reopen => "submission.reopen",
     };
-    let replaced = submission
-        .proposal
-        .as_ref()
-        .filter(|_| is_proposal)
-        .map(|proposal| proposal.correction);
+    let replaced = submission.first_correction().filter(|_| is_proposal);
+    let replaced = replaced.map(|(correction, _)| correction);
     let details =
         json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
     let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());

@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
-use common::domain::submission::acceptance::{ProposedAcceptance, TwoPersonApproval};
+use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
@@ -89,7 +89,7 @@ pub enum ManualSettlement {
         /// Why, such as `it gives the instant prize “Kettle”`.
         at_stake: String,
         /// The earlier acceptance, with other entries or another code, that it replaces.
-        replaced: Option<Box<ProposedAcceptance>>,
+        replaced: Option<Box<Approval>>,
     },
 }
 
@@ -144,9 +144,12 @@ pub(crate) async fn settle_seen(
         Some(entries) => entries,
         None => checked_entries(&campaign, &before)?,
     };
-    let acceptance = ProposedAcceptance {
+    let acceptance = Acceptance {
         entries,
         purchase: purchase.clone(),
+    };
+    let approval = Approval {
+        change: ProposedChange::Accept(acceptance),
         decision,
     };
     let prize = prize(tables, &before).await?;
@@ -155,13 +158,13 @@ pub(crate) async fn settle_seen(
         entries,
         max_entries_alone(&campaign, &before),
     );
-    let decision = match (before.agreement(&acceptance), at_stake) {
-        (_, None) => acceptance.decision,
-        (TwoPersonApproval::Reached(both), Some(_)) => both,
-        (TwoPersonApproval::Awaited, Some(at_stake)) => {
-            return propose(tables, before, acceptance, at_stake).await;
+    let decision = match (before.agreement(&approval), at_stake) {
+        (_, None) => approval.decision,
+        (Agreement::Reached(both), Some(_)) => both,
+        (Agreement::Awaited, Some(at_stake)) => {
+            return propose(tables, before.awaiting(approval), before, at_stake).await;
         }
-        (TwoPersonApproval::SamePerson, Some(at_stake)) => {
+        (Agreement::SamePerson, Some(at_stake)) => {
             return Err(second_person_needed(&before, &at_stake));
         }
     };
@@ -240,36 +243,31 @@ async fn write(
 /// Records the acceptance of a first operator; nothing else changes.
 async fn propose(
     tables: &Tables,
+    after: Submission,
     before: Submission,
-    acceptance: ProposedAcceptance,
     at_stake: String,
 ) -> Result<ManualSettlement, Failure> {
-    let ProposedAcceptance {
-        entries,
-        purchase,
-        decision,
-    } = &acceptance;
-    let key = before.status.message_key();
-    let details = json!({
-        "before": key,
-        "after": key,
-        "entries": entries,
-        "without_receipt_code": is_unproved(&before, purchase.as_ref()),
-        "proposal": true,
-    });
-    let why = decision.why.as_deref().unwrap_or_default();
-    let row = action("submission.settle", &before)
-        .because(why)
-        .with(details);
-    tables.audit.append(row, decision.at).await?;
-    let after = before.with_first_acceptance(acceptance);
+    if let Some((Acceptance { entries, purchase }, decision)) = after.first_acceptance() {
+        let key = before.status.message_key();
+        let details = json!({
+            "before": key,
+            "after": key,
+            "entries": entries,
+            "without_receipt_code": is_unproved(&before, purchase.as_ref()),
+            "proposal": true,
+        });
+        let row = action("submission.settle", &before)
+            .because(decision.why.as_deref().unwrap_or_default())
+            .with(details);
+        tables.audit.append(row, decision.at).await?;
+    }
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }
     Ok(ManualSettlement::Proposed {
         after,
         at_stake,
-        replaced: before.acceptance.map(Box::new),
+        replaced: before.approval.map(Box::new),
     })
 }
 
@@ -308,9 +306,9 @@ fn max_entries(campaign: &Campaign) -> u32 {
 }
 
 fn second_person_needed(submission: &Submission, at_stake: &str) -> Failure {
-    let first = submission.acceptance.as_ref().map(|first| &first.decision);
+    let first = submission.first_acceptance();
     let by = first
-        .map(|first| format!(", and {} accepted it at {}", first.by, first.at))
+        .map(|(_, first)| format!(", and {} accepted it at {}", first.by, first.at))
         .unwrap_or_default();
     let message = format!(
         "{at_stake}{by}; nothing happens until a second operator accepts it too, with their own AWS identity and name"
@@ -321,7 +319,7 @@ fn second_person_needed(submission: &Submission, at_stake: &str) -> Failure {
 /// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than
 /// `receipt.max_entries`: the operator has to name the number.
 pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
-    if let Some(first) = &submission.acceptance {
+    if let Some((first, _)) = submission.first_acceptance() {
         return Some(first.entries);
     }
     match submission
@@ -380,7 +378,7 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
         settling,
         reasons,
         decision: None,
-        acceptance: None,
+        approval: None,
         ..before.changed(now)
     };
     tables

@@ -9,7 +9,8 @@ use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::ReceiptId;
 use crate::domain::message::MessageKey;
 use crate::domain::receipt::judgement::ReceiptSummary;
-use crate::domain::submission::correction::{Correction, Proposal};
+use crate::domain::submission::approval::{Approval, ProposedChange};
+use crate::domain::submission::correction::Correction;
 use crate::domain::submission::transition::{Findings, Transition};
 use crate::domain::submission::{Claimed, OperatorDecision};
 
@@ -208,11 +209,9 @@ fn what_was_decided_at_once_waited_for_nothing_whatever_becomes_of_it() {
         confirmed: None,
         identity: None,
     };
-    let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
-    let proposed = at_once.proposed(Proposal {
-        correction,
+    let proposed = at_once.awaiting(Approval {
+        change: ProposedChange::Correct(correction),
         decision: decision.clone(),
-        identity,
     });
     let revoked = at_once.corrected(correction, decision).expect("accepted");
     let erased = |submission: &Submission| submission.erased(EntrantId::tombstone([3; 16]));

@@ -1,3 +1,4 @@
+use super::approval::{Approval, ProposedChange};
 use super::correction::Correction;
 use super::transition::{Findings, Transition};
 use super::*;
@@ -36,8 +37,7 @@ impl Submission {
             claimed: None,
             consent: None,
             decision: None,
-            acceptance: None,
-            proposal: None,
+            approval: None,
             second_look: None,
             settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,
@@ -165,15 +165,9 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         code: UpstreamCode::Text("20".to_owned()),
         message: message.map(str::to_owned),
     };
-    let proposal = |words| Proposal {
-        correction: Correction::Reopen,
+    let approval = |words| Approval {
+        change: ProposedChange::Correct(Correction::Reopen),
         decision: decision("asha", words),
-        identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
-    };
-    let acceptance = |words| ProposedAcceptance {
-        entries: 1,
-        purchase: None,
-        decision: decision("neema", words),
     };
     let past = |words| PastState {
         decision: Some(decision("juma", words)),
@@ -185,8 +179,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         claimed: Some(Claimed::default()),
         upstream: Some(upstream(Some("Asha, you are in"))),
         decision: Some(decision("asha", Some("she called"))),
-        acceptance: Some(acceptance(Some("her voice"))),
-        proposal: Some(proposal(Some("her number"))),
+        approval: Some(approval(Some("her number"))),
         history: vec![past(Some("her sister called"))],
         ..Submission::example()
     };
@@ -195,8 +188,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         entrant_id: tombstone.clone(),
         upstream: Some(upstream(None)),
         decision: Some(decision("asha", None)),
-        acceptance: Some(acceptance(None)),
-        proposal: Some(proposal(None)),
+        approval: Some(approval(None)),
         history: vec![past(None)],
         revision: 8,
         ..Submission::example()

@@ -27,17 +27,6 @@ pub enum Correction {
     Reopen,
 }
 
-/// A correction that takes effect once a second operator asks for it too.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proposal {
-    /// The correction to make.
-    pub correction: Correction,
-    /// Who asks for it, when and why.
-    pub decision: OperatorDecision,
-    /// The ARN of their AWS identity.
-    pub identity: String,
-}
-
 /// Why a submission cannot be corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCorrectable {
@@ -62,7 +51,7 @@ pub enum NotCorrectable {
 }
 
 impl Submission {
-    /// Whether it was accepted until an operator revoked it.
+    /// True if it was accepted until an operator revoked it.
     pub fn is_revoked(&self) -> bool {
         let was_accepted = |last: &super::PastState| last.status.state == State::Accepted;
         self.status.state == State::Rejected && self.history.last().is_some_and(was_accepted)
@@ -109,7 +98,7 @@ impl Submission {
                 ..SubmissionStatus::rejected(REVOKED_KEY)
             },
             reasons: vec![REVOKED_KEY.as_str().to_owned(), REVOKED.to_owned()],
-            proposal: None,
+            approval: None,
             ..self.changed(decision.at).decided(decision)
         }
     }
@@ -130,19 +119,9 @@ impl Submission {
             // Without a record, the purchase is the code that an operator typed, perhaps by mistake.
             purchase: self.purchase.clone().filter(|_| self.receipt.is_some()),
             settling: Some(PendingSettlement::due_at(now, prize).escalate(now)),
-            proposal: None,
+            approval: None,
             ..self.changed(now).decided(decision)
         })
-    }
-
-    /// The submission with a proposal. Its callers see no change.
-    #[must_use]
-    pub fn proposed(&self, proposal: Proposal) -> Self {
-        Self {
-            proposal: Some(proposal),
-            revision: self.revision.saturating_add(1),
-            ..self.clone()
-        }
     }
 
     fn decided(self, decision: OperatorDecision) -> Self {

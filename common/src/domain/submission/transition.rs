@@ -143,7 +143,7 @@ impl Submission {
         Ok(Self {
             status,
             partner_code: settling.as_ref().and(changed.partner_code),
-            acceptance: settling.as_ref().and(changed.acceptance),
+            approval: settling.as_ref().and(changed.approval),
             settling,
             reasons: transition.reasons(),
             receipt: findings.receipt.or(changed.receipt),

@@ -8,6 +8,7 @@ use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::retry::{LookupFailures, PartnerProgress};
 use common::domain::settling::{Assignee, PendingSettlement};
+use common::domain::submission::approval::ProposedChange;
 use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
@@ -352,13 +353,15 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
         } = decision;
         json!({ "by": by, "identity": identity, "at": at.to_string(), "why": why, "confirmed": confirmed })
     };
-    let acceptance = submission.acceptance.as_ref().map(|first| {
-        let correction = json!({ "change": "accept", "entries": first.entries });
-        json!({ "correction": correction, "decision": decision(&first.decision) })
+    let proposal = submission.approval.as_ref().map(|first| {
+        let change = match &first.change {
+            ProposedChange::Accept(first) => {
+                json!({ "change": "accept", "entries": first.entries })
+            }
+            ProposedChange::Correct(correction) => json!(correction),
+        };
+        json!({ "correction": change, "decision": decision(&first.decision) })
     });
-    let proposal = submission.proposal.as_ref().map(
-        |proposal| json!({ "correction": proposal.correction, "decision": decision(&proposal.decision) }),
-    );
     json!({
         "id": submission.submission_id,
         "ref": submission.reference().to_string(),
@@ -381,7 +384,7 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
         "partner_said": submission.upstream,
         "settling": submission.settling.as_ref().map(settling),
         "decision": submission.decision.as_ref().map(decision),
-        "proposal": proposal.or(acceptance),
+        "proposal": proposal,
         "second_look": submission.second_look,
         "day": submission.day,
         "created_at": submission.created_at.to_string(),

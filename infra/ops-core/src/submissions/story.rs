@@ -2,8 +2,8 @@
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
-use common::domain::submission::acceptance::ProposedAcceptance;
-use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::approval::{Acceptance, Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -133,30 +133,16 @@ pub fn said(decision: &OperatorDecision) -> String {
 
 /// What waits for a second person, in words, and since when.
 pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
-    let correction = submission.proposal.as_ref().map(
-        |Proposal {
-             correction,
-             decision,
-             ..
-         }| {
-            let what = match correction {
-                Correction::Revoke { free_code: false } => "revoke",
-                Correction::Revoke { free_code: true } => "revoke and free the code",
-                Correction::Reopen => "reopen",
-            };
-            (what.to_owned(), decision)
-        },
-    );
-    let acceptance = submission.acceptance.as_ref().map(
-        |ProposedAcceptance {
-             entries, decision, ..
-         }| {
-            (
-                format!("accept with {}", entries_in_words(*entries)),
-                decision,
-            )
-        },
-    );
-    let (what, decision) = correction.or(acceptance)?;
+    let Approval { change, decision } = submission.approval.as_ref()?;
+    let what = match change {
+        ProposedChange::Accept(Acceptance { entries, .. }) => {
+            format!("accept with {}", entries_in_words(*entries))
+        }
+        ProposedChange::Correct(Correction::Revoke { free_code: false }) => "revoke".to_owned(),
+        ProposedChange::Correct(Correction::Revoke { free_code: true }) => {
+            "revoke and free the code".to_owned()
+        }
+        ProposedChange::Correct(Correction::Reopen) => "reopen".to_owned(),
+    };
     Some((decision.at, format!("{what}, asked for {}", said(decision))))
 }

@@ -6,8 +6,8 @@ use std::io::Read;
 use common::domain::message::{Language, MessageKey};
 use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::receipt::judgement::ReceiptSummary;
-use common::domain::submission::acceptance::ProposedAcceptance;
-use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::approval::{Acceptance, Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
 use common::domain::submission::second_look::SecondLook;
 use common::domain::submission::{
     Claimed, ClaimedItem, Confirmation, Consent, OperatorDecision, PastState, Submission,
@@ -132,28 +132,27 @@ async fn with_person() -> Stack {
         .fine(&[&["draw", "skip"], &draw[..], &skip].concat())
         .await;
     with_receipt(&stack, typed(), full).await;
-    let first = ProposedAcceptance {
-        entries: 1,
-        purchase: None,
+    let (entries, purchase) = (1, None);
+    let first = Approval {
+        change: ProposedChange::Accept(Acceptance { entries, purchase }),
         decision: decision(),
     };
     let proposed = |left: Submission| Submission {
-        acceptance: Some(first),
+        approval: Some(first),
         ..full(left)
     };
     with_receipt(&stack, photo(Some("https://verify.tra.go.tz/AB")), proposed).await;
     let correction = Correction::Revoke { free_code: true };
-    let proposal = Proposal {
-        correction,
+    let approval = Approval {
+        change: ProposedChange::Correct(correction),
         decision: decision(),
-        identity: "user/asha".to_owned(),
     };
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
     let won = submission(random::submission_id(), won, None);
     write(
         &stack,
         &Submission {
-            proposal: Some(proposal),
+            approval: Some(approval),
             ..full(won)
         },
         None,

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::ids::ReceiptId;
 use crate::domain::submission::DisplayStatus;
+use crate::domain::submission::approval::{Approval, ProposedChange};
 use crate::domain::submission::transition::{Findings, Transition};
 use crate::domain::timestamp::Timestamp;
 
@@ -90,14 +91,12 @@ fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
     let revoked = accepted(Some("A kettle"), true)
         .corrected(REVOKE, decision(2))
         .expect("accepted");
-    let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
-    let proposal = Proposal {
-        correction: Correction::Reopen,
+    let approval = Approval {
+        change: ProposedChange::Correct(Correction::Reopen),
         decision: decision(2),
-        identity,
     };
     let reopened = revoked
-        .proposed(proposal)
+        .awaiting(approval)
         .corrected(Correction::Reopen, decision(3))
         .expect("rejected");
     assert_eq!(
@@ -105,7 +104,7 @@ fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
         DisplayStatus::ReceiptInReview
     );
     assert_eq!(
-        (reopened.reasons.as_slice(), &reopened.proposal),
+        (reopened.reasons.as_slice(), &reopened.approval),
         (&[REOPENED.to_owned()][..], &None)
     );
     let settling = reopened.settling.clone().expect("open");
@@ -171,16 +170,15 @@ fn a_submission_without_its_person_is_not_reopened() {
 }
 
 #[test]
-fn a_proposal_changes_nothing_that_callers_see() {
+fn proposal_changes_nothing_that_callers_see() {
     let before = accepted(Some("A kettle"), false);
-    let proposal = Proposal {
-        correction: REVOKE,
+    let approval = Approval {
+        change: ProposedChange::Correct(REVOKE),
         decision: decision(2),
-        identity: "arn".to_owned(),
     };
-    let after = before.proposed(proposal.clone());
+    let after = before.awaiting(approval.clone());
     let expected = Submission {
-        proposal: Some(proposal),
+        approval: Some(approval),
         revision: before.revision + 1,
         ..before
     };
@@ -189,7 +187,7 @@ fn a_proposal_changes_nothing_that_callers_see() {
         after
             .corrected(REVOKE, decision(3))
             .expect("accepted")
-            .proposal,
+            .approval,
         None
     );
 }
@@ -202,13 +200,12 @@ fn an_erased_submission_keeps_no_operators_words() {
     let reopened = revoked
         .corrected(Correction::Reopen, decision(3))
         .expect("rejected");
-    let proposal = Proposal {
-        correction: Correction::Reopen,
+    let approval = Approval {
+        change: ProposedChange::Correct(Correction::Reopen),
         decision: decision(4),
-        identity: "arn".to_owned(),
     };
     let erased = reopened
-        .proposed(proposal)
+        .awaiting(approval)
         .erased(reopened.entrant_id.clone());
     let text = serde_json::to_string(&erased).expect("JSON");
     assert!(

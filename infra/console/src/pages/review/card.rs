@@ -7,7 +7,7 @@ use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::submission::Submission;
-use common::domain::submission::acceptance::ProposedAcceptance;
+use common::domain::submission::approval::Acceptance;
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::format::{entries_in_words, grouped, local_time, zoned_time};
@@ -66,10 +66,10 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
 /// The prize, and who was the first of two people who have to accept the submission.
 fn at_stake(submission: &Submission, campaign: &Campaign, prize: Option<&str>) -> Markup {
     html! {
-        @if prize.is_some() || submission.acceptance.is_some() {
+        @if prize.is_some() || submission.first_acceptance().is_some() {
             p.good {
                 @if let Some(prize) = prize { "Accepting it gives the instant prize “" (prize) "”, so two people have to accept it. " }
-                @if let Some(ProposedAcceptance { entries, purchase, decision }) = &submission.acceptance {
+                @if let Some((Acceptance { entries, purchase }, decision)) = submission.first_acceptance() {
                     (decision.by) " accepted it at " (zoned_time(decision.at, campaign.timezone)) ", with " (entries_in_words(*entries))
                     @if submission.receipt_id.is_some() && purchase.is_none() { " and without the receipt's code" }
                     ". Accept it with the same entries and code, or it waits for one more person. A rejection needs no second person."

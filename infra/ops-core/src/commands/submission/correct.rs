@@ -28,13 +28,12 @@ pub(super) async fn run(
             (after, text)
         }
         Corrected::Proposed { after, replaced } => {
-            let instead = replaced.as_ref().map(|replaced| {
-                let first = &replaced.decision;
+            let instead = replaced.as_ref().map(|(correction, first)| {
                 format!(
                     ". This replaces what {} asked for at {}: to {}",
                     first.by,
                     first.at,
-                    in_words(replaced.correction)
+                    in_words(*correction)
                 )
             });
             let text = format!(
@@ -60,8 +59,10 @@ pub(super) async fn run(
     };
     let phone = phones::shown(tables, &submission, false).await?;
     let mut json = as_json(&submission, &phone);
-    if let (Some(fields), Some(replaced)) = (json.as_object_mut(), replaced_proposal) {
-        fields.insert("replaced_proposal".to_owned(), json!(replaced));
+    if let (Some(fields), Some((correction, decision))) = (json.as_object_mut(), replaced_proposal)
+    {
+        let replaced = json!({ "correction": correction, "decision": decision });
+        fields.insert("replaced_proposal".to_owned(), replaced);
     }
     Ok(Report::new(json, text))
 }

@@ -74,9 +74,8 @@ fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
     why.extend(
         submission
-            .acceptance
-            .as_ref()
-            .map(|first| format!("accepted by {} alone", first.decision.by)),
+            .first_acceptance()
+            .map(|(_, first)| format!("accepted by {} alone", first.by)),
     );
     if let Some(pending) = &submission.settling {
         why.extend(lookup_failures(pending.lookup_failures()));

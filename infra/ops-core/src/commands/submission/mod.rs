@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use common::config::Env;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
-use common::domain::submission::acceptance::ProposedAcceptance;
+use common::domain::submission::approval::{Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
@@ -178,30 +178,23 @@ fn settled_in_words(after: &Submission) -> String {
     )
 }
 
-fn proposed_in_words(
-    after: &Submission,
-    at_stake: &str,
-    replaced: Option<&ProposedAcceptance>,
-) -> String {
-    let first = after.acceptance.as_ref();
-    let accepts = first.map(|first| {
+fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&Approval>) -> String {
+    let accepts = after.first_acceptance().map(|(first, decision)| {
         format!(
             "{} accepts {} with {}",
-            first.decision.by,
+            decision.by,
             after.reference(),
             entries_in_words(first.entries)
         )
     });
-    let instead = replaced.map(|replaced| {
-        let ProposedAcceptance {
-            entries, decision, ..
-        } = replaced;
-        format!(
+    let instead = replaced.and_then(|Approval { change, decision }| match change {
+        ProposedChange::Accept(replaced) => Some(format!(
             ". This replaces what {} accepted at {}, with {} or another code",
             decision.by,
             decision.at,
-            entries_in_words(*entries)
-        )
+            entries_in_words(replaced.entries)
+        )),
+        ProposedChange::Correct(_) => None,
     });
     format!(
         "{}; {at_stake}, so it still waits. A second operator has to accept it with the same \

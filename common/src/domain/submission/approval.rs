@@ -1,0 +1,225 @@
+//! The rule of two people: a change that can decide who gets a prize, or that gives more entries than the service itself does,
+//! takes effect once a second operator asks for the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::correction::Correction;
+use super::{Confirmation, OperatorDecision, Submission, VerificationCode};
+
+/// A change that waits for a second operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The change.
+    pub change: ProposedChange,
+    /// The first operator's decision.
+    pub decision: OperatorDecision,
+}
+
+/// A change that two people agree on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposedChange {
+    /// An open submission is accepted.
+    Accept(Acceptance),
+    /// A settled submission is corrected.
+    Correct(Correction),
+}
+
+/// The acceptance of a submission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acceptance {
+    /// The entries to award.
+    pub entries: u32,
+    /// The purchase to claim; `None` if the submission has no receipt, or the receipt's code cannot be read.
+    pub purchase: Option<VerificationCode>,
+}
+
+/// The effect of an operator's request where two people have to agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// It waits for a second operator.
+    Awaited,
+    /// It takes effect, as the decision of both.
+    Reached(OperatorDecision),
+    /// The same person asked for the same before.
+    SamePerson,
+}
+
+impl Submission {
+    /// The effect of an operator asking for this change.
+    pub fn agreement(&self, second: &Approval) -> Agreement {
+        let is_same = |first: &&Approval| first.change == second.change;
+        let Some(first) = self.approval.as_ref().filter(is_same) else {
+            return Agreement::Awaited;
+        };
+        let OperatorDecision {
+            by,
+            at,
+            why,
+            identity,
+            ..
+        } = second.decision.clone();
+        let first = &first.decision;
+        if first.is_by(identity.as_deref().unwrap_or_default(), &by) {
+            return Agreement::SamePerson;
+        }
+        Agreement::Reached(OperatorDecision {
+            at,
+            confirmed: Some(Confirmation { by, why, identity }),
+            ..first.clone()
+        })
+    }
+
+    /// The submission with the request of a first operator. Its callers see no change.
+    #[must_use]
+    pub fn awaiting(&self, approval: Approval) -> Self {
+        Self {
+            approval: Some(approval),
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        }
+    }
+
+    /// The acceptance that waits for a second operator, and the first one's decision.
+    pub fn first_acceptance(&self) -> Option<(&Acceptance, &OperatorDecision)> {
+        let Approval { change, decision } = self.approval.as_ref()?;
+        match change {
+            ProposedChange::Accept(acceptance) => Some((acceptance, decision)),
+            ProposedChange::Correct(_) => None,
+        }
+    }
+
+    /// The correction that waits for a second operator, and the first one's decision.
+    pub fn first_correction(&self) -> Option<(Correction, &OperatorDecision)> {
+        let Approval { change, decision } = self.approval.as_ref()?;
+        match change {
+            ProposedChange::Correct(correction) => Some((*correction, decision)),
+            ProposedChange::Accept(_) => None,
+        }
+    }
+
+    /// True if a person of this identity or name accepted it first, and it waits for a second operator.
+    pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
+        self.first_acceptance()
+            .is_some_and(|(_, decision)| decision.is_by(identity, by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::submission::transition::{Findings, Transition};
+    use crate::domain::timestamp::Timestamp;
+
+    fn acceptance(by: &str, identity: &str, entries: u32) -> Approval {
+        let (at, why) = (
+            Timestamp::from_millis(entries.into()),
+            Some(format!("{by} saw it")),
+        );
+        let identity = Some(identity.to_owned());
+        let decision = OperatorDecision {
+            by: by.to_owned(),
+            at,
+            why,
+            confirmed: None,
+            identity,
+        };
+        let purchase = None;
+        Approval {
+            change: ProposedChange::Accept(Acceptance { entries, purchase }),
+            decision,
+        }
+    }
+
+    #[test]
+    fn two_people_who_accept_the_same_agree() {
+        let open = Submission::example();
+        let first = acceptance("asha", "user/asha", 1);
+        assert_eq!(open.agreement(&first), Agreement::Awaited);
+        let once = open.awaiting(first.clone());
+        assert_eq!(
+            (once.revision, once.updated_at),
+            (open.revision + 1, open.updated_at)
+        );
+        let same = [
+            ("asha", "user/asha"),
+            ("ASHA", "user/juma"),
+            ("juma", "user/asha"),
+            ("juma", "assumed-role/operator/Asha"),
+            ("juma", "assumed-role/operator/asha"),
+        ];
+        for (by, identity) in same {
+            assert_eq!(
+                once.agreement(&acceptance(by, identity, 1)),
+                Agreement::SamePerson,
+                "{by} {identity}"
+            );
+            assert!(once.was_first_accepted_by(identity, by));
+        }
+        assert!(!once.was_first_accepted_by("user/juma", "juma"));
+        let Agreement::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
+            panic!("they agree")
+        };
+        let why = Some("juma saw it".to_owned());
+        let second = Confirmation {
+            by: "juma".to_owned(),
+            why,
+            identity: Some("user/juma".to_owned()),
+        };
+        assert_eq!(
+            both,
+            OperatorDecision {
+                confirmed: Some(second),
+                ..first.decision
+            }
+        );
+        assert!(
+            both.is_by("assumed-role/operator/juma", "neema"),
+            "the second person took it as well"
+        );
+        assert!(!both.is_by("assumed-role/operator/neema", "neema"));
+    }
+
+    #[test]
+    fn other_entries_or_another_code_begin_again() {
+        let once = Submission::example().awaiting(acceptance("asha", "user/asha", 1));
+        let code = "AB12CD3456".parse().expect("a code");
+        let other_code = Approval {
+            change: ProposedChange::Accept(Acceptance {
+                entries: 1,
+                purchase: Some(code),
+            }),
+            ..acceptance("juma", "user/juma", 1)
+        };
+        for other in [
+            acceptance("juma", "user/juma", 2),
+            acceptance("asha", "user/asha", 2),
+            other_code,
+        ] {
+            assert_eq!(once.agreement(&other), Agreement::Awaited);
+        }
+    }
+
+    #[test]
+    fn settled_submission_awaits_no_approval() {
+        let once = Submission::example().awaiting(acceptance("asha", "user/asha", 1));
+        let now = Timestamp::from_millis(9);
+        let reject = Transition::reject(super::super::MessageKey::Invalid);
+        for transition in [
+            reject,
+            Transition::Accept {
+                entries: 1,
+                prize: None,
+            },
+        ] {
+            let settled = once
+                .apply(&transition, Findings::default(), now)
+                .expect("it is open");
+            assert_eq!(settled.approval, None);
+        }
+        let later = once
+            .apply(&Transition::RetryAt(now), Findings::default(), now)
+            .expect("it is open");
+        assert_eq!(later.approval, once.approval);
+    }
+}
