@@ -66,7 +66,7 @@ impl fmt::Display for DrawName {
     }
 }
 
-/// Who took a step of a draw.
+/// The person who took a step of a draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
     /// The ARN of the AWS identity.
@@ -83,10 +83,7 @@ impl Operator {
     }
 }
 
-/// A frozen draw. It is written once; publishing and drawing each add their part once.
-///
-/// The order of winners is not here, since it can have a million rows: `result.json` has it, locked in the evidence bucket.
-/// A [`contact::Contact`] is a winner of the draw.
+/// A frozen draw. Publishing and drawing each add their part once. `result.json` has the order, which can be long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// Its name, unique within the campaign.
@@ -95,7 +92,7 @@ pub struct Draw {
     pub commitment: String,
     /// The Merkle root of the lines of `entries.csv`, in the same form.
     pub root: String,
-    /// `header.json`, byte for byte: period, rows, entries, prizes, rules, chain and round.
+    /// `header.json`, byte for byte.
     pub header: String,
     /// The hash of the beacon's chain, as in the header.
     pub chain: String,
@@ -103,9 +100,9 @@ pub struct Draw {
     pub round: NonZeroU64,
     /// When the beacon gives the round.
     pub round_at: Timestamp,
-    /// Submissions that were made before the period's end and not settled yet. Once accepted, they are in a later draw.
+    /// Unsettled submissions of before the period's end.
     pub unsettled: u64,
-    /// The entries of the largest rows, largest first, to print for the inspector.
+    /// The entries of the largest rows, largest first.
     #[serde(default)]
     pub largest_rows: Vec<u64>,
     /// Entries that people gave by accepting a submission, not the service.
@@ -115,7 +112,7 @@ pub struct Draw {
     pub frozen_at: Timestamp,
     /// The operator who recorded the commitment.
     pub frozen_by: Operator,
-    /// When all of the evidence was in its bucket. A draw that is not published before its round proves nothing.
+    /// When all of the evidence was in its bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<Timestamp>,
     /// The round, once the draw was run.
@@ -125,11 +122,10 @@ pub struct Draw {
     pub contact_changes: u64,
 }
 
-/// The lock of a scope's freezes, whose draw is not recorded yet. Erasures read it, because the openings of a freeze can
-/// name a person whom no draw does.
+/// The lock of a scope's freezes. The openings of an unrecorded draw are found by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeLock {
-    /// Random, and another one after each change: a change is written only over the id that it was made from.
+    /// Random, and new after each change: a change is written over the id that it was made from.
     pub id: String,
     /// The draw that is being frozen.
     pub draw: DrawName,
@@ -162,18 +158,18 @@ pub struct DrawOutcome {
 }
 
 impl Draw {
-    /// Whether the commitment was public before the round was known.
+    /// True if the commitment was public before the round.
     pub fn is_published_in_time(&self) -> bool {
         self.published_at
             .is_some_and(|published_at| published_at < self.round_at)
     }
 
-    /// True if the round is there, so that who has the openings can compute the winners, and they are not drawn yet.
+    /// True if the winners can be computed and are not drawn.
     pub fn awaits_run(&self, now: Timestamp) -> bool {
         self.outcome.is_none() && self.is_published_in_time() && self.round_at <= now
     }
 
-    /// Whether winners can still be drawn. A draw that was not published before its round never has any.
+    /// True if winners can be drawn. A draw that was published late never has any.
     pub fn can_be_drawn(&self, now: Timestamp) -> bool {
         self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
     }

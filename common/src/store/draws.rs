@@ -30,11 +30,9 @@ pub const SORT: &str = "record";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "DRAWS_TABLE";
 
-/// How long after a winner's last step the next one may still be drawn: an interrupted skip has to be run again within this
-/// time.
+/// Time after a winner's last step in which an interrupted skip can be run again.
 const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
-/// The most contacts that one call adds: a transaction has at most 100 items, of which one is the draw's own record, and two
-/// are for each contact.
+/// The most contacts in one call: two items of a transaction each, beside the draw.
 pub const MAX_ADDED: usize = 49;
 
 /// The sort key of the lock of freezes.
@@ -83,8 +81,8 @@ impl Draws {
         self.read(scope.to_string(), "contact#").await
     }
 
-    /// The draws of a scope whose entries still decide who gets a prize: a winner is to be drawn, or a prize is being claimed.
-    /// The phones of all entrants stay so long, since the next entrant in the order wins once a winner is skipped.
+    /// The draws whose entries still decide who gets a prize: a winner is to be drawn, or a prize to be collected. All phones
+    /// stay so long, since the next entrant wins once a winner is skipped.
     pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, StoreError> {
         // Before the contacts: a draw has all of its winners before it has an outcome.
         let mut draws = self.list(scope).await?;
@@ -105,7 +103,7 @@ impl Draws {
         Ok(locks.into_iter().next())
     }
 
-    /// Writes the lock. False if it was changed since `before` was read.
+    /// Writes the lock. Returns false if it was changed since `before` was read.
     pub async fn change_freeze_lock(
         &self,
         scope: &Scope,
@@ -165,7 +163,7 @@ impl Draws {
         .await
     }
 
-    /// Records when all of a draw's evidence was in its bucket. False when it is recorded already; the first time stays.
+    /// Records when all evidence was in its bucket. Returns false if a time is recorded.
     pub async fn publish(
         &self,
         scope: &Scope,
@@ -184,7 +182,7 @@ impl Draws {
         condition_held(update.send().await, WRITING)
     }
 
-    /// Records the outcome of a published draw. False when it has one already; the first stays.
+    /// Records the outcome of a published draw. Returns false if it has one.
     pub async fn finish(
         &self,
         scope: &Scope,
@@ -205,9 +203,8 @@ impl Draws {
         .await
     }
 
-    /// Adds contacts, at most [`MAX_ADDED`]. False, and nothing is added, when contacts of the draw were added or changed since
-    /// [`Draw::contact_changes`] was read, since the next winners of a tier depend on all others; or when one of `conditions`
-    /// fails.
+    /// Adds contacts, at most [`MAX_ADDED`]. Returns false if contacts of the draw were changed since [`Draw::contact_changes`]
+    /// was read, since the next winners depend on all others; or if one of `conditions` fails.
     pub async fn add_contacts(
         &self,
         scope: &Scope,
@@ -239,7 +236,7 @@ impl Draws {
         self.write(items).await
     }
 
-    /// Writes a changed contact. False when it was changed since `before` was read.
+    /// Writes a changed contact. Returns false if it was changed since `before` was read.
     pub async fn change_contact(
         &self,
         scope: &Scope,
@@ -262,7 +259,6 @@ impl Draws {
         .await
     }
 
-    /// False when a condition failed: nothing is written.
     async fn write(&self, items: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
         transaction::write(self.table.client(), items)
             .await?
@@ -332,6 +328,6 @@ fn contact_key(contact: &Contact) -> String {
     let Contact {
         draw, tier, place, ..
     } = contact;
-    // Padded to the longest possible numbers, so that keys sort by number.
+    // Padded, so that keys sort by number.
     format!("contact#{draw}#{tier:010}#{place:020}")
 }

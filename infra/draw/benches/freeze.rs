@@ -8,9 +8,7 @@ use std::num::NonZeroU64;
 use std::time::Instant;
 use std::{env, fs};
 
-use draw::{
-    Algorithm, Committed, Digest, Entries, Evidence, Header, LeftOut, Period, Prize, Rows, Salt,
-};
+use draw::{Algorithm, Committed, Digest, Entries, Evidence, Header, LeftOut, Period, Prize, Rows};
 
 const ENTRANTS: u64 = 1_000_000;
 
@@ -54,7 +52,7 @@ fn main() -> Result<(), Failure> {
     let rows = entries.into_rows(|| {
         number += 1;
         let digest = Digest::from_parts(&[&number.to_le_bytes()]);
-        digest.as_bytes().first_chunk().copied().unwrap_or(Salt::default())
+        digest.as_bytes().first_chunk().copied().unwrap_or_default()
     })?;
     watch.lap("rows");
     let header = header(&rows)?;
@@ -85,18 +83,18 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Entries of this many entrants, and of one more.
-fn read(entrants: u64) -> Result<Entries, Failure> {
+fn read(entrants: u64) -> Result<Entries<[u8; 16]>, Failure> {
     let mut entries = Entries::default();
     for entrant in 0..entrants {
         let digest = Digest::from_parts(&[&entrant.to_be_bytes()]);
         entries.add(
-            digest.as_bytes(),
+            digest.as_bytes().first_chunk().copied().unwrap_or_default(),
             &format!("R{entrant:08}"),
             NonZeroU64::MIN.saturating_add(entrant % 7),
         )?;
     }
     // An entrant with a million entries.
-    entries.add(b"many", "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
+    entries.add([0; 16], "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
     Ok(entries)
 }
 

@@ -1,12 +1,11 @@
-//! The certificate: one page without outside requests that computes a draw again in its reader's browser.
+//! The certificate: a page that computes a draw again in the browser, without requests.
 
 use serde::Serialize;
 use serde_json::json;
 
 use crate::page::{content_security_digest, escaped, fill};
 
-/// Up to here a certificate should carry the list of entries: 16 MB, which a phone still opens. Above, its reader chooses
-/// the published file.
+/// A certificate with more would not open on a phone: 16 MB. Its reader chooses the published file instead.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
 const PAGE: &str = include_str!("../certificate/page.html");
@@ -16,12 +15,10 @@ const SCRIPT: &str = concat!(
     include_str!("../certificate/page.js")
 );
 
-/// The published files, and what the page says around them. The page holds the files as they are, and verifies them.
+/// The published files, and names, which are not part of the proof.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Certificate<'a> {
-    /// The campaign's name for people. Not part of the proof, like the brand.
     pub campaign: &'a str,
-    /// The brand's name for people.
     pub brand: &'a str,
     /// `header.json`
     pub header: &'a str,
@@ -31,7 +28,7 @@ pub struct Certificate<'a> {
     pub result: &'a str,
     /// `log.json`
     pub log: &'a str,
-    /// The times of a chain other than drand's quicknet, whose times the page knows.
+    /// `None` for quicknet, which the page knows.
     pub chain: Option<ChainTimes>,
 }
 
@@ -45,9 +42,9 @@ pub struct ChainTimes {
 }
 
 impl Certificate<'_> {
-    /// The page. `entries` is `entries.csv`; without it, the page's reader chooses the file.
+    /// The page, with `entries.csv` or without.
     pub fn html(&self, entries: Option<&str>) -> String {
-        // JSON that does not end the script element that it is in.
+        // Does not end the script element.
         let draw = json!(self).to_string().replace('<', "\\u003c");
         fill(
             PAGE,

@@ -1,8 +1,8 @@
-//! The first difference between the files of a draw and what they have to be.
+//! The first difference between the files of a draw and what they have to be, in words.
 
 use std::io;
 
-/// The first difference, in words. Lines are counted from 1, rows from 0.
+/// Lines are counted from 1, rows from 0.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Difference(pub(crate) String);

@@ -1,4 +1,4 @@
-//! Bytes that are written in hexadecimal: SHA-256 digests, and signatures of rounds.
+//! Digests and signatures in hexadecimal.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes with one text: lower-case hexadecimal digits. Another text of the same bytes, with another digest, would give
-/// other winners.
+/// Bytes with one text, lower-case: another text would have another digest, and give other winners.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>([u8; N]);
@@ -15,16 +14,14 @@ pub struct Hex<const N: usize>([u8; N]);
 /// A SHA-256 digest.
 pub type Digest = Hex<32>;
 
-/// A round's signature as the relay sends it: a compressed point of G1.
+/// A round's signature: a compressed point of G1.
 pub type RoundSignature = Hex<48>;
 
-/// The text has other digits, or another number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not {0} lower-case hexadecimal digits")]
 pub struct InvalidHex(usize);
 
 impl Digest {
-    /// The digest of all parts in a row.
     pub fn from_parts(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in parts {

@@ -18,7 +18,7 @@ use crate::result::{DrawResult, TierResult};
 use crate::row::Row;
 use crate::strict;
 
-/// Longest line of `entries.csv`: a hash, two numbers of 20 digits, two commas and the line feed.
+/// Longest line of `entries.csv`: a hash and two numbers.
 const MAX_LINE_BYTES: u64 = 64 + 20 + 20 + 3;
 
 /// Files of a frozen draw.
@@ -29,18 +29,17 @@ pub struct Evidence<'a> {
     pub header: &'a [u8],
     /// `commitment.txt`
     pub commitment: &'a str,
-    /// `openings.csv`, which only operators have. Openings of erased persons are missing.
+    /// `openings.csv`, without those of erased people. Secret.
     pub openings: Option<&'a mut dyn BufRead>,
 }
 
-/// A frozen draw whose files agree. Takes 40 bytes for each row.
+/// A frozen draw whose files agree, in 40 bytes a row.
 #[derive(Clone, Debug)]
 pub struct Committed {
     header: Header,
     root: Digest,
     commitment: Digest,
     ranges: TicketRanges,
-    /// The hashes of the rows.
     hashes: Vec<Digest>,
 }
 
@@ -91,10 +90,10 @@ impl Committed {
         self.commitment
     }
 
-    /// The order of each tier. The caller verifies the signature first: [`crate::beacon::Chain::verify`] does.
+    /// The order of each tier. [`crate::beacon::Chain::verify`] comes first.
     ///
     /// # Errors
-    /// When the round is not the one of the header.
+    /// When it is another round than the header's.
     pub fn run(&self, round: NonZeroU64, signature: [u8; 48]) -> Result<DrawResult, Difference> {
         self.check_round(round)?;
         let randomness = randomness(&signature);
@@ -116,7 +115,7 @@ impl Committed {
         })
     }
 
-    /// The result with this many places more in each order, as far as there are rows: for when alternates run out.
+    /// The result with more places in each order, for when alternates run out.
     #[must_use]
     pub fn with_more_places(&self, result: &DrawResult, more: u64) -> DrawResult {
         let mut longer = result.clone();
@@ -127,8 +126,7 @@ impl Committed {
         longer
     }
 
-    /// Reads `result.json`, and runs the draw to compare. The caller verifies the result's signature:
-    /// [`crate::beacon::Chain::verify`] does.
+    /// Reads `result.json`, and runs the draw to compare. [`crate::beacon::Chain::verify`] checks the signature.
     ///
     /// # Errors
     /// The first difference.
@@ -157,10 +155,10 @@ impl Committed {
         Ok(result)
     }
 
-    /// The time of the round, which came after the period. `given_at` follows from the chain's constants; no file says it.
+    /// The time of the round, which follows from the chain's constants alone.
     ///
     /// # Errors
-    /// When the round was known while entries could still be added.
+    /// When the round came before the period's end.
     pub fn check_round_time(
         &self,
         given_at: Option<DateTime<Utc>>,
@@ -280,7 +278,7 @@ impl Committed {
     }
 }
 
-/// The hashes and first tickets of the rows of `entries.csv`, and the root of its lines.
+/// Hashes, first tickets and root of `entries.csv`.
 fn read_rows(
     mut file: &mut dyn BufRead,
     header: &Header,
@@ -329,10 +327,10 @@ fn read_rows(
     Ok((hashes, starts, tree.root()))
 }
 
-/// The openings of `openings.csv` and their rows, in the order of rows. Those of erased people are missing.
+/// The lines of `openings.csv`. Those of erased people are missing.
 ///
 /// # Errors
-/// The first line that is not one of `openings.csv`, or a file that cannot be read.
+/// The first line that is not one, or a file that cannot be read.
 pub fn openings(
     file: impl BufRead,
 ) -> Result<impl Iterator<Item = Result<(u64, Opening), Difference>>, Difference> {

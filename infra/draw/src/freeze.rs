@@ -16,7 +16,7 @@ pub(crate) const OPENINGS_HEADER: &str = "row,refs,salt";
 /// Rows that are named as the largest.
 const MAX_LARGEST: usize = 5;
 
-/// Why entries cannot be frozen. Names no entrant.
+/// The reason why entries cannot be frozen. Names no entrant.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
     #[error("the period has no accepted entry; check its dates and the campaign")]
@@ -31,15 +31,10 @@ pub enum FreezeError {
     Io(#[from] io::Error),
 }
 
-/// Accepted entries of a period, by entrant. A million entrants with an entry each take about 110 MB.
-#[derive(Default)]
-pub struct Entries {
-    by_entrant: BTreeMap<EntrantKey, Entrant>,
+/// Accepted entries of a period. `K` names an entrant: a digest of the phone.
+pub struct Entries<K> {
+    by_entrant: BTreeMap<K, Entrant>,
 }
-
-/// The first half of a digest of what names the entrant, to save memory: two of a million entrants have the same one with
-/// a chance of 1 in 2^89.
-type EntrantKey = [u8; 16];
 
 #[derive(Default)]
 struct Entrant {
@@ -48,27 +43,28 @@ struct Entrant {
     references: String,
 }
 
-impl Entries {
-    /// Adds an accepted submission. Equal bytes mean the same entrant: a phone, or better a digest of it.
+impl<K: Ord> Default for Entries<K> {
+    fn default() -> Self {
+        Self {
+            by_entrant: BTreeMap::new(),
+        }
+    }
+}
+
+impl<K: Ord> Entries<K> {
+    /// Adds an accepted submission.
     ///
     /// # Errors
     /// When the reference could be read as two.
     pub fn add(
         &mut self,
-        entrant: &[u8],
+        entrant: K,
         reference: &str,
         count: NonZeroU64,
     ) -> Result<(), InvalidOpening> {
         check_reference(reference)?;
-        let mut key = EntrantKey::default();
-        for (byte, digit) in key
-            .iter_mut()
-            .zip(Digest::from_parts(&[entrant]).as_bytes())
-        {
-            *byte = *digit;
-        }
-        let entrant = self.by_entrant.entry(key).or_default();
-        // Far above what a header can have, which refuses it.
+        let entrant = self.by_entrant.entry(entrant).or_default();
+        // A header refuses what is far less.
         entrant.count = entrant.count.saturating_add(count.get());
         if !entrant.references.is_empty() {
             entrant.references.push(' ');
@@ -77,7 +73,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Makes a row of each entrant, with a salt of its own, in the order of their hashes.
+    /// Makes a row of each entrant, with its own salt.
     ///
     /// # Errors
     /// When there is no entry, or a reference is repeated.
@@ -138,11 +134,10 @@ impl UnwrittenRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargestRow {
     pub entries: NonZeroU64,
-    /// One of the entrant's.
     pub reference: String,
 }
 
-/// Rows in the order of their hashes. Nothing is written yet: show the counts, and ask.
+/// Rows in the order of their hashes, which are not written yet.
 pub struct Rows {
     rows: Vec<UnwrittenRow>,
     count: NonZeroU64,
@@ -151,7 +146,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows with most entries, largest first.
+    /// Largest first.
     pub fn largest(&self) -> &[LargestRow] {
         &self.largest
     }
@@ -166,10 +161,10 @@ impl Rows {
         self.total
     }
 
-    /// Writes `entries.csv` and `openings.csv`, and commits to them. Writers should be buffered.
+    /// Writes `entries.csv` and `openings.csv`, and commits to them.
     ///
     /// # Errors
-    /// When the header is not one of these rows, or something cannot be written.
+    /// When the header is not of these rows, or a writer fails.
     pub fn freeze(
         self,
         header: &Header,
@@ -208,7 +203,7 @@ impl Rows {
     }
 }
 
-/// What is published before the round, beside `entries.csv`.
+/// The commitment, and what it is to.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     /// The exact bytes of `header.json`.

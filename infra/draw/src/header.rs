@@ -1,4 +1,4 @@
-//! The published header of a draw: what was decided before anybody could know who wins.
+//! The published header of a draw: the decisions before the round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -12,14 +12,14 @@ use crate::strict::MAX_INTEGER;
 /// As the text of [`InvalidHeader`] says.
 const MAX_NAME_CHARACTERS: usize = 64;
 
-/// Computations by their published name. Another computation gets another name.
+/// Published names of computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     #[serde(rename = "svc-draw-v1")]
     V1,
 }
 
-/// From the first moment on, and before the second.
+/// The end is not in the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Period {
@@ -35,7 +35,7 @@ pub struct Prize {
     pub number: NonZeroU64,
 }
 
-/// Another draw of the same campaign and environment.
+/// Another draw of the campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherDraw {
@@ -43,17 +43,16 @@ pub struct OtherDraw {
     pub commitment: Digest,
 }
 
-/// Accepted entries of the period that are not in the draw, by the day on which they were made.
+/// Accepted entries that are not in the draw, by the day they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOut {
-    /// Entries of phones that were blocked before the freeze.
     pub blocked: BTreeMap<String, u64>,
-    /// Entries of people whose data was erased, or whose number was deleted.
+    /// Entries of erased people, or whose number was deleted.
     pub without_phone: BTreeMap<String, u64>,
 }
 
-/// `header.json`. The commitment covers its exact bytes.
+/// `header.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -65,29 +64,27 @@ pub struct Header {
     pub rows: NonZeroU64,
     /// Tickets: entries of all rows.
     pub total: NonZeroU64,
-    /// Entries by the day on which they were made. The brand compares them, and what is left out, with the totals that it saw
-    /// on each day.
+    /// Entries by the day they were made, which the brand compares with its own totals.
     pub days: BTreeMap<String, u64>,
     pub left_out: LeftOut,
-    /// Draws that were frozen before, with an overlapping period. Without them, the best of several draws of the same entries
-    /// could be published as the only one.
+    /// Earlier draws with an overlapping period; otherwise the best of several could be shown as the only one.
     pub overlapping: Vec<OtherDraw>,
     /// In the order in which they are drawn.
     pub prizes: Vec<Prize>,
-    /// A row that has a prize is skipped for all others. A tier's order does not depend on it: the log of calls does.
+    /// Applied by the log: a row with a prize is skipped for all others.
     pub one_prize_per_row: bool,
     pub chain: Digest,
     pub round: NonZeroU64,
 }
 
-/// Why there is no such draw.
+/// The reason why there is no such draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidHeader(pub(crate) &'static str);
 
 impl Header {
     /// # Errors
-    /// When not every verifier would take it.
+    /// When a verifier would refuse it.
     pub fn check(&self) -> Result<(), InvalidHeader> {
         let check = |holds, otherwise| {
             if holds {
@@ -148,7 +145,7 @@ impl Header {
         sum(self.prizes.iter().map(|prize| prize.number.get()))
     }
 
-    /// The prizes as text, such as `1 x Kettle, 5 x Tea`.
+    /// Such as `1 x Kettle, 5 x Tea`.
     pub fn prizes_in_words(&self) -> String {
         let prizes = self
             .prizes
@@ -157,8 +154,7 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// How many places of each tier's order are published: winners of this tier, winners of earlier tiers, who may be
-    /// skipped, and [`ALTERNATES`], as far as there are rows.
+    /// Places of each tier's order that are published. Winners of earlier tiers may be skipped, so they count too.
     pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());
@@ -166,7 +162,7 @@ impl Header {
         })
     }
 
-    /// How many places a verifier asks for: the prizes of the tier and [`ALTERNATES`], as far as there are rows.
+    /// Places that a verifier asks for.
     pub(crate) fn needed_places(&self, prizes: NonZeroU64) -> u64 {
         prizes.get().saturating_add(ALTERNATES).min(self.rows.get())
     }
@@ -184,7 +180,7 @@ fn is_day(day: &str) -> bool {
         .is_ok_and(|date| is_year(date.year()) && date.to_string() == day)
 }
 
-/// True for a time that every verifier reads in the same way.
+/// True if all verifiers read it alike.
 pub(crate) fn is_time(time: DateTime<FixedOffset>) -> bool {
     let nanoseconds = time.timestamp_subsec_nanos();
     is_year(time.year()) && nanoseconds < 1_000_000_000 && nanoseconds.is_multiple_of(1_000_000)
@@ -198,7 +194,7 @@ fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && name.chars().all(is_printable)
 }
 
-/// False for controls, and for what makes a text look like another one.
+/// False for controls and invisible characters.
 fn is_printable(c: char) -> bool {
     !matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}' | '\u{feff}')

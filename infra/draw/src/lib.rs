@@ -33,9 +33,9 @@
 //!
 //! let one = NonZeroU64::MIN;
 //! let mut entries = Entries::default();
-//! entries.add(b"digest of a phone", "K7M2-Q9XD", one)?;
-//! entries.add(b"digest of another", "ABCD-EFGH", one)?;
-//! entries.add(b"digest of a phone", "2345-6789", one)?;
+//! entries.add("digest of a phone", "K7M2-Q9XD", one)?;
+//! entries.add("digest of another", "ABCD-EFGH", one)?;
+//! entries.add("digest of a phone", "2345-6789", one)?;
 //! // Salts are random outside of examples.
 //! let rows = entries.into_rows(|| [7; 16])?;
 //! assert_eq!((rows.count().get(), rows.total().get()), (2, 3));

@@ -1,4 +1,4 @@
-//! `log.json`: when a draw took its steps, and what happened with each place that was reached.
+//! `log.json`: the times of a draw, and the log of calls.
 
 use std::num::NonZeroU64;
 
@@ -14,7 +14,7 @@ const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
 /// Calls before a winner counts as one who does not answer.
 const MAX_CALLS: usize = 3;
 
-/// Reasons of a skip. The first three follow from the rules of the draw; operators give the others before an inspector.
+/// Reasons of a skip: three of the rules, then those that operators give before an inspector.
 pub const SKIP_REASONS: [&str; 11] = [
     HAS_PRIZE,
     "erased",
@@ -32,7 +32,7 @@ const RULES: [&str; 3] = [HAS_PRIZE, "erased", "phone_deleted"];
 const HAS_PRIZE: &str = "has_prize";
 const NO_ANSWER: &str = "no_answer";
 
-/// The times and winners of a draw, as they are published.
+/// The published log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -42,11 +42,11 @@ pub struct Log {
     pub published_at: DateTime<FixedOffset>,
     /// The order was computed and recorded.
     pub drawn_at: DateTime<FixedOffset>,
-    /// The places that were reached: of each tier from 1 on, without a gap.
+    /// The places of each tier from 1 on, without a gap.
     pub places: Vec<LoggedPlace>,
 }
 
-/// A place of a tier's order, and what happened with it.
+/// A place of a tier's order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoggedPlace {
@@ -55,44 +55,38 @@ pub struct LoggedPlace {
     pub place: NonZeroU64,
     /// Counted from 0.
     pub row: u64,
-    /// The reference that is published for this row. Without an opening, which proves it, there is none.
+    /// Published with the opening that proves it.
     pub reference: Option<String>,
     pub region: Option<String>,
     /// Masked. `None` once the person is erased.
     pub phone: Option<String>,
-    /// Shows that the reference belongs to the row. It tells all references of the entrant.
+    /// Tells all references of the entrant.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub opening: Option<Opening>,
-    /// Oldest first. The first one is [`Event::Drawn`].
+    /// Oldest first.
     pub steps: Vec<Step>,
 }
 
-/// A line of the log of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub at: DateTime<FixedOffset>,
     pub is: Event,
-    /// One of [`SKIP_REASONS`], for a skip alone.
+    /// One of [`SKIP_REASONS`].
     pub reason: Option<String>,
-    /// Who saw the skip; `None` where the rules of the draw decide.
+    /// The witness of a skip; `None` where the rules decide.
     pub inspector: Option<String>,
 }
 
-/// A step that a winner takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     Drawn,
-    /// Called without an answer.
     NoAnswer,
-    /// Answered a call.
     Reached,
-    /// Showed an identity card.
     Identified,
-    /// Has the prize.
     HandedOver,
-    /// Does not get the prize; the next place is drawn.
+    /// The next place is drawn instead.
     Skipped,
 }
 
@@ -110,7 +104,7 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Openin
 }
 
 impl Log {
-    /// The list was frozen and public after the period and before the round, whose time follows from the chain's constants.
+    /// The list was public after the period and before the round.
     pub(crate) fn check_times(
         &self,
         header: &Header,
@@ -141,7 +135,7 @@ impl Log {
         Ok(())
     }
 
-    /// Prizes go to as many places as there are, and, where the header says so, one to each entrant.
+    /// No prize has too many winners, and no entrant too many prizes.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
         for Prize { name, number } in &header.prizes {
             let open = |place: &&LoggedPlace| place.tier == *name && place.is_open();
@@ -181,7 +175,7 @@ impl LoggedPlace {
         self.steps.last().filter(|step| step.is == Event::Skipped)
     }
 
-    /// True if the place has a prize, or can still get it.
+    /// True if the place has its prize, or can get it.
     pub fn is_open(&self) -> bool {
         self.skip().is_none()
     }
@@ -191,14 +185,13 @@ impl LoggedPlace {
         format!("place {} of {}", self.place, self.tier)
     }
 
-    /// True if the place had its prize then. A skip by the rules comes with the drawing of the place.
+    /// True if the place had its prize then.
     fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
         let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
         let is_kept = |skip: &Step| skip.at >= at && !skip.is_by_rule();
         is_drawn && self.skip().is_none_or(is_kept)
     }
 
-    /// Steps follow each other as calls do, and a skip has its reason.
     pub(crate) fn check_steps(&self) -> Result<(), Difference> {
         match self.wrong_steps() {
             Some(why) => Err(Difference(format!(
@@ -256,7 +249,7 @@ impl LoggedPlace {
         }
     }
 
-    /// The reference is one that the opening names, which the caller compares with the row.
+    /// The opening names the reference.
     pub(crate) fn check_reference(&self) -> Result<(), Difference> {
         let is_proven = match (&self.opening, &self.reference) {
             (Some(opening), Some(reference)) => opening.references().contains(reference),

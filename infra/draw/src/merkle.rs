@@ -1,14 +1,14 @@
-//! The Merkle tree of RFC 9162, section 2.1, over lines that come one after the other.
+//! The Merkle tree of RFC 9162, section 2.1.
 
 use crate::digest::Digest;
 
 const LEAF: &[u8] = &[0];
 const NODE: &[u8] = &[1];
 
-/// Makes a root out of any number of lines, in memory that grows with their logarithm.
+/// Takes memory for the logarithm of the lines.
 #[derive(Debug, Default)]
 pub(crate) struct MerkleTree {
-    /// Roots of full subtrees from left to right, each higher than the next.
+    /// Full subtrees from left to right.
     subtrees: Vec<Subtree>,
 }
 

@@ -1,4 +1,4 @@
-//! The opening of a row: whose entries a line of `entries.csv` stands for.
+//! The opening of a row: its entrant's references.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 use crate::digest::Digest;
 
 const FIRST_LINE: &str = "svc-draw-entry-v1";
-/// Far above the 9 characters of a reference, so that another format has room.
+/// A reference has 9 today.
 const MAX_REFERENCE_BYTES: usize = 64;
 
-/// Salt of a row: without it, references could be tried against the published hashes.
+/// Keeps references from being tried against the published hashes.
 pub type Salt = [u8; 16];
 
-/// The references of one entrant, with a salt. Only the entrant gets its text; its hash is published.
+/// The references of one entrant, with a salt. Its hash is published.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opening {
     /// Sorted.
@@ -20,7 +20,7 @@ pub struct Opening {
     salt: Salt,
 }
 
-/// Why there is no such opening. Names no reference.
+/// The reason why there is no such opening. Names no reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOpening {
     #[error("the opening has no reference")]
@@ -38,7 +38,7 @@ pub enum InvalidOpening {
 
 impl Opening {
     /// # Errors
-    /// When a reference is repeated, or could be read as two.
+    /// When a reference is repeated or invalid.
     pub fn new(mut references: Vec<String>, salt: Salt) -> Result<Self, InvalidOpening> {
         if references.is_empty() {
             return Err(InvalidOpening::NoReference);
@@ -97,7 +97,7 @@ impl fmt::Display for Opening {
     }
 }
 
-/// The pasted text: white space around it does not matter.
+/// Reads a pasted text.
 impl FromStr for Opening {
     type Err = InvalidOpening;
 

@@ -10,21 +10,21 @@ use crate::digest::Digest;
 
 const TICKETS_PER_BLOCK: usize = 4;
 
-/// Tickets without end, each of 0 to `total - 1` with the same chance.
+/// Endless tickets, uniform from 0 to `total - 1`.
 pub(crate) struct Tickets {
     hmac: Hmac<Sha256>,
     next_block: u64,
-    /// The last block, without the tickets that were returned.
+    /// The rest of the last block.
     block: std::array::IntoIter<u64, TICKETS_PER_BLOCK>,
     total: NonZeroU64,
-    /// Values above it would favour the lower tickets. It is 2^64 - (2^64 mod total) - 1.
+    /// 2^64 - (2^64 mod total) - 1: values above it would favour low tickets.
     max_value: u64,
 }
 
 impl Tickets {
     pub(crate) fn new(seed: Digest, total: NonZeroU64) -> Self {
         let mut key = [0; 64];
-        // HMAC fills a short key up with zeros to the block of its hash.
+        // HMAC pads a short key with zeros.
         for (byte, seed) in key.iter_mut().zip(seed.as_bytes()) {
             *byte = *seed;
         }
@@ -68,7 +68,7 @@ impl Iterator for Tickets {
     }
 }
 
-/// Which row has a ticket: 8 bytes for each row.
+/// The tickets of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TicketRanges {
     /// The first ticket of each row, ascending from 0.
@@ -84,16 +84,16 @@ impl TicketRanges {
     }
 }
 
-/// A place in an order: the row, and the ticket that was drawn for it.
+/// A place in an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// Counted from 0, as lines of `entries.csv`.
+    /// From 0.
     pub row: u64,
     pub ticket: u64,
 }
 
-/// Rows by the first of their tickets to be drawn, until each has a place.
+/// Rows by their first ticket that is drawn.
 pub(crate) struct Order<'a> {
     ranges: &'a TicketRanges,
     tickets: Tickets,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn values_above_the_limit_are_dropped() {
-        // Half of all values and one are kept, so that some of a few blocks are not.
+        // Half of all values are kept.
         let total = NonZeroU64::new((1 << 63) + 1).expect("not zero");
         let mut tickets = Tickets::new(seed(1), total);
         tickets.by_ref().take(100).for_each(drop);
@@ -216,7 +216,7 @@ mod tests {
         assert!(statistic < 18.5, "{firsts:?}: {statistic}");
     }
 
-    /// Second after first: as if the first row's tickets were gone.
+    /// The second place is drawn without the first row's tickets.
     #[test]
     fn the_chance_of_the_second_place_is_the_weight_among_the_others() {
         let ranges = ranges(&[6, 1, 3]);

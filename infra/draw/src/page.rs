@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::digest::Digest;
 
-/// The page with each named part in place. A part that is not given stays, and shows.
+/// Fills in the parts. A name without a part stays.
 pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     let mut pieces = page.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -19,7 +19,7 @@ pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     filled
 }
 
-/// The name of the one script or style that a page's policy allows.
+/// Names a script or style in a page's policy.
 pub(crate) fn content_security_digest(text: &str) -> String {
     format!(
         "sha256-{}",

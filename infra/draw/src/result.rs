@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::digest::{Digest, RoundSignature};
 use crate::order::Place;
 
-/// The orders that follow from a commitment and a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawResult {
@@ -15,11 +14,9 @@ pub struct DrawResult {
     pub signature: RoundSignature,
     /// SHA-256 of the signature.
     pub randomness: Digest,
-    /// As the prizes of the header.
     pub tiers: Vec<TierResult>,
 }
 
-/// Who wins the prizes of a tier, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierResult {

@@ -11,7 +11,6 @@ use crate::digest::Digest;
 pub struct Row {
     pub hash: Digest,
     pub start: u64,
-    /// Entries of this entrant.
     pub count: NonZeroU64,
 }
 
@@ -21,13 +20,12 @@ pub struct Row {
 pub struct InvalidRow;
 
 impl Row {
-    /// The first ticket of the row that follows. `None` above 2^64.
+    /// First ticket of the next row; `None` above 2^64.
     pub fn end(&self) -> Option<u64> {
         self.start.checked_add(self.count.get())
     }
 }
 
-/// The line, without the end of line.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},{}", self.hash, self.start, self.count)

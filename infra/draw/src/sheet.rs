@@ -1,4 +1,4 @@
-//! The sheet that an inspector signs: one page to print before the round.
+//! The sheet that an inspector signs before the round.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,9 @@ use crate::page::{content_security_digest, escaped, fill};
 const PAGE: &str = include_str!("../certificate/sheet.html");
 const STYLE: &str = include_str!("../certificate/sheet.css");
 
-/// The facts that a sheet states.
 #[derive(Clone, Debug)]
 pub struct Sheet<'a> {
-    /// The campaign's name for people.
     pub campaign: &'a str,
-    /// The brand's name for people.
     pub brand: &'a str,
     pub header: &'a Header,
     /// The exact bytes of `header.json`.
@@ -25,9 +22,9 @@ pub struct Sheet<'a> {
     pub commitment: Digest,
     pub frozen_at: DateTime<FixedOffset>,
     pub round_at: DateTime<FixedOffset>,
-    /// The beacon in words, such as a chain's name and hash.
+    /// The beacon in words.
     pub beacon: &'a str,
-    /// The page where the public beacon shows the round; `None` for another chain.
+    /// The round's page; `None` if the chain is not public.
     pub round_address: Option<&'a str>,
     /// Entries of the largest rows, largest first.
     pub largest_rows: &'a [u64],
@@ -36,7 +33,6 @@ pub struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// The page.
     pub fn html(&self) -> String {
         let Header {
             period,

@@ -1,4 +1,4 @@
-//! Strict reading of the published JSON, so that a file means the same to every program that reads it.
+//! Strict reading of JSON, so that it means the same to every verifier.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde_json::{Error, Map, Value};
 
 use crate::difference::Difference;
 
-/// Above this, programs that keep numbers as floating point round them: 2^53 - 1.
+/// Largest integer that a floating-point number holds exactly.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// Reads JSON without repeated keys, whose numbers are integers from 0 on, and which says no more and no less than `T`.
-/// `what` begins the difference, such as `log.json is not the log of a draw`.
+/// Reads JSON without repeated keys, with exactly the keys of `T`, whose numbers are integers from 0 on. `what` begins
+/// the difference.
 ///
 /// # Errors
 /// The first thing that is different.

@@ -29,7 +29,7 @@ fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows, FreezeError> {
     let mut sorted = Entries::default();
     for (entrant, reference, count) in entries {
         sorted.add(
-            entrant.as_bytes(),
+            *entrant,
             reference,
             NonZeroU64::new(*count).expect("entries"),
         )?;

@@ -11,10 +11,10 @@ use crate::domain::timestamp::Timestamp;
 
 /// Calls to a winner before the next one is drawn, as the inspectors of lotteries ask for.
 pub const MAX_CALLS: u8 = 3;
-/// The least time between two calls, as a person who dials needs. Verifiers of a draw ask for it too.
+/// The least time between two calls. Verifiers ask for it too.
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
-/// A winner: a place in a tier's order that was reached. The contacts of a tier have the places from 1 without a gap.
+/// A winner: a place in a tier's order that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
     /// The draw that this is a winner of.
@@ -27,19 +27,19 @@ pub struct Contact {
     pub place: u64,
     /// The row of `entries.csv`; from 0.
     pub row: u64,
-    /// The reference that is published: the first of the row's. `None` if there was no number to call when the place was drawn.
+    /// The first reference of the row, published. `None` if there was no number to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// The submission with this reference, whose phone is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission_id: Option<SubmissionId>,
-    /// The region, as the consumer sent it; `None` also once the person was erased.
+    /// The region; `None` once the person was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The masked phone, as it is published; `None` once the person was erased.
+    /// The masked phone; `None` once the person was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked_phone: Option<String>,
-    /// What happened, oldest first. The first step is [`ContactEvent::Drawn`].
+    /// The log, oldest first. The first step is [`ContactEvent::Drawn`].
     pub steps: Vec<ContactStep>,
     /// The number of changes. A change is written only over the revision that it was made from.
     pub revision: u32,
@@ -50,14 +50,14 @@ pub struct Contact {
 pub struct ContactStep {
     /// When it was recorded.
     pub at: Timestamp,
-    /// Who recorded it; `None` where the rules of the draw decide.
+    /// The operator; `None` where the rules decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Operator>,
-    /// What happened.
+    /// The event.
     pub event: ContactEvent,
 }
 
-/// What happens to a winner.
+/// A step of a winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
@@ -75,13 +75,13 @@ pub enum ContactEvent {
     Skipped {
         /// Why.
         reason: SkipReason,
-        /// The inspector who agreed, if one was there.
+        /// The inspector who agreed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inspector: Option<String>,
     },
 }
 
-/// Why a winner does not get the prize.
+/// The reason why a winner does not get the prize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
@@ -125,7 +125,7 @@ impl SkipReason {
         Self::Revoked,
     ];
 
-    /// Whether operators can give this reason; the other reasons follow from the rules of the draw.
+    /// True if operators give this reason; the others follow from the rules.
     pub fn is_given(self) -> bool {
         !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
     }
@@ -211,7 +211,7 @@ pub enum RowStatus {
     Revoked,
 }
 
-/// Why a step is refused.
+/// The reason why a step is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
     /// The step does not follow the state.
@@ -280,7 +280,7 @@ impl Contact {
         state
     }
 
-    /// Whether the prize is still being claimed.
+    /// True if the prize is not collected yet.
     pub fn is_open(&self) -> bool {
         match self.state() {
             ContactState::Drawn
@@ -296,7 +296,7 @@ impl Contact {
         self.steps.last().map(|step| step.at)
     }
 
-    /// Whether the winner has the prize, or can still get it.
+    /// True if the winner has the prize, or can get it.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver
     }
@@ -390,7 +390,7 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     }
 }
 
-/// Checks that the log has the calls and the identity card that a reason implies.
+/// The log has the calls and the identity card that a reason implies.
 fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
     let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);

@@ -26,7 +26,7 @@ pub struct Chain {
     period_seconds: NonZeroU32,
 }
 
-/// Why there is no such chain.
+/// The reason why there is no such chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidChain {
     #[error("the chain's hash is not 64 hexadecimal digits; copy it from the beacon's /info")]
@@ -41,7 +41,7 @@ pub enum InvalidChain {
     NotQuicknet,
 }
 
-/// Why a reply or a signature is not the round.
+/// The reason why a reply or signature is not the round's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRound {
     #[error("is not a relay's reply")]
@@ -70,7 +70,7 @@ impl VerifiedRound {
     }
 }
 
-/// What relays answer. The randomness is computed, not believed.
+/// The reply of a relay. Its randomness is computed, not believed.
 #[derive(Deserialize)]
 struct RelayReply {
     round: u64,
@@ -88,16 +88,15 @@ impl Chain {
         Self::with_key(QUICKNET, public_key, genesis, period_seconds).expect("a key")
     }
 
-    /// True for drand's public chain. Of every other one, the holder of its key knows the rounds in advance.
+    /// True for the public chain. The holder of another one's key knows its rounds in advance.
     pub fn is_quicknet(&self) -> bool {
         self.hash == QUICKNET
     }
 
-    /// Hash and public key in hexadecimal. The first round is at `genesis`. Quicknet is its constants: with its hash, nothing
-    /// else can be named.
+    /// Hash and public key in hexadecimal. With quicknet's hash, no other constants are taken.
     ///
     /// # Errors
-    /// When the hash or the key is none, or the hash is that of quicknet with other constants.
+    /// When the hash or key is invalid, or quicknet has other constants.
     pub fn new(
         hash: &str,
         public_key: &str,
@@ -134,7 +133,7 @@ impl Chain {
             && (self.genesis, self.period_seconds) == (other.genesis, other.period_seconds)
     }
 
-    /// Names the chain. 64 lower-case hexadecimal digits.
+    /// 64 lower-case hexadecimal digits.
     pub fn hash(&self) -> String {
         hex::encode(self.hash)
     }
@@ -165,7 +164,7 @@ impl Chain {
         NonZeroU64::MIN.checked_add(periods)
     }
 
-    /// When a round is given out. `None` on overflow.
+    /// The time of a round. `None` on overflow.
     pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
         let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
         self.genesis
@@ -173,14 +172,14 @@ impl Chain {
     }
 
     /// # Errors
-    /// When the signature is not of this chain and round.
+    /// When it is not the round's.
     pub fn verify(
         &self,
         round: NonZeroU64,
         signature: &[u8],
     ) -> Result<VerifiedRound, InvalidRound> {
         let bytes = signature.try_into().map_err(|_| InvalidRound::Unreadable)?;
-        // Compressed alone: a point has other forms, and each would have another digest.
+        // Only compressed: other forms would have other digests.
         let point = Signature::uncompress(signature).map_err(|_| InvalidRound::Forged)?;
         // The key was checked when the chain was made.
         match point.verify(true, &message(round), DOMAIN, &[], &self.public_key, false) {
@@ -192,10 +191,10 @@ impl Chain {
         }
     }
 
-    /// Verifies the reply of a relay, or of anybody.
+    /// Verifies a reply from anywhere.
     ///
     /// # Errors
-    /// When it is no reply, or not of this chain and round.
+    /// When it is not the round's.
     pub fn verify_reply(
         &self,
         round: NonZeroU64,
@@ -213,7 +212,7 @@ impl Chain {
     }
 }
 
-/// What is signed. Rounds are unchained: nothing of the round before is in it.
+/// The signed message, without the round before: rounds are unchained.
 pub(super) fn message(round: NonZeroU64) -> [u8; 32] {
     Sha256::digest(round.get().to_be_bytes()).into()
 }

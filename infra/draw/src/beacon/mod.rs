@@ -1,12 +1,11 @@
 //! Public randomness for draws: rounds of a [drand](https://drand.love) chain.
 //!
-//! A round's signature is random to everybody until its time, and anyone with the chain's public key can verify it. So
-//! relays need not be trusted, and a reply in a file is as good.
+//! A round's signature is unknown until its time, and anyone can verify it. So relays need not be trusted.
 //!
-//! - [`Chain`]: a chain's constants, the times of its rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
-//! - [`Relays`]: asks relays for a round over HTTP, one after the other, until one of them has it;
+//! - [`Chain`]: constants, times of rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
+//! - [`Relays`]: rounds over HTTP;
 //! - [`Chain::verify_reply`]: a reply that was brought from anywhere;
-//! - [`SimulatedChain`]: a chain with a key of its own, for a machine without a network.
+//! - [`SimulatedChain`]: for a machine without a network.
 //!
 //! ```
 //! use draw::beacon::Chain;

@@ -24,12 +24,12 @@ const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
     read: Duration::from_secs(5),
 };
-/// Of a whole exchange, for a relay that sends byte by byte.
+/// Timeout of an exchange, for a relay that sends byte by byte.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two tours of all relays. A relay has a round a second or two after its time.
+/// Pause between two tours of all relays, which have a round a second or two after its time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Relays that are asked in this order.
+/// Relays, in the order of asking.
 #[derive(Debug)]
 pub struct Relays {
     client: HttpClient,
@@ -37,7 +37,7 @@ pub struct Relays {
     pause: Duration,
 }
 
-/// No relay has the round. Each is named with what it did.
+/// No relay has the round.
 #[derive(Debug)]
 pub struct Unavailable {
     pub round: NonZeroU64,
@@ -45,7 +45,7 @@ pub struct Unavailable {
     pub relays: Vec<(String, RelayFailure)>,
 }
 
-/// What a relay did instead of giving the round.
+/// The failure of a relay.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RelayFailure {
     #[error("{0}")]
@@ -84,7 +84,7 @@ impl Relays {
         }
     }
 
-    /// Asks all relays, one after the other, until one gives the round.
+    /// Asks one relay after the other.
     ///
     /// # Errors
     /// When none does.
@@ -103,10 +103,10 @@ impl Relays {
         Err(Unavailable { round, relays })
     }
 
-    /// Asks all relays again and again. Call it at the time of the round, with a patience for relays that are late.
+    /// Asks again until a relay has the round, from the round's time on.
     ///
     /// # Errors
-    /// When none gives the round within `patience`; what each did at last.
+    /// When none does within `patience`.
     pub async fn fetch_within(
         &self,
         patience: Duration,
@@ -141,7 +141,7 @@ impl Relays {
 
 fn round_url(relay: &Url, chain: &Chain, round: NonZeroU64) -> Url {
     let mut url = relay.clone();
-    // A URL without a path, such as `mailto:`, is refused by the client.
+    // The client refuses a URL without a path.
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty()
             .extend([chain.hash().as_str(), "public", &round.to_string()]);

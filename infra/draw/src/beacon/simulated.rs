@@ -1,4 +1,4 @@
-//! A chain with a key of its own: rounds on demand, for a machine without a network.
+//! A chain with its own key: rounds on demand, without a network.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::chain::{Chain, DOMAIN, message};
 
-/// The owner of the seed knows every round, so a draw with real prizes must not use it.
+/// The owner of the seed knows every round: for rehearsals only.
 pub struct SimulatedChain {
     key: SecretKey,
     chain: Chain,
@@ -23,7 +23,7 @@ impl SimulatedChain {
     pub fn new(seed: &[u8; 32], genesis: DateTime<Utc>, period_seconds: NonZeroU32) -> Self {
         let key = SecretKey::key_gen(seed, &[]).expect("32 bytes are enough");
         let public_key = key.sk_to_pk().compress();
-        // Of all its constants, so that another genesis or period is another chain.
+        // Another genesis or period is another chain.
         let hash = Sha256::new()
             .chain_update(b"simulated chain\n")
             .chain_update(public_key);
@@ -51,7 +51,7 @@ impl SimulatedChain {
         self.key.sign(&message(round), DOMAIN, &[]).compress()
     }
 
-    /// What a relay answers to `GET /{chain hash}/public/{round}`.
+    /// The reply to `GET /{chain hash}/public/{round}`.
     pub fn reply(&self, round: NonZeroU64) -> String {
         let signature = self.sign(round);
         let randomness = hex::encode(Sha256::digest(signature));

@@ -68,7 +68,7 @@ impl Sample {
                 let (entrant, reference) =
                     (format!("entrant {at}"), format!("AAAA-{at:02}{entry:02}"));
                 entries
-                    .add(entrant.as_bytes(), &reference, number(1 + at % 5))
+                    .add(entrant, &reference, number(1 + at % 5))
                     .expect("a reference");
             }
         }

@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use chrono::{DateTime, Utc};
+use draw::beacon::Chain;
 
 use crate::forgeries;
 use crate::sample::Sample;
-
-/// The time of the sample's round.
-const GIVEN_AT: DateTime<Utc> = DateTime::from_timestamp_secs(1_694_775_603).expect("a time");
 
 /// The first difference that a program names, or nothing.
 type Said = Option<String>;
@@ -18,12 +15,8 @@ type Said = Option<String>;
 fn library(sample: &Sample) -> Said {
     let read = || {
         let committed = sample.read()?;
-        let after = u64::from(committed.header().round) - 657_413;
-        let given_at = GIVEN_AT
-            .timestamp()
-            .checked_add_unsigned(after.saturating_mul(3));
-        let given_at =
-            committed.check_round_time(given_at.and_then(DateTime::from_timestamp_secs))?;
+        let given_at = Chain::quicknet().time_of(committed.header().round);
+        let given_at = committed.check_round_time(given_at)?;
         let result = committed.read_result(sample.result.as_bytes())?;
         sample
             .log

@@ -17,12 +17,10 @@ use super::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Tries to draw while other operators change the log too.
 const MAX_TRIES: u32 = 10;
-/// Rows that are looked up at a time.
 const MAX_CONCURRENCY: usize = 16;
 
-/// A frozen draw whose round is there, for its winners.
+/// A frozen draw whose round is there.
 pub(super) struct Drawing<'a> {
     pub(super) tables: &'a Tables,
     pub(super) env: &'a Env,
@@ -32,14 +30,14 @@ pub(super) struct Drawing<'a> {
     pub(super) result: DrawResult,
 }
 
-/// A contact to add, with the submission that it is made from.
+/// A contact to add, and the submission that it is made from.
 type NewContact = (Contact, Option<Submission>);
 
-/// The entry of a row that is called and its masked phone, or the reason why there is none.
+/// The submission to call and its masked phone, or the reason why there is none.
 type RowEntrant = Result<(Submission, String), SkipReason>;
 
 impl Drawing<'_> {
-    /// Draws until each tier has as many winners as prizes, or every row has a place. Returns the new contacts.
+    /// Draws until each prize has a winner, or every row has a place. Returns the new contacts.
     pub(super) async fn assign_winners(mut self, now: Timestamp) -> Result<Vec<Contact>, Failure> {
         let mut drawn = Vec::new();
         loop {
@@ -47,7 +45,7 @@ impl Drawing<'_> {
             if !self.runs_out(&known) {
                 return Ok(drawn);
             }
-            // Doubles the places, so that a large draw does not do this for each skip.
+            // Doubles the places, to do this rarely.
             let more = u64::try_from(known.len())
                 .unwrap_or(u64::MAX)
                 .max(ALTERNATES);
@@ -55,8 +53,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws until the orders of the result end. Meanwhile, another operator may change the log, or a winner may be erased:
-    /// then the rest follows from what is there now. Returns all contacts.
+    /// Draws until the orders of the result end, and again if a contact or submission changes meanwhile. Returns all contacts.
     async fn assign_published(
         &self,
         drawn: &mut Vec<Contact>,
@@ -72,8 +69,7 @@ impl Drawing<'_> {
             let new = self.missing(&known, now).await?;
             let mut is_current = true;
             for new in new.chunks(MAX_ADDED) {
-                // An erasure in the meantime would not find the contacts. A transaction names each record once, and an
-                // entrant can have a place in several tiers.
+                // An erasure in the meantime would not find the contacts. A transaction names each record once.
                 let mut ids = HashSet::new();
                 let submissions = new.iter().filter_map(|(_, submission)| submission.as_ref());
                 let conditions = submissions
@@ -99,7 +95,7 @@ impl Drawing<'_> {
         Err(Failure::new("changed_meanwhile", message))
     }
 
-    /// True if an order ends before its prizes have winners, while there are more rows.
+    /// True if an order ends before its prizes have winners and all rows a place.
     fn runs_out(&self, contacts: &[Contact]) -> bool {
         let rows = self.committed.header().rows.get();
         (0..).zip(&self.result.tiers).any(|(tier, result)| {
@@ -108,8 +104,7 @@ impl Drawing<'_> {
         })
     }
 
-    /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
-    /// skip are among them, with the reason.
+    /// The contacts that are missing, those that the rules skip among them.
     async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<NewContact>, Failure> {
         let openings = self.openings().await?;
         let (mut all, mut new) = (known.to_vec(), Vec::new());
@@ -186,8 +181,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The entrant of a row: of all submissions that its opening names. An erasure removes the opening, retention only the
-    /// phones.
+    /// The entrant of a row. An erasure removes the opening, retention only the phones.
     async fn entrant(&self, row: u64, opening: Option<&Opening>) -> Result<RowEntrant, Failure> {
         let Some(opening) = opening else {
             return Ok(Err(SkipReason::Erased));
@@ -203,7 +197,7 @@ impl Drawing<'_> {
             .iter()
             .filter(|entry| Some(&entry.entrant_id) != first);
         if let Some(other) = others.next() {
-            // Of an erasure that is under way.
+            // An erasure is under way.
             if entries.iter().any(|entry| entry.phone.is_none()) {
                 return Ok(Err(SkipReason::Erased));
             }
@@ -224,7 +218,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// A submission that an opening names. It was accepted in the period, though it can be revoked since.
+    /// A submission of an opening, which was accepted in the period and may be revoked since.
     async fn entry(&self, row: u64, name: &str) -> Result<Submission, Failure> {
         let differs = |why: &str| self.row_differs(row, name, why);
         let reference = name.parse().map_err(|_| differs("is no reference"))?;
@@ -241,7 +235,6 @@ impl Drawing<'_> {
         Err(differs("was not accepted in the period of the draw"))
     }
 
-    /// A winner is what the frozen entries say, or there is none.
     fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {
         let message = format!(
             "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. No winner was \

@@ -22,30 +22,23 @@ use crate::failure::Failure;
 use crate::phones;
 use crate::tables::Tables;
 
-/// Winners whose phones are looked up at a time.
 const MAX_CONCURRENCY: usize = 16;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {
-    /// Campaign and environment.
     pub scope: Scope,
-    /// The draw.
     pub draw: Draw,
-    /// What the draw is committed to.
     pub header: Header,
-    /// The winner, as the log has it.
     pub contact: Contact,
 }
 
-/// The result of a step.
 pub struct Logged {
-    /// The winner with the step.
     pub contact: Contact,
-    /// The winners that were drawn because this one is skipped, oldest first.
+    /// The winners that were drawn after a skip.
     pub next: Vec<Contact>,
 }
 
-/// The winner with a place of a prize; without a prize's name, of the only one.
+/// The winner with a place of a prize, or of the only prize.
 ///
 /// # Errors
 /// When there is no such draw, prize or winner, or the table does not answer.
@@ -86,7 +79,7 @@ pub async fn find(
     };
     let contacts = match &draw.outcome {
         Some(_) => tables.draws.contacts(&scope, name).await?,
-        // Of a run that was interrupted: it may draw more.
+        // An interrupted run may draw more.
         None => Vec::new(),
     };
     let of_prize = |contact: &&Contact| contact.prize == prize;
@@ -111,7 +104,7 @@ pub async fn find(
     })
 }
 
-/// The submission whose phone is called. `None` once the person was erased.
+/// `None` once the person was erased.
 async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
     let Some(id) = winner.contact.submission_id else {
         return Ok(None);
@@ -119,8 +112,7 @@ async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submissio
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
-/// Submissions of winners who can still get a prize, and whose phones were blocked since the freeze. They are skipped as
-/// `excluded`, unless the phone is unblocked.
+/// Submissions of open winners whose phones were blocked since the freeze.
 ///
 /// # Errors
 /// When a table does not answer.
@@ -150,7 +142,7 @@ pub async fn blocked(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The number to call. The row of the audit log comes first.
+/// The number to call, after a row of the audit log.
 ///
 /// # Errors
 /// When the row cannot be written, or the number cannot be read.
@@ -177,11 +169,10 @@ pub async fn show_phone(
     }
 }
 
-/// Writes a step into the log, in the name of the operator. After a skip, draws the next winner; finishes a skip that was
-/// interrupted.
+/// Logs a step. After a skip, draws the next winner; finishes an interrupted skip.
 ///
 /// # Errors
-/// When the step does not follow, another operator logged one at the same time, or a table or storage does not answer.
+/// When the step does not follow, or another operator logged one at the same time.
 pub async fn log(
     tables: &Tables,
     env: &Env,
@@ -254,7 +245,7 @@ fn action_name(event: &ContactEvent) -> &'static str {
     }
 }
 
-/// The status of the winner's row: an entry of it is still accepted, or all were revoked. The entrant's other entries do not count.
+/// The status of the winner's row; the entrant's other entries do not count.
 async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowStatus, Failure> {
     let Winner {
         scope,
@@ -291,7 +282,6 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
     })
 }
 
-/// Draws until each prize has a winner again, or every row has a place.
 async fn draw_next(
     tables: &Tables,
     env: &Env,

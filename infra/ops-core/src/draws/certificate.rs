@@ -1,4 +1,4 @@
-//! The certificate of a draw with the files to publish beside it, and the sheet that an inspector signs before the draw.
+//! The certificate, the files beside it, and the sheet.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -29,7 +29,7 @@ use crate::tables::Tables;
 
 const VERIFY: &str = "verify.py";
 
-/// Writes the certificate of a drawn draw, and the published files beside it. Returns their names.
+/// Writes the certificate, and the published files beside it. Returns their names.
 pub(crate) async fn write(
     tables: &Tables,
     env: &Env,
@@ -101,7 +101,6 @@ pub(crate) async fn write(
     Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, LOG, VERIFY])
 }
 
-/// Writes the sheet of a frozen draw.
 pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Result<(), Failure> {
     let header = super::header(draw)?;
     let digest = |text: &str| {
@@ -126,7 +125,6 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
     create(output, &sheet.html())
 }
 
-/// A page cannot know the times of another chain than quicknet.
 fn times_of(chain: &Chain) -> Option<ChainTimes> {
     let times = ChainTimes {
         genesis_time: chain.genesis().timestamp(),
@@ -139,7 +137,7 @@ fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
     DateTime::from(at).with_timezone(&zone).fixed_offset()
 }
 
-/// A contact as it is published. Without its opening, nothing proves a reference.
+/// Without its opening, nothing proves a reference.
 fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> LoggedPlace {
     let reference = contact.reference.as_ref().filter(|_| opening.is_some());
     LoggedPlace {
@@ -188,12 +186,10 @@ fn log_differs(draw: &Draw, difference: &draw::Difference) -> Failure {
     Failure::new("draw_log_differs", message)
 }
 
-/// Writes the log over that of an earlier certificate.
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::from_io(path, "writing", &error))
 }
 
-/// Writes a page, unless something is there.
 fn create(path: &Path, page: &str) -> Result<(), Failure> {
     let written = File::create_new(path).and_then(|mut file| {
         file.write_all(page.as_bytes())?;

@@ -1,4 +1,4 @@
-//! The beacon's chain that draws wait for: drand's quicknet, or the simulated one of a local stack.
+//! The chain of draws: drand's quicknet, or the simulated one of a local stack.
 
 use std::num::NonZeroU32;
 
@@ -13,12 +13,11 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-/// The chain in place of quicknet, as a relay's `/info` describes it.
+/// The reply of a relay's `/info`, for another chain than quicknet.
 pub const CHAIN_VARIABLE: &str = "BEACON_CHAIN";
 /// The relay in place of drand's public ones.
 pub const RELAY_VARIABLE: &str = "BEACON_URL";
 
-/// The parts of a relay's `/info` that verify a round.
 #[derive(Deserialize)]
 struct ChainInfo {
     hash: String,
@@ -47,13 +46,12 @@ pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
         .map_err(|error| Failure::new("not_configured", format!("{CHAIN_VARIABLE}: {error}")))
 }
 
-/// The chain with this hash; `None` if it is neither quicknet nor the one for new draws.
+/// `None` if it is neither quicknet nor the one for new draws.
 pub(crate) fn known(env: &Env, hash: &str) -> Result<Option<Chain>, Failure> {
     let mut known = [Chain::quicknet(), configured(env)?].into_iter();
     Ok(known.find(|chain| chain.hash() == hash))
 }
 
-/// The chain that a draw is committed to.
 pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
     known(env, &draw.chain)?.ok_or_else(|| {
         let message = format!(
@@ -65,7 +63,7 @@ pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
     })
 }
 
-/// Relays to ask for a round: the one that is named, that of the environment, or drand's own.
+/// The relay that is named, that of the environment, or drand's own.
 pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
     let malformed = ConfigError::Malformed {
         variable: RELAY_VARIABLE,
@@ -82,7 +80,6 @@ pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
     })
 }
 
-/// The chain in words.
 pub(crate) fn described(hash: &str) -> String {
     if hash == Chain::quicknet().hash() {
         return format!("drand quicknet, {hash}");
@@ -93,7 +90,7 @@ pub(crate) fn described(hash: &str) -> String {
     )
 }
 
-/// Where anybody sees a round of quicknet, from its time on.
+/// The page of a round of quicknet.
 pub(crate) fn public_address(header: &Header) -> Option<String> {
     let relay = draw::beacon::PUBLIC_RELAYS
         .first()

@@ -1,4 +1,4 @@
-//! Reads the entries of a period out of the table of submissions.
+//! Reads the entries of a period.
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
@@ -24,16 +24,13 @@ use crate::terminal::{Progress, Terminal};
 /// Segments of the table that are read side by side, as for exports.
 const SEGMENTS: i32 = 8;
 
-/// What a period has.
 pub(super) struct PeriodEntries {
-    /// By entrant.
-    pub(super) entries: Entries,
+    pub(super) entries: Entries<[u8; 16]>,
     pub(super) days: BTreeMap<String, DayTotal>,
-    /// Submissions that were made before the period's end and are not settled.
+    /// Made before the period's end, and not settled.
     pub(super) unsettled: Vec<Reference>,
-    /// Entries of people that are left out.
     pub(super) left_out: LeftOut,
-    /// Entries in the draw that people gave by accepting a submission.
+    /// Entries that people gave by accepting a submission.
     pub(super) given_by_hand: u64,
     blocked: HashSet<EntrantId>,
 }
@@ -88,7 +85,7 @@ pub(super) async fn read(
     }
     progress.end(terminal);
     Failure::check_readable("nothing was frozen", &unreadable)?;
-    // Also the index of blocked phones can have been late.
+    // The index of blocked phones can have been late.
     if entrants.blocked_since(scope, now).await? != found.blocked {
         let message =
             "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
@@ -132,10 +129,14 @@ impl PeriodEntries {
         let day = self.days.entry(submission.day.clone()).or_default();
         day.submissions += 1;
         day.entries = day.entries.saturating_add(count.get());
-        let (entrant, reference) = (
-            submission.entrant_id.as_str().as_bytes(),
-            submission.reference().to_string(),
-        );
+        let (mut entrant, reference) = ([0; 16], submission.reference().to_string());
+        hex::decode_to_slice(submission.entrant_id.as_str(), &mut entrant).map_err(|error| {
+            let message = format!(
+                "nothing was frozen: the record of {reference} names no entrant, {error}; restore it \
+                 (infra/runbook.md#unreadable-records)"
+            );
+            Failure::new("entries_invalid", message)
+        })?;
         let added = self.entries.add(entrant, &reference, count);
         added.map_err(|error| not_frozen(&error.into()))
     }

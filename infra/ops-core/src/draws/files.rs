@@ -1,9 +1,8 @@
 //! The files of a draw: in a folder of the operator's, and in two buckets.
 //!
-//! The evidence bucket has what is published, in versions that nobody can delete for five years. Openings tell people's
-//! references, so they are in a separate bucket without versions, where a person's can be erased. Both have the files below
-//! the commitment, so that a second attempt to freeze cannot overwrite the first; only the folder of the recorded commitment
-//! has a `commitment.txt`.
+//! Evidence is locked for five years. Openings are in a bucket without versions, where a person's can be erased. Both have
+//! the files below the commitment, so that a second freeze cannot overwrite the first; only the recorded commitment has a
+//! `commitment.txt`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -40,10 +39,9 @@ pub(crate) const COMMITMENT: &str = "commitment.txt";
 pub(crate) const RESULT: &str = "result.json";
 pub(crate) const LOG: &str = "log.json";
 
-/// Of one upload or download: a million entrants make 80 MB.
+/// Timeout of one transfer; a million entrants are 80 MB.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The files of one draw in the buckets.
 #[derive(Clone, Debug)]
 pub(crate) struct DrawFiles {
     s3: Client,
@@ -53,7 +51,6 @@ pub(crate) struct DrawFiles {
     folder: String,
 }
 
-/// The result of an upload under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Upload {
     Done,
@@ -83,17 +80,15 @@ impl DrawFiles {
         })
     }
 
-    /// Where the evidence is.
     pub(crate) fn evidence_url(&self) -> String {
         format!("s3://{}/{}", self.evidence, self.folder)
     }
 
-    /// Publishes a file, unless it is there.
     pub(crate) async fn publish(&self, name: &str, path: &Path) -> Result<Upload, Failure> {
         self.upload(&self.evidence, name, path, None).await
     }
 
-    /// Publishes a short file. One that is there has to be the same.
+    /// Publishes a text. A file that is there has to be the same.
     pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
         let put = self
             .s3
@@ -117,12 +112,12 @@ impl DrawFiles {
         Err(Failure::new("evidence_differs", message))
     }
 
-    /// When the last file of the commitment was published, by the storage's own clock.
+    /// The time of the last file of the commitment, by the storage's clock.
     pub(crate) async fn published_at(&self) -> Result<Timestamp, Failure> {
         const ACTION: &str = "looking when a file of the draw was published";
         let mut last = Timestamp::MIN;
         for name in [ENTRIES, HEADER, COMMITMENT] {
-            // The answer to a refused HEAD does not say why it is refused.
+            // A refused HEAD does not say why.
             let first = self
                 .s3
                 .get_object()
@@ -141,12 +136,11 @@ impl DrawFiles {
         Ok(last)
     }
 
-    /// Keeps the openings, unless some are there.
     pub(crate) async fn keep_openings(&self, path: &Path) -> Result<Upload, Failure> {
         self.upload(&self.openings, OPENINGS, path, None).await
     }
 
-    /// Writes openings over those that were read, if they are unchanged since.
+    /// Writes openings over those with this ETag.
     pub(crate) async fn replace_openings(
         &self,
         path: &Path,
@@ -156,10 +150,10 @@ impl DrawFiles {
             .await
     }
 
-    /// Deletes the openings of a second attempt.
-    pub(crate) async fn delete_openings(&self) -> Result<(), Failure> {
-        let delete = self
-            .s3
+    /// Deletes openings that no draw has, which needs no row of the audit log.
+    pub(crate) async fn delete_openings(&self, tables: &Tables) -> Result<(), Failure> {
+        let s3 = tables.audit.unguarded().s3();
+        let delete = s3
             .delete_object()
             .bucket(&self.openings)
             .key(self.key(OPENINGS));
@@ -170,12 +164,11 @@ impl DrawFiles {
             .map_err(|error| StoreError::new("deleting openings", error).into())
     }
 
-    /// A published file, in a temporary one.
+    /// A published file, in a temporary file.
     pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
         Ok(self.download(&self.evidence, name).await?.0)
     }
 
-    /// A published file that is short.
     pub(crate) async fn read_text(&self, name: &str) -> Result<String, Failure> {
         let mut text = String::new();
         let read = self.read(name).await?.read_to_string(&mut text);
@@ -183,7 +176,7 @@ impl DrawFiles {
         Ok(text)
     }
 
-    /// The openings in a temporary file without a name, and the ETag of their version.
+    /// The openings in a temporary file, and their ETag.
     pub(crate) async fn read_openings(&self) -> Result<(BufReader<File>, String), Failure> {
         self.download(&self.openings, OPENINGS).await
     }
@@ -220,7 +213,7 @@ impl DrawFiles {
         format!("{}{name}", self.folder)
     }
 
-    /// Writes over the version with this ETag; without one, only if nothing is there.
+    /// Without an ETag, writes only if nothing is there.
     async fn upload(
         &self,
         bucket: &str,
@@ -290,7 +283,7 @@ where
 {
     match sent {
         Ok(_) => Ok(Upload::Done),
-        // The second code: two uploads at once, of which one comes first.
+        // The second code: two uploads at once.
         Err(error)
             if matches!(
                 error.code(),
@@ -322,7 +315,6 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// Evidence that was changed since it was published.
 pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
     let message = format!(
         "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
@@ -341,7 +333,7 @@ pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
         .eq(found.map(Result::ok)))
 }
 
-/// A folder that appears under its name once it is whole. Only this user can read it.
+/// A private folder that gets its name once it is whole.
 pub(crate) struct NewFolder {
     partial: TempDir,
     path: PathBuf,
@@ -349,7 +341,7 @@ pub(crate) struct NewFolder {
 
 impl NewFolder {
     /// # Errors
-    /// When something is in its place, or the folder that it is in cannot be written to.
+    /// When something is in its place, or its parent cannot be written to.
     pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
         let is_free = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),
@@ -374,12 +366,10 @@ impl NewFolder {
         })
     }
 
-    /// Where a file of it is for now.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.partial.path().join(name)
     }
 
-    /// A file of it, which only this user can read.
     pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
         let path = self.file(name);
         let mut options = File::options();
@@ -391,14 +381,12 @@ impl NewFolder {
             .map_err(|error| Failure::from_io(&path, "creating", &error))
     }
 
-    /// Writes a file.
     pub(crate) fn write(&self, name: &str, mut content: impl Read) -> Result<(), Failure> {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
         written.map_err(|error| Failure::from_io(&self.file(name), "writing", &error))
     }
 
-    /// Gives it its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let renamed = fs::rename(self.partial.path(), &self.path);
         renamed.map_err(|error| Failure::from_io(&self.path, "naming", &error))?;

@@ -1,8 +1,8 @@
 //! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
 //!
-//! Files are written and uploaded first, then the commitment is recorded, then published. So a recorded draw always has its
-//! entries and openings. A freeze that is interrupted before leaves nothing that counts: its [`FreezeLock`] leads the next freeze
-//! or erasure to its openings. One that is interrupted after is finished by running it again.
+//! Files are uploaded first, then the commitment is recorded, then published, so a recorded draw has its entries and openings.
+//! A freeze that is interrupted before leaves nothing that counts: its [`FreezeLock`] leads the next freeze or erasure to its
+//! openings. One that is interrupted after is finished by running it again.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Read};
@@ -39,15 +39,13 @@ use crate::format::zoned_time;
 use crate::tables::Tables;
 use crate::terminal::Terminal;
 
-/// From the freeze to the round: the time in which the commitment is read out and copied.
+/// From the freeze to the round: time to read the commitment out.
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
-/// What reading the entries may take of that.
+/// The part of it for reading the entries.
 const MAX_READING: Duration = Duration::from_secs(5 * 60);
-/// How long after a period's end all of its entries are surely written: far more than a request or a settling step
-/// takes.
+/// All entries are written by then after a period's end: far more than a settling step takes.
 const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
 
-/// What to freeze.
 #[derive(Clone, Debug)]
 pub(crate) struct FreezePlan {
     pub(crate) scope: Scope,
@@ -56,32 +54,28 @@ pub(crate) struct FreezePlan {
     pub(crate) to: Timestamp,
     pub(crate) prizes: Vec<Prize>,
     pub(crate) one_prize_per_entrant: bool,
-    /// The beacon's round is the first one from here on.
+    /// The round is the first one from here on.
     pub(crate) at: Timestamp,
     pub(crate) zone: Tz,
     pub(crate) output: PathBuf,
     pub(crate) confirm: ConfirmArgs,
 }
 
-/// A draw that is frozen and published.
 pub(crate) struct FreezeReport {
     pub(crate) draw: Draw,
     pub(crate) evidence: String,
-    /// What was read just now; `None` if an earlier run has recorded the draw.
+    /// `None` if an earlier run has recorded the draw.
     pub(crate) read: Option<ReadReport>,
 }
 
-/// What the period has.
 pub(crate) struct ReadReport {
     pub(crate) days: BTreeMap<String, DayTotal>,
     pub(crate) unsettled: Vec<Reference>,
-    /// The largest rows, largest first.
     pub(crate) largest: Vec<LargestRow>,
-    /// Entries that people gave by accepting a submission.
     pub(crate) given_by_hand: u64,
 }
 
-/// Entries that are to be frozen. Nothing has a name on the disk yet but the empty folder.
+/// Entries to freeze. The disk has an empty folder.
 struct ReadEntries {
     folder: NewFolder,
     rows: Rows,
@@ -129,12 +123,12 @@ pub(crate) async fn freeze(
     frozen
 }
 
-/// Lets Ctrl-C stop what writes files, so that their folder is removed.
+/// Stops at Ctrl-C, so that the folder is removed.
 async fn unless_stopped<T>(
     freezing: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     tokio::select! {
-        // First, so that Ctrl-C is noticed while files are written.
+        // Ctrl-C is noticed while files are written.
         biased;
         Ok(()) = tokio::signal::ctrl_c() => {
             let message = "the freeze was stopped; `ops draw list` shows whether the draw is recorded: if it is, run this again, \
@@ -215,7 +209,7 @@ fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen, Fail
     Ok(frozen)
 }
 
-/// Other draws with entries of the period. No other one is recorded while the freeze has the lock.
+/// Other draws of the period: none is recorded while the freeze has the lock.
 async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw>, Failure> {
     let Period { from, to } = plan.period();
     let mut others = Vec::new();
@@ -291,7 +285,7 @@ async fn commit(
     }
     if !tables.draws.create(&plan.scope, &draw, lock).await? {
         match tables.draws.get(&plan.scope, &draw.name).await? {
-            // Recorded by a call whose answer was lost, and which was sent again.
+            // The answer was lost, and the call sent again.
             Some(recorded) if recorded.commitment == draw.commitment => {}
             Some(other) => return Err(already_frozen(&other, plan.zone)),
             None => return Err(given_up()),
@@ -305,7 +299,7 @@ async fn commit(
     })
 }
 
-/// Refuses a freeze that counts as interrupted: one person may have revoked an entry that it has read.
+/// After that, one person may have revoked an entry that was read.
 fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<(), Failure> {
     if lock.is_held(now) {
         return Ok(());
@@ -362,7 +356,6 @@ impl FreezePlan {
     }
 }
 
-/// Writes the row of the audit log.
 async fn record(
     tables: &Tables,
     plan: &FreezePlan,
@@ -462,7 +455,6 @@ pub(super) fn too_late() -> Failure {
     )
 }
 
-/// Why nothing was frozen.
 pub(super) fn not_frozen(error: &FreezeError) -> Failure {
     let code = match error {
         FreezeError::NoEntries => "period_without_entries",

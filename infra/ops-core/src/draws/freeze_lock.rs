@@ -1,5 +1,5 @@
-//! The lock of a scope's freezes. The newest freeze has it, so one that was interrupted keeps no other from beginning. Until
-//! its draw is recorded, it leads an erasure to its openings.
+//! The lock of a scope's freezes. The newest freeze has it, so an interrupted one blocks no other. It leads to the
+//! openings of a draw that is not recorded.
 
 use std::time::Duration;
 
@@ -15,10 +15,8 @@ use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
 
-/// Time from the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take. A freeze
-/// that takes longer is refused at its end.
+/// Time for reading and asking, and again for uploading: longer than two uploads can take.
 const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// Tries to give up a freeze while others begin.
 const MAX_TRIES: u32 = 10;
 
 /// # Errors
@@ -45,7 +43,7 @@ pub(crate) async fn check_released(
     }
 }
 
-/// Begins a freeze, and gives up one that is not recorded yet.
+/// Begins a freeze, and gives up any other.
 pub(super) async fn begin(
     tables: &Tables,
     env: &Env,
@@ -71,7 +69,7 @@ pub(super) async fn begin(
     }
 }
 
-/// Lets a freeze upload its openings: from here on, they are found. `None` if it was given up.
+/// Notes where openings are uploaded. `None` if the freeze was given up.
 pub(super) async fn begin_upload(
     tables: &Tables,
     env: &Env,
@@ -93,7 +91,7 @@ pub(super) async fn begin_upload(
     Ok(is_ours.then_some(uploading))
 }
 
-/// Gives up a freeze that is not recorded: it is refused at its end. Returns the lock of the scope.
+/// Gives up what is not recorded. Returns the released lock.
 pub(super) async fn give_up_all(
     tables: &Tables,
     env: &Env,
@@ -111,7 +109,7 @@ pub(super) async fn give_up_all(
     Err(Failure::new("draw_busy", message))
 }
 
-/// Gives up a freeze, and deletes its openings unless it is recorded.
+/// Gives up a freeze, which cannot be recorded any more, and deletes its openings.
 pub(super) async fn give_up(
     tables: &Tables,
     env: &Env,
@@ -119,7 +117,7 @@ pub(super) async fn give_up(
     lock: &FreezeLock,
 ) -> Result<(), Failure> {
     let locks = tables.freeze_locks(env)?;
-    // Another id refuses the freeze; the commitment stays until its openings are gone.
+    // The commitment stays until its openings are gone.
     let stopped = FreezeLock {
         id: new_id(),
         ..lock.clone()
@@ -132,7 +130,7 @@ pub(super) async fn give_up(
         let recorded = tables.draws.get(scope, &lock.draw).await?;
         if recorded.is_none_or(|draw| draw.commitment != *commitment) {
             let files = DrawFiles::new(tables, env, scope, &lock.draw, commitment)?;
-            files.delete_openings().await?;
+            files.delete_openings(tables).await?;
         }
     }
     if is_stopped {

@@ -40,7 +40,6 @@ use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
 
-/// A draw that must exist.
 ///
 /// # Errors
 /// When there is no such draw, or the table does not answer.
@@ -54,7 +53,7 @@ pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Dra
     })
 }
 
-/// True if an entry that was accepted at this time is in the draw; also if the header cannot be read.
+/// True if an entry that was accepted then is in the draw, or the header cannot be read.
 pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     let accepted_at = DateTime::from(accepted_at).fixed_offset();
     header(draw).map_or(true, |Header { period, .. }| {
@@ -62,7 +61,7 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     })
 }
 
-/// Refused until the draw is run: who has the openings can compute the winners.
+/// The holder of the openings can compute the winners before the run.
 pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
     let message = format!(
         "the round of the draw {} of {} is there, and its winners are not drawn; run `ops draw run` for it first, then this \
@@ -73,7 +72,6 @@ pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
     Failure::new("draw_not_run", message)
 }
 
-/// The header of a draw: period, prizes and rules.
 ///
 /// # Errors
 /// When the record is damaged.

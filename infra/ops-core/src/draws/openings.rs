@@ -1,4 +1,4 @@
-//! Openings: whose entries a row of a draw stands for. They are secret, and a person's can be erased; the row stays.
+//! Openings tell whose entries a row has. They are secret, and a person's can be erased; the row stays.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Write};
@@ -21,10 +21,9 @@ use crate::tables::Tables;
 
 /// As in the lifecycle of their bucket, which deletes them later.
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
-/// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
 
-/// The draws whose openings may name a submission created at this time. It can only have been accepted later.
+/// The draws whose openings may name a submission that was created then.
 pub(crate) async fn draws_since(
     tables: &Tables,
     scope: &Scope,
@@ -40,7 +39,6 @@ pub(crate) async fn draws_since(
     Ok(draws)
 }
 
-/// The draws whose openings are not past their retention.
 pub(crate) async fn with_openings(
     tables: &Tables,
     scope: &Scope,
@@ -51,7 +49,7 @@ pub(crate) async fn with_openings(
     Ok(draws)
 }
 
-/// The openings that are chosen, by row. Those of erased people are missing.
+/// The chosen openings, by row.
 pub(crate) fn read(
     draw: &Draw,
     file: impl BufRead,
@@ -68,7 +66,7 @@ pub(crate) fn read(
     read().map_err(|difference| unreadable(draw, &difference))
 }
 
-/// Erases a person from the draws of a scope: openings, and phone and region of contacts. Rows stay, and every proof holds.
+/// Erases a person's openings, and phone and region of their contacts. Every proof holds.
 pub(crate) async fn erase_person(
     tables: &Tables,
     env: &Env,
@@ -110,8 +108,7 @@ pub(crate) async fn erase_person(
     Ok(())
 }
 
-/// Erases every entrant from the draws of a scope, also those whose prize is being claimed. Returns how many openings are
-/// gone.
+/// Erases every entrant, also those who have not collected their prize. Returns the number of openings.
 pub(crate) async fn erase_everyone(
     tables: &Tables,
     env: &Env,
@@ -142,7 +139,6 @@ pub(crate) async fn erase_everyone(
     Ok(gone)
 }
 
-/// Erases openings from a draw. Returns how many.
 async fn erase(
     tables: &Tables,
     env: &Env,
@@ -168,7 +164,7 @@ pub(super) fn busy(draw: &DrawName) -> Failure {
     )
 }
 
-/// The lines without these openings, and how many those are.
+/// The other lines, and the number of erased ones.
 fn without(
     file: impl BufRead,
     is_erased: impl Fn(&Opening) -> bool,

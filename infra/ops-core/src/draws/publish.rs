@@ -1,4 +1,4 @@
-//! Publishes the commitment of a recorded draw, and says when it was published.
+//! Publishes the commitment of a recorded draw.
 
 use common::config::Env;
 use common::domain::draw::Draw;
@@ -11,7 +11,6 @@ use super::freeze::too_late;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Publishes what a recorded draw is committed to.
 pub(super) async fn publish(
     tables: &Tables,
     env: &Env,
@@ -36,11 +35,10 @@ pub(super) async fn publish(
     })
 }
 
-/// When the commitment was published. Neither the operator's clock nor the record of the draw counts, but the storage's clock
-/// and the chain.
+/// The time of publishing, by the storage's clock.
 ///
 /// # Errors
-/// When it was not before the round.
+/// When it was not before the round, by the chain's constants.
 pub(super) async fn published_in_time(
     env: &Env,
     draw: &Draw,
@@ -58,7 +56,6 @@ pub(super) async fn published_in_time(
     }
 }
 
-/// A draw whose commitment is not published, while it still can be.
 pub(super) fn unpublished(draw: &Draw) -> Failure {
     let message = format!(
         "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
@@ -68,7 +65,6 @@ pub(super) fn unpublished(draw: &Draw) -> Failure {
     Failure::new("draw_unpublished", message)
 }
 
-/// A draw whose commitment was not public before its round.
 pub(super) fn published_late(draw: &Draw) -> Failure {
     let message = format!(
         "the commitment of the draw {} was not published before its round, so it proves nothing: the \

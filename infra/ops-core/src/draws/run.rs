@@ -1,4 +1,4 @@
-//! Draws the winners of a frozen draw, once its round is there. Every run gives the same winners.
+//! Draws the winners of a frozen draw, at each run the same.
 
 use std::ffi::OsString;
 use std::fs;
@@ -27,14 +27,13 @@ use crate::terminal::Terminal;
 
 /// Relays are a few seconds late at most.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Between two looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Where the round comes from, if neither from the relay of the environment nor from drand's own.
+/// The source of the round, if it is not the usual relay.
 #[derive(Clone, Debug)]
 pub(crate) enum RoundSource {
     Relay(Url),
-    /// A relay's reply, which was brought here in a file.
+    /// A relay's reply.
     File(PathBuf),
 }
 
@@ -46,7 +45,6 @@ impl From<OsString> for RoundSource {
     }
 }
 
-/// A draw with its winners.
 pub(crate) struct RunReport {
     pub(crate) draw: Draw,
     pub(crate) contacts: Vec<Contact>,
@@ -118,7 +116,7 @@ pub(crate) async fn run(
         committed,
         result,
     };
-    // The winners first. Places that an earlier run has filled stay as they are.
+    // Places that an earlier run has filled stay.
     drawing.assign_winners(now).await?;
     tables.draws.finish(scope, &draw.name, &outcome).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
@@ -143,7 +141,7 @@ fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Fai
     })
 }
 
-/// Waits for the round's time, and asks relays for it. It writes nothing, so Ctrl-C ends it at any time.
+/// Waits for the round, and asks relays for it. Writes nothing, so Ctrl-C can end it.
 async fn fetch(
     env: &Env,
     chain: &Chain,

@@ -16,7 +16,6 @@ use super::{chain, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, scope_in_words, zoned_time};
 
-/// The state of a draw, in a word or two.
 pub fn state(draw: &Draw) -> &'static str {
     match (&draw.outcome, draw.published_at) {
         (Some(_), _) => "drawn",
@@ -25,7 +24,7 @@ pub fn state(draw: &Draw) -> &'static str {
     }
 }
 
-/// What is known of a draw, as names and values.
+/// A draw as names and values.
 ///
 /// # Errors
 /// When its record has no readable header.
@@ -65,7 +64,7 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
     Ok(pairs)
 }
 
-/// What is asked before a commitment is recorded.
+/// The question before a commitment is recorded.
 pub(super) fn freeze_question(
     scope: &Scope,
     header: &Header,
@@ -156,7 +155,7 @@ fn left_out(
     )
 }
 
-/// The state of a winner, with a mark if the phone is blocked.
+/// Marked if the phone is blocked.
 pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
     let is_blocked = contact
         .submission_id
@@ -177,7 +176,7 @@ pub fn options(scope: &Scope, name: &DrawName) -> String {
     format!("--campaign {}{environment} --draw {name}", scope.campaign)
 }
 
-/// The option that names a prize of a draw in a command, after a space; empty where there is only one.
+/// The option that names a prize; empty where there is only one.
 pub fn prize_option(header: &Header, prize: &str) -> String {
     if header.prizes.len() == 1 {
         String::new()
@@ -186,7 +185,7 @@ pub fn prize_option(header: &Header, prize: &str) -> String {
     }
 }
 
-/// What an operator does next with a draw; `None` once each prize has a winner.
+/// The next step with a draw; `None` once each prize has a winner.
 ///
 /// # Errors
 /// When its record has no readable header.
@@ -224,7 +223,7 @@ pub fn next_step(
     Ok(Some(next))
 }
 
-/// The last skipped place of a prize that has fewer winners than it could have. The other places keep their prize.
+/// The last skipped place of a prize that has too few winners.
 fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     header.prizes.iter().find_map(|prize| {
@@ -245,7 +244,6 @@ fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a 
     })
 }
 
-/// A step of the contact log.
 pub fn event_words(event: &ContactEvent) -> String {
     match event {
         ContactEvent::Drawn => "drawn".to_owned(),

@@ -1,4 +1,4 @@
-//! Verifies a draw from the folder that was published of it. Needs no stack. The list of checks is in `infra/draws.md`.
+//! Verifies a published folder, without a stack. `infra/draws.md` lists the checks.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -14,18 +14,17 @@ use super::chain;
 use super::files::{COMMITMENT, ENTRIES, HEADER, LOG, OPENINGS, RESULT};
 use crate::failure::Failure;
 
-/// A draw that holds.
 pub(crate) struct Verified {
     pub(crate) committed: Committed,
     pub(crate) result: DrawResult,
     /// `None` before the certificate.
     pub(crate) log: Option<Log>,
     pub(crate) chain: Chain,
-    /// The time of the round: a copy of the commitment has to be older.
+    /// The time of the round.
     pub(crate) given_at: DateTime<Utc>,
 }
 
-/// What the verifier trusts apart from the files.
+/// The verifier's own knowledge.
 pub(crate) struct Trusted<'a> {
     /// May have the chain of a local stack.
     pub(crate) env: &'a Env,
@@ -35,7 +34,6 @@ pub(crate) struct Trusted<'a> {
     pub(crate) chain: Option<TrustedChain<'a>>,
 }
 
-/// The constants of a chain, as its `/info` has them.
 #[derive(Clone, Copy)]
 pub(crate) struct TrustedChain<'a> {
     pub(crate) key: &'a str,
@@ -147,7 +145,6 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
         .map_err(|error| Failure::from_io(path, "reading", &error))
 }
 
-/// The chain that a header names.
 fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
     let hash = header.chain.to_string();
     match trusted.chain {

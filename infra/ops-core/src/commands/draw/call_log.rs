@@ -16,7 +16,6 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
-/// Calls are made with this command: with `--show-phone` it shows the number first.
 pub(super) async fn call(
     args: CallArgs,
     tables: &Tables,
@@ -37,7 +36,6 @@ pub(super) async fn call(
     step(&winner, event, tables, env, now).await
 }
 
-/// Logs a step of a winner who was reached.
 pub(super) async fn log_step(
     args: WinnerArgs,
     event: ContactEvent,

@@ -21,7 +21,7 @@ use crate::format::{grouped, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
-/// References of unsettled submissions that are printed; `--json` has all.
+/// `--json` has all.
 const MAX_PRINTED: usize = 20;
 
 pub(super) async fn run(
@@ -98,7 +98,7 @@ pub(super) async fn run(
     Ok(Report::new(json, text))
 }
 
-/// What to know before the round: too many prizes, and earlier draws of the period.
+/// Too many prizes, and earlier draws of the period.
 fn warnings(header: &Header) -> String {
     let mut text = String::new();
     let prizes = header
@@ -121,7 +121,6 @@ fn warnings(header: &Header) -> String {
     text
 }
 
-/// The entries of each day, and those that are not in the draw.
 fn read_text(
     ReadReport {
         days, unsettled, ..
@@ -136,7 +135,7 @@ fn read_text(
     text
 }
 
-/// Refuses a draw once the campaign keeps phones no longer: entrants whose phone is deleted would be missing.
+/// Entrants whose phone is deleted would be missing.
 fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Failure> {
     let Some(until) = campaign
         .keeps_until(PersonalData::Phones)

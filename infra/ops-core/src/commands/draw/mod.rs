@@ -23,7 +23,6 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    // Everything but this works on a stack.
     let tables = async || connection::tables(env).await;
     match command {
         DrawCommand::Verify(args) => verify::run(&args, env),

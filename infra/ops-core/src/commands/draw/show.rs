@@ -69,7 +69,6 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     Ok(Report::new(json!({ "draws": json }), text))
 }
 
-/// A draw as JSON, with its contacts.
 pub(super) fn as_json(
     scope: &Scope,
     draw: &Draw,
@@ -106,7 +105,6 @@ pub(super) fn as_json(
     }))
 }
 
-/// A winner, with the steps of the contact log.
 pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -> Value {
     let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "by": step.by, "event": step.event });
     json!({
@@ -122,7 +120,6 @@ pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -
     })
 }
 
-/// A draw in words, with its winners.
 pub(super) fn described(
     scope: &Scope,
     draw: &Draw,

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, table};
 use crate::terminal::Report;
 
-/// Lines of the list that are named where there is no log.
 const MAX_NAMED: usize = 10;
 
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
@@ -123,7 +122,7 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
     Report::new(json, text)
 }
 
-/// The winners by their references; without a log, by their lines of the list.
+/// Winners by reference; without a log, by line of the list.
 fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
     let title = format!("{}: {} to win", tier.name, tier.prizes);
     if places.is_empty() {

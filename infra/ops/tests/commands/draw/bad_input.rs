@@ -4,6 +4,7 @@ use common::domain::submission::SubmissionStatus;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
+use super::races::assert_released;
 use super::*;
 use crate::draw_walk::revoked_by_two;
 
@@ -141,7 +142,7 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
     );
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     assert_eq!(tables.draws.list(&scope).await.expect("it answers"), []);
-    super::races::assert_released(&stack).await;
+    assert_released(&stack).await;
     let agreed = stack.answering(&asking, "week-03\n").await;
     assert_eq!(agreed.code, ops_core::EXIT_OK, "{}", agreed.err);
 }

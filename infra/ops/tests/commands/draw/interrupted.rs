@@ -137,7 +137,7 @@ async fn of_two_operators_at_once_one_freezes() {
     } else {
         &one
     };
-    let is_told = ["\"draw_frozen\"", "\"changed_meanwhile\""]
+    let is_told = ["\"draw_frozen\"", "\"changed_meanwhile\"", "\"draw_busy\""]
         .iter()
         .any(|code| loser.err.contains(code));
     assert!(is_told, "{}", loser.err);
