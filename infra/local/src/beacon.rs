@@ -9,9 +9,9 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use draw::beacon::SimulatedChain;
 use chrono::DateTime;
 use common::clock::Clock;
+use draw::beacon::SimulatedChain;
 use serde_json::json;
 
 use crate::loopback::{Loopback, Served};
