@@ -217,7 +217,7 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
     }
     assert!(
         service
-            .claims(&campaign.scope(Environment::Live))
+            .holds(&campaign.scope(Environment::Live))
             .await
             .is_empty(),
         "nothing is left behind"
@@ -384,7 +384,7 @@ async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
     assert!(
         campaign
             .service
-            .claims(&campaign.scope(Environment::Test))
+            .holds(&campaign.scope(Environment::Test))
             .await
             .is_empty()
     );

@@ -437,7 +437,7 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
             .entries;
     }
     assert_eq!(
-        (entries, campaign.service.claims(&scope).await.len()),
+        (entries, campaign.service.holds(&scope).await.len()),
         (20, 20)
     );
 }

@@ -96,7 +96,7 @@ impl Functions {
         let throttled_table = Some(
             self.service
                 .env
-                .required("RATE_LIMITS_TABLE")
+                .required("COORDINATION_TABLE")
                 .expect("the stack sets it"),
         );
         let disturbance = Disturbance {

@@ -198,7 +198,7 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
 #[tokio::test]
 async fn while_the_table_of_rate_limits_is_throttled_every_caller_is_told_to_retry() {
     let all = ["creation", "receipt", "check", "look-up"];
-    throttle("RATE_LIMITS_TABLE", &all, &Dependency::ALL).await;
+    throttle("COORDINATION_TABLE", &all, &Dependency::ALL).await;
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn while_the_table_of_submissions_is_throttled_nothing_is_lost() {
 
 #[tokio::test]
 async fn while_the_table_of_requests_is_throttled_nothing_is_created_twice() {
-    throttle("REQUESTS_TABLE", &["creation", "receipt"], &[]).await;
+    throttle("IDEMPOTENCY_KEYS_TABLE", &["creation", "receipt"], &[]).await;
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use common::store::StoreError;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{Claim, CodeKey, Codes};
+use common::store::codes::{CodeHold, CodeKey, Codes};
 use common::store::entrants::Entrants;
 use local::sqs::QueueClock;
 use local::stack::{EndpointProxy, Options, Stack};
@@ -175,7 +175,7 @@ impl Service {
     }
 
     /// Every code of a scope that is held or redeemed, read from the whole table.
-    pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
+    pub async fn holds(&self, scope: &Scope) -> Vec<CodeHold> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
         let pages = client
@@ -192,12 +192,12 @@ impl Service {
         let keys = items
             .iter()
             .filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
-        let mut claims = Vec::new();
+        let mut holds = Vec::new();
         for key in keys {
             let record = self.tables.codes.get(scope, &key).await.expect("the table");
-            claims.extend(record.and_then(|record| record.claim));
+            holds.extend(record.and_then(|record| record.hold));
         }
-        claims
+        holds
     }
 }
 

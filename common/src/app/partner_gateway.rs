@@ -18,7 +18,7 @@ use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::random;
 use crate::store::StoreError;
-use crate::store::breakers::{Breakers, Grant, Permit};
+use crate::store::breakers::{BreakerPermit, Breakers, Grant};
 use crate::store::partner_leases::{PartnerLease, PartnerLeases};
 use crate::telemetry;
 use crate::upstream::http_client::{Addresses, TransportError};
@@ -133,10 +133,10 @@ impl PartnerGateway {
         let in_time = timeout_at(deadline, preparing).await;
         let (permit, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
         let grant = match permit {
-            Permit::CircuitOpen { retry_at } => {
+            BreakerPermit::CircuitOpen { retry_at } => {
                 return Ok(PartnerOutcome::CircuitOpen { retry_at }.into());
             }
-            Permit::Granted(grant) => grant,
+            BreakerPermit::Granted(grant) => grant,
         };
         // Only one probe runs at a time, so it needs no lease.
         let lease = if asked_from == AskedFrom::Request && !grant.is_probe() {

@@ -168,13 +168,13 @@ impl ResolvedCode {
 }
 
 fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consumer>) -> CodeStatus {
-    match &record.claim {
-        Some(claim) if consumer.is_some_and(|consumer| consumer.id == claim.entrant) => {
-            CodeStatus::OwnedBySamePhone(claim.submission_id)
+    match &record.hold {
+        Some(hold) if consumer.is_some_and(|consumer| consumer.id == hold.entrant) => {
+            CodeStatus::OwnedBySamePhone(hold.submission_id)
         }
         Some(_) | None if !is_redeemable => CodeStatus::Invalid,
-        Some(claim) if claim.redeemed => CodeStatus::Redeemed(claim.submission_id),
-        Some(claim) => CodeStatus::HeldByOther(claim.submission_id),
+        Some(hold) if hold.redeemed => CodeStatus::Redeemed(hold.submission_id),
+        Some(hold) => CodeStatus::HeldByOther(hold.submission_id),
         None => CodeStatus::Free,
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
     use crate::domain::entrant_id::EntrantId;
     use crate::domain::ids::SubmissionId;
-    use crate::store::codes::Claim;
+    use crate::store::codes::CodeHold;
 
     /// Serial numbers 0 to 9 are redeemable, 10 to 19 are withdrawn; two batches are imported.
     fn book() -> CodeBook {
@@ -359,8 +359,8 @@ mod tests {
             serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>()
         ) {
             let submission_id = SubmissionId::from_random([3; 24]);
-            let claim = owner.map(|owner| Claim { entrant: consumer(owner).id, submission_id, redeemed });
-            let record = CodeRecord { claim, batch: None };
+            let hold = owner.map(|owner| CodeHold { entrant: consumer(owner).id, submission_id, redeemed });
+            let record = CodeRecord { hold, batch: None };
             let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));
             let expected = match owner {
                 Some(1) => CodeStatus::OwnedBySamePhone(submission_id),

@@ -3,13 +3,16 @@
 //! Every write is conditional on the submission's revision, so a second worker with the same step writes nothing. If a
 //! worker dies during a step, the step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
 
+mod turns;
+
+pub use self::turns::take_turn;
+
 use std::time::Duration;
 
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::config::{self, ConfigError};
 use crate::domain::campaign::Campaign;
 use crate::domain::retry::{RetryContext, RetrySpeedup};
-use crate::domain::scope::Scope;
 use crate::domain::settling::{Assignee, Dependency, StepClaim};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
@@ -120,46 +123,6 @@ impl Worker {
         };
         let unreadable = async { Err(StoreError::new("reading a message", cause).into()) };
         self.context.run_logged(job, unreadable).await.map(drop)
-    }
-
-    /// Whether the next step of the submission in a message is due. False if the submission cannot be read, which its
-    /// step handles.
-    pub async fn is_due(&self, message: &SettleMessage) -> bool {
-        let found = self
-            .store
-            .submissions()
-            .get(&message.scope, message.submission_id)
-            .await;
-        let Ok(Some(Submission {
-            settling: Some(settling),
-            ..
-        })) = found
-        else {
-            return false;
-        };
-        settling.progress.dependency() == self.dependency
-            && settling.claim(self.now()) != StepClaim::NotDue
-    }
-
-    /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of
-    /// their keys, and `last` had the last turn.
-    pub async fn goes_before(
-        &self,
-        message: &SettleMessage,
-        last: Option<&Scope>,
-    ) -> Result<Option<SettleMessage>, StoreError> {
-        let next = self
-            .store
-            .submissions()
-            .next_due(self.dependency, last, self.now())
-            .await?;
-        // Compares with the message's own scope because the index may not show its submission yet.
-        let turn = |scope: &Scope| {
-            let key = scope.key("");
-            (last.is_some_and(|last| key <= last.key("")), key)
-        };
-        let next = next.filter(|next| turn(&next.scope) < turn(&message.scope));
-        Ok(next.map(|next| SettleMessage::new(&next.scope, next.submission_id)))
     }
 
     /// Claims the submission's next step, if it is due.

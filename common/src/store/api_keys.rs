@@ -2,14 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems};
-use super::record_version::FIRST;
-use super::table::Table;
-use super::transaction::{CancellationCause, TransactionResult};
-use super::{Item, StoreError, condition_held, number, transaction};
+use super::table::{Table, list};
+use super::write::Write;
+use super::{Item, StoreError, from_record, number, read_text, required, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::{CampaignSlug, Scope};
 use crate::domain::timestamp::Timestamp;
@@ -20,7 +18,7 @@ pub const KEY: &str = "key_hash";
 pub const VARIABLE: &str = "API_KEYS_TABLE";
 
 /// The digest of an API key: SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
 impl KeyHash {
@@ -64,18 +62,10 @@ impl ApiKeyRecord {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    key_hash: KeyHash,
-    #[serde(flatten)]
-    record: ApiKeyRecord,
-}
-
-/// Changes need a key that is not revoked.
-const NOT_REVOKED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at)";
-
-/// Replacing needs a key that has no end either.
-const NOT_ROLLED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
+/// The time of its revocation.
+const REVOKED_AT: &str = "revoked_at";
+/// The end of its validity.
+const VALID_UNTIL: &str = "valid_until";
 
 /// The API keys.
 #[derive(Clone, Debug)]
@@ -102,47 +92,36 @@ impl ApiKeys {
         items: &BatchItems,
         hash: &KeyHash,
     ) -> Result<Option<ApiKeyRecord>, StoreError> {
-        let item = self.table.find_in(items, &hash.0).item().cloned();
-        Ok(item
-            .map(|item| read(item, "reading an API key"))
-            .transpose()?
-            .map(|stored| stored.record))
+        let item = self.table.find_in(items, &hash.0).item();
+        item.map(|item| from_record(item.clone(), "reading an API key"))
+            .transpose()
     }
 
     /// Writes a new key.
     pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
         const ACTION: &str = "writing an API key";
-        let item = written(key_hash, record, ACTION)?;
-        self.table
-            .put_item(item)
-            .condition_expression("attribute_not_exists(key_hash)")
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        Ok(())
+        let put = self.table.put(key_hash.0, &record).when_absent(KEY);
+        if put.send(ACTION).await? {
+            Ok(())
+        } else {
+            Err(StoreError::new(ACTION, "the key exists"))
+        }
     }
 
     /// The keys of a campaign, oldest first. For operators: reads the whole, small table.
     pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
-        let mut keys: Vec<_> = self
-            .scan()
-            .await?
-            .into_iter()
-            .map(|stored| stored.record)
+        let records = self.scan().await?.into_iter().map(|(_, record)| record);
+        let mut keys: Vec<_> = records
+            .filter(|key| key.scope.campaign == *campaign)
             .collect();
-        keys.retain(|key| key.scope.campaign == *campaign);
         keys.sort_by_key(|key| key.created_at);
         Ok(keys)
     }
 
     /// The key with this public id, and its digest.
     pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
-        let found = self
-            .scan()
-            .await?
-            .into_iter()
-            .find(|stored| stored.record.key_id == key_id);
-        Ok(found.map(|stored| (stored.key_hash, stored.record)))
+        let keys = self.scan().await?;
+        Ok(keys.into_iter().find(|(_, key)| key.key_id == key_id))
     }
 
     /// Changes the rate limit of a key. False if the key was revoked.
@@ -151,15 +130,10 @@ impl ApiKeys {
         hash: &KeyHash,
         per_minute: u32,
     ) -> Result<bool, StoreError> {
-        let sent = self
-            .table
-            .update_item(&hash.0)
-            .update_expression("SET per_minute = :per_minute")
-            .condition_expression(NOT_REVOKED)
-            .expression_attribute_values(":per_minute", number(per_minute))
-            .send()
-            .await;
-        condition_held(sent, "changing an API key's limit")
+        self.unrevoked(hash)
+            .set("per_minute", per_minute)
+            .send("changing an API key's limit")
+            .await
     }
 
     /// Writes a new key and sets the end of the old one, in one transaction. False if the old one was revoked or
@@ -171,34 +145,17 @@ impl ApiKeys {
         key_hash: KeyHash,
         record: ApiKeyRecord,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "rolling an API key";
-        let end = self
-            .table
-            .update(&old.0)
-            .update_expression("SET valid_until = :until")
-            .condition_expression(NOT_ROLLED)
-            .expression_attribute_values(":until", number(until.as_millis()));
-        let item = written(key_hash, record, ACTION)?;
-        let new = self.table.put(item);
-        let items = vec![
-            transaction::update(end.build().map_err(StoreError::during(ACTION))?),
-            transaction::put(new.build().map_err(StoreError::during(ACTION))?),
-        ];
-        match transaction::write(self.table.client(), items).await? {
-            TransactionResult::Committed => Ok(true),
-            TransactionResult::Cancelled(reasons) => match reasons.first() {
-                Some(CancellationCause::ConditionFailed(_)) => Ok(false),
-                Some(
-                    CancellationCause::Conflict
-                    | CancellationCause::Throttled
-                    | CancellationCause::None,
-                )
-                | None => Err(StoreError::new(
-                    ACTION,
-                    "others kept changing the same record",
-                )),
-            },
-        }
+        let end = self.unrevoked(old).when_absent(VALID_UNTIL);
+        let new = self.table.put(key_hash.0, &record);
+        transaction::write(vec![end.set(VALID_UNTIL, until), new])
+            .await?
+            .condition_held("rolling an API key")
+    }
+
+    /// A change of a key that is not revoked.
+    fn unrevoked(&self, hash: &KeyHash) -> Write {
+        let update = self.table.update(&hash.0);
+        update.when_present(KEY).when_absent(REVOKED_AT)
     }
 
     /// Revokes the key with this public id. A revoked key keeps its first date. `None` if there is no such key.
@@ -211,12 +168,10 @@ impl ApiKeys {
             return Ok(None);
         };
         self.table
-            .update_item(hash.0)
-            .update_expression("SET revoked_at = if_not_exists(revoked_at, :now)")
-            .expression_attribute_values(":now", number(now.as_millis()))
-            .send()
-            .await
-            .map_err(StoreError::during("revoking an API key"))?;
+            .update(hash.0)
+            .set_if_absent(REVOKED_AT, number(now.as_millis()))
+            .send("revoking an API key")
+            .await?;
         let revoked_at = record.revoked_at.or(Some(now));
         Ok(Some(ApiKeyRecord {
             revoked_at,
@@ -224,27 +179,12 @@ impl ApiKeys {
         }))
     }
 
-    async fn scan(&self) -> Result<Vec<Stored>, StoreError> {
+    async fn scan(&self) -> Result<Vec<(KeyHash, ApiKeyRecord)>, StoreError> {
         const ACTION: &str = "listing API keys";
-        let mut pages = self.table.scan().into_paginator().items().send();
-        let mut keys = Vec::new();
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            keys.push(read(item, ACTION)?);
-        }
-        Ok(keys)
+        let read = |item: Item| {
+            let hash = KeyHash(required(read_text(&item, KEY), ACTION)?.to_owned());
+            Ok((hash, from_record(item, ACTION)?))
+        };
+        list(self.table.scan(), ACTION, read).await
     }
-}
-
-fn read(item: Item, action: &'static str) -> Result<Stored, StoreError> {
-    FIRST.check(&item, action)?;
-    from_item(item).map_err(StoreError::during(action))
-}
-
-fn written(
-    key_hash: KeyHash,
-    record: ApiKeyRecord,
-    action: &'static str,
-) -> Result<Item, StoreError> {
-    Ok(FIRST.mark(to_item(Stored { key_hash, record }).map_err(StoreError::during(action))?))
 }

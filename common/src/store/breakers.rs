@@ -1,4 +1,4 @@
-//! Circuit breakers, in the `rate_limits` table: one for each campaign's partner, shared by all environments.
+//! Circuit breakers, in the `coordination` table: one for each campaign's partner, shared by all environments.
 //!
 //! A breaker opens after the partner has failed with several different submissions in a row, and lets a probe through
 //! after a wait. A submission that the partner always fails with counts once, and is not the probe while another waits.
@@ -11,13 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::rate_limits::{EXPIRY, KEY, VARIABLE};
-use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::{Item, StoreError, condition_held, number, read_number};
+use super::write::Sent;
+use super::{Item, StoreError, coordination, read_number};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::RetrySpeedup;
@@ -36,12 +34,19 @@ const PROBE_LEASE: Duration = Duration::from_secs(30);
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// How long a breaker without failures is not read again.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
+/// When an open breaker lets the next probe through.
+const OPEN_UNTIL: &str = "open_until";
+/// Until when the probe is reserved for a submission that has not failed.
+const UNTRIED_UNTIL: &str = "untried_until";
+const FAILED: &str = "failed";
+const FAILED_PROBES: &str = "failed_probes";
+
 /// The expiry of an unused breaker.
 const RETENTION: Duration = Duration::from_hours(24);
 
 /// The permission to ask a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Permit {
+pub enum BreakerPermit {
     /// Ask, then record the outcome with this grant.
     Granted(Grant),
     /// The breaker is open.
@@ -81,7 +86,7 @@ impl Breakers {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
+            table: coordination::table(env, client)?,
             speedup: config::retry_speedup(env)?,
             closed: Arc::default(),
         })
@@ -98,9 +103,9 @@ impl Breakers {
         submission_id: SubmissionId,
         was_tried: bool,
         now: Timestamp,
-    ) -> Result<Permit, StoreError> {
+    ) -> Result<BreakerPermit, StoreError> {
         if self.was_just_closed(scope, now) {
-            return Ok(Permit::Granted(Grant {
+            return Ok(BreakerPermit::Granted(Grant {
                 submission_id,
                 failed: Vec::new(),
                 probe: None,
@@ -116,49 +121,46 @@ impl Breakers {
             self.closed().insert(scope.clone(), now);
         }
         let timestamp = |name: &str| read_number::<i64>(&item, name).map(Timestamp::from_millis);
-        let Some(open_until) = timestamp("open_until").filter(|_| failed.len() >= MAX_FAILURES)
+        let Some(open_until) = timestamp(OPEN_UNTIL).filter(|_| failed.len() >= MAX_FAILURES)
         else {
-            return Ok(Permit::Granted(Grant {
+            return Ok(BreakerPermit::Granted(Grant {
                 submission_id,
                 failed,
                 probe: None,
             }));
         };
-        let kept_for_untried = timestamp("untried_until").filter(|until| now < *until);
+        let kept_for_untried = timestamp(UNTRIED_UNTIL).filter(|until| now < *until);
         if now < open_until {
             if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
                 self.keep_probe_for_untried(scope, open_until).await?;
             }
-            return Ok(Permit::CircuitOpen {
+            return Ok(BreakerPermit::CircuitOpen {
                 retry_at: open_until,
             });
         }
         if was_tried && let Some(until) = kept_for_untried {
-            return Ok(Permit::CircuitOpen { retry_at: until });
+            return Ok(BreakerPermit::CircuitOpen { retry_at: until });
         }
-        let failed_before = read_number(&item, "failed_probes").unwrap_or(0);
+        let failed_before = read_number(&item, FAILED_PROBES).unwrap_or(0);
         let probe = Probe {
             leased_until: now.after(PROBE_LEASE),
             failed_before,
         };
-        let sent = self
+        let is_first = self
             .table
-            .update_item(key(scope))
-            .update_expression("SET open_until = :leased")
-            .condition_expression("open_until = :seen")
-            .expression_attribute_values(":leased", number(probe.leased_until.as_millis()))
-            .expression_attribute_values(":seen", number(open_until.as_millis()))
-            .send()
-            .await;
-        let is_first = condition_held(sent, "letting a probe through")?;
+            .update(key(scope))
+            .set(OPEN_UNTIL, probe.leased_until)
+            .when_equal(OPEN_UNTIL, open_until)
+            .send("letting a probe through")
+            .await?;
         Ok(if is_first {
-            Permit::Granted(Grant {
+            BreakerPermit::Granted(Grant {
                 submission_id,
                 failed,
                 probe: Some(probe),
             })
         } else {
-            Permit::CircuitOpen {
+            BreakerPermit::CircuitOpen {
                 retry_at: probe.leased_until,
             }
         })
@@ -185,15 +187,13 @@ impl Breakers {
         open_until: Timestamp,
     ) -> Result<(), StoreError> {
         let until = open_until.after(self.speedup.apply(UNTRIED_GRACE));
-        let sent = self
-            .table
-            .update_item(key(scope))
-            .update_expression("SET untried_until = :until")
-            .condition_expression("attribute_exists(open_until)")
-            .expression_attribute_values(":until", number(until.as_millis()))
-            .send()
-            .await;
-        condition_held(sent, "leaving a probe to others").map(drop)
+        self.table
+            .update(key(scope))
+            .set(UNTRIED_UNTIL, until)
+            .when_present(OPEN_UNTIL)
+            .send("leaving a probe to others")
+            .await
+            .map(drop)
     }
 
     /// Records a failure of the partner, and returns whether it opened the breaker. Concurrent failures after the
@@ -211,42 +211,27 @@ impl Breakers {
         let open_time = FIRST_OPEN_TIME
             .saturating_mul(2u32.saturating_pow(failed_probes))
             .min(MAX_OPEN_TIME);
-        let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
-        let open_until = now.after(self.speedup.apply(open_time));
         let update = self
             .table
-            .update_item(key(scope))
-            .expression_attribute_names("#expiry", EXPIRY)
-            .expression_attribute_values(":until", number(open_until.as_millis()))
-            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
-            .return_values(ReturnValue::AllNew);
+            .update(key(scope))
+            .set(OPEN_UNTIL, now.after(self.speedup.apply(open_time)))
+            .expires(now.after(RETENTION));
         let update = match grant.probe {
             // The lease of a slow probe may be another's by now.
             Some(probe) => update
-                .update_expression(
-                    "SET open_until = :until, #expiry = :expiry, failed_probes = :probes",
-                )
-                .condition_expression("open_until = :leased")
-                .expression_attribute_values(":probes", number(failed_probes))
-                .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
+                .set(FAILED_PROBES, failed_probes)
+                .when_equal(OPEN_UNTIL, probe.leased_until),
             None => update
-                .update_expression(format!(
-                    "SET open_until = :until, #expiry = :expiry, {} ADD failed :failed",
-                    record_version::SET
-                ))
-                .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-                .condition_expression("attribute_not_exists(failed) OR size(failed) < :max")
-                .expression_attribute_values(":failed", failed)
-                .expression_attribute_values(":max", number(MAX_FAILURES)),
+                .add(
+                    FAILED,
+                    AttributeValue::Ss(vec![grant.submission_id.to_string()]),
+                )
+                .when("attribute_not_exists(#failed) OR size(#failed) < :max")
+                .bind(":max", MAX_FAILURES),
         };
-        let failed = match update.send().await {
-            Ok(reply) => reply
-                .attributes
-                .as_ref()
-                .map(failed_submissions)
-                .unwrap_or_default(),
-            Err(error) if error.code() == Some("ConditionalCheckFailedException") => Vec::new(),
-            Err(error) => return Err(StoreError::new("counting a failure", error)),
+        let failed = match update.send_and_read("counting a failure").await? {
+            Sent::Written(item) => failed_submissions(&item),
+            Sent::Refused(_) => Vec::new(),
         };
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
@@ -257,16 +242,15 @@ impl Breakers {
             return Ok(());
         }
         // A request sent before later failures says nothing about them.
-        let delete = self.table.delete_item(key(scope));
+        let delete = self.table.delete(key(scope));
         let delete = match grant.probe {
-            Some(probe) => delete
-                .condition_expression("open_until = :leased")
-                .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
-            None => delete
-                .condition_expression("failed = :seen")
-                .expression_attribute_values(":seen", AttributeValue::Ss(grant.failed)),
+            Some(probe) => delete.when_equal(OPEN_UNTIL, probe.leased_until),
+            None => {
+                let seen = AttributeValue::Ss(grant.failed);
+                delete.when_same(&Item::from([(FAILED.to_owned(), seen)]))
+            }
         };
-        condition_held(delete.send().await, "closing a breaker").map(drop)
+        delete.send("closing a breaker").await.map(drop)
     }
 }
 
@@ -278,7 +262,7 @@ impl Grant {
 }
 
 fn failed_submissions(item: &Item) -> Vec<String> {
-    item.get("failed")
+    item.get(FAILED)
         .and_then(|failed| failed.as_ss().ok())
         .cloned()
         .unwrap_or_default()

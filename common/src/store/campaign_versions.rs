@@ -5,16 +5,13 @@
 //! revision without a version.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::StoreError;
 use super::batch::BatchGet;
 use super::campaigns::{Campaigns, StoredCampaign};
-use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction;
+use super::write::Write;
+use super::{Item, StoreError, from_record, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -26,7 +23,6 @@ pub const KEY: &str = "version";
 pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 
 const READING: &str = "reading a campaign's versions";
-const WRITING: &str = "writing a campaign's version";
 
 /// Versions read in one call: the maximum number of keys that DynamoDB takes.
 const BATCH: u64 = 100;
@@ -49,13 +45,6 @@ pub struct CampaignChange {
     pub at: Timestamp,
     /// The operator's name, if there is one.
     pub by: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    version: String,
-    #[serde(flatten)]
-    version_of: CampaignVersion,
 }
 
 /// The versions.
@@ -121,7 +110,7 @@ impl CampaignVersions {
         change: CampaignChange,
     ) -> Result<bool, StoreError> {
         let slug = &campaign.slug;
-        let mut items: Vec<TransactWriteItem> = Vec::new();
+        let mut items = Vec::new();
         let mut revision = 1;
         if let Some(StoredCampaign {
             campaign,
@@ -137,7 +126,7 @@ impl CampaignVersions {
                     change: None,
                     campaign: campaign.clone(),
                 };
-                items.push(transaction::put(self.put(slug, version)?));
+                items.push(self.put(slug, &version));
             }
         }
         // After a restore of the campaigns alone, later versions are there.
@@ -149,31 +138,21 @@ impl CampaignVersions {
             change: Some(change),
             campaign: campaign.clone(),
         };
-        items.push(transaction::put(self.put(slug, version)?));
-        items.push(transaction::put(campaigns.put(before, campaign, revision)?));
-        transaction::write(self.table.client(), items)
+        items.push(self.put(slug, &version));
+        items.push(campaigns.write(before, campaign, revision));
+        transaction::write(items)
             .await?
-            .condition_held(WRITING)
+            .condition_held("writing a campaign's version")
     }
 
-    fn put(&self, slug: &CampaignSlug, version: CampaignVersion) -> Result<Put, StoreError> {
-        let stored = Stored {
-            version: item_key(slug, version.revision),
-            version_of: version,
-        };
-        let item = FIRST.mark(to_item(stored).map_err(StoreError::during(WRITING))?);
-        self.table
-            .put(item)
-            .condition_expression("attribute_not_exists(version)")
-            .build()
-            .map_err(StoreError::during(WRITING))
+    fn put(&self, slug: &CampaignSlug, version: &CampaignVersion) -> Write {
+        let key = item_key(slug, version.revision);
+        self.table.put(key, version).when_absent(KEY)
     }
 }
 
-fn read(item: super::Item) -> Result<CampaignVersion, StoreError> {
-    FIRST.check(&item, READING)?;
-    let stored: Stored = from_item(item).map_err(StoreError::during(READING))?;
-    Ok(stored.version_of)
+fn read(item: Item) -> Result<CampaignVersion, StoreError> {
+    from_record(item, READING)
 }
 
 fn item_key(slug: &CampaignSlug, revision: u64) -> String {

@@ -1,16 +1,12 @@
 //! The `campaigns` table: configurations by slug.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put};
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{
-    from_attribute_value, from_item, to_attribute_value, to_item,
-};
 
 use super::batch::{BatchGet, BatchItems};
-use super::record_version::FIRST;
-use super::table::Table;
-use super::{Item, StoreError, condition_held, number, read_number, required, transaction};
+use super::table::{Table, list};
+use super::write::Write;
+use super::{Item, StoreError, from_record, number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -21,8 +17,8 @@ pub const KEY: &str = "slug";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 
-const WRITING: &str = "writing a campaign";
-
+const READING: &str = "reading a campaign";
+const REVISION: &str = "revision";
 /// The attribute with the last change of the pause switch.
 const PAUSE_CHANGE: &str = "pause_change";
 
@@ -40,13 +36,15 @@ pub struct PauseChange {
 }
 
 /// A campaign with the revision that a change replaces.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct StoredCampaign {
     /// The campaign.
+    #[serde(flatten)]
     pub campaign: Campaign,
     /// Counts its changes.
     pub revision: u64,
     /// The last change of the pause switch, unless a campaign file made it.
+    #[serde(rename = "pause_change", default)]
     pub pause: Option<PauseChange>,
 }
 
@@ -66,12 +64,8 @@ impl Campaigns {
 
     /// A campaign; `None` if it does not exist.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
-        const ACTION: &str = "reading a campaign";
-        self.table
-            .get(slug.as_str(), ACTION)
-            .await?
-            .map(|item| read(item, ACTION))
-            .transpose()
+        let item = self.table.get(slug.as_str(), READING).await?;
+        item.map(read).transpose()
     }
 
     /// A campaign with the revision that a change of it is conditional on.
@@ -79,22 +73,8 @@ impl Campaigns {
         &self,
         slug: &CampaignSlug,
     ) -> Result<Option<StoredCampaign>, StoreError> {
-        const ACTION: &str = "reading a campaign";
-        let Some(item) = self.table.get(slug.as_str(), ACTION).await? else {
-            return Ok(None);
-        };
-        let revision = required(read_number(&item, "revision"), ACTION)?;
-        let pause = item
-            .get(PAUSE_CHANGE)
-            .cloned()
-            .map(from_attribute_value)
-            .transpose();
-        let pause = pause.map_err(StoreError::during(ACTION))?;
-        Ok(Some(StoredCampaign {
-            campaign: read(item, ACTION)?,
-            revision,
-            pause,
-        }))
+        let item = self.table.get(slug.as_str(), READING).await?;
+        item.map(|item| from_record(item, READING)).transpose()
     }
 
     /// Adds a campaign to a batch.
@@ -108,20 +88,13 @@ impl Campaigns {
         items: &BatchItems,
         slug: &CampaignSlug,
     ) -> Result<Option<Campaign>, StoreError> {
-        let item = self.table.find_in(items, slug.as_str()).item().cloned();
-        item.map(|item| read(item, "reading a campaign"))
-            .transpose()
+        let item = self.table.find_in(items, slug.as_str()).item();
+        item.cloned().map(read).transpose()
     }
 
     /// All campaigns by slug. For operators: reads the whole table.
     pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
-        const ACTION: &str = "listing campaigns";
-        let mut pages = self.table.scan().into_paginator().items().send();
-        let mut campaigns: Vec<Campaign> = Vec::new();
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            campaigns.push(read(item, ACTION)?);
-        }
+        let mut campaigns = list(self.table.scan(), "listing campaigns", read).await?;
         campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
         Ok(campaigns)
     }
@@ -133,35 +106,33 @@ impl Campaigns {
         campaign: &Campaign,
     ) -> Result<bool, StoreError> {
         let revision = before.map_or(0, |before| before.revision) + 1;
-        let put = self.put(before, campaign, revision)?;
-        transaction::write_one(self.table.client(), transaction::put(put), WRITING).await
+        let write = self.write(before, campaign, revision);
+        transaction::write_one(write, "writing a campaign").await
     }
 
-    /// The part of a transaction that writes a campaign over the one that it was made from.
+    /// Transaction item: replace the campaign if its revision is unchanged.
     ///
     /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
     /// no operator overwrites a change that they have not seen. The pause switch counts as a change.
-    pub(crate) fn put(
+    pub(crate) fn write(
         &self,
         before: Option<&StoredCampaign>,
         campaign: &Campaign,
         revision: u64,
-    ) -> Result<Put, StoreError> {
-        let mut item = FIRST.mark(to_item(campaign).map_err(StoreError::during(WRITING))?);
-        item.insert("revision".to_owned(), number(revision));
-        let pause = before.and_then(|before| before.pause.as_ref());
-        if let Some(pause) = pause.filter(|pause| pause.paused == campaign.paused) {
-            let pause = to_attribute_value(pause).map_err(StoreError::during(WRITING))?;
-            item.insert(PAUSE_CHANGE.to_owned(), pause);
-        }
-        let put = self.table.put(item);
-        let put = match before {
-            None => put.condition_expression("attribute_not_exists(slug)"),
-            Some(StoredCampaign { revision, .. }) => put
-                .condition_expression("revision = :before")
-                .expression_attribute_values(":before", number(revision)),
+    ) -> Write {
+        let slug = campaign.slug.as_str();
+        let Some(before) = before else {
+            let put = self.table.put(slug, campaign).set(REVISION, revision);
+            return put.when_absent(KEY);
         };
-        put.build().map_err(StoreError::during(WRITING))
+        let update = self
+            .table
+            .update(slug)
+            .change_whole(&before.campaign, campaign)
+            .set(REVISION, revision)
+            .when_equal(REVISION, before.revision);
+        let is_kept = before.campaign.paused == campaign.paused;
+        update.remove((!is_kept).then_some(PAUSE_CHANGE))
     }
 
     /// Turns the pause switch. False if there is no such campaign.
@@ -170,25 +141,17 @@ impl Campaigns {
         slug: &CampaignSlug,
         change: &PauseChange,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "turning the pause switch";
-        let stored = to_attribute_value(change).map_err(StoreError::during(ACTION))?;
-        let sent = self
-            .table
-            .update_item(slug.as_str())
-            .update_expression(format!(
-                "SET paused = :paused, {PAUSE_CHANGE} = :change ADD revision :one"
-            ))
-            .condition_expression("attribute_exists(slug)")
-            .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":paused", AttributeValue::Bool(change.paused))
-            .expression_attribute_values(":change", stored)
-            .send()
-            .await;
-        condition_held(sent, ACTION)
+        self.table
+            .update(slug.as_str())
+            .set("paused", change.paused)
+            .set(PAUSE_CHANGE, change)
+            .add(REVISION, number(1))
+            .when_present(KEY)
+            .send("turning the pause switch")
+            .await
     }
 }
 
-fn read(item: Item, action: &'static str) -> Result<Campaign, StoreError> {
-    FIRST.check(&item, action)?;
-    from_item(item).map_err(StoreError::during(action))
+fn read(item: Item) -> Result<Campaign, StoreError> {
+    from_record(item, READING)
 }

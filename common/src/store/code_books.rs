@@ -2,17 +2,17 @@
 //!
 //! The keys in it are encrypted under keys derived from the deployment's secret.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
+use serde::Deserialize;
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
-use super::table::Table;
-use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use super::table::{Table, list};
+use super::write::Write;
+use super::{Item, StoreError, from_record, read_text, required, transaction};
 use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
@@ -29,8 +29,11 @@ pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
 /// The attribute with the version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
-/// Tells whether phones are encrypted under the right secret.
+/// The check that phones are encrypted under the right secret.
 const PEOPLE_CHECK: &str = "people_check";
+const MINTING_KEY: &str = "minting_key";
+const DIGEST_KEY: &str = "digest_key";
+const REVISION: &str = "revision";
 
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
@@ -45,6 +48,15 @@ pub(crate) enum PrefetchedBook {
     Found(StoredBook),
 }
 
+/// A code book's record, without its keys.
+#[derive(Deserialize)]
+struct Stored {
+    minted_length: Option<u8>,
+    minted: u64,
+    batches: Vec<Batch>,
+    revision: u64,
+}
+
 /// A code book and its revision; a change is written only over that revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
@@ -55,7 +67,7 @@ pub struct StoredBook {
 }
 
 /// What a code book holds besides its keys, readable without the deployment's secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct BookOverview {
     /// How many serial numbers are taken.
     pub minted: u64,
@@ -132,15 +144,8 @@ impl CodeBooks {
 
     /// A scope's code book without its keys; `None` before the campaign is applied.
     pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
-        let Some(item) = self.table.get(scope.to_string(), READING).await? else {
-            return Ok(None);
-        };
-        FIRST.check(&item, READING)?;
-        let batches = required(item.get("batches"), READING)?.clone();
-        Ok(Some(BookOverview {
-            minted: required(read_number(&item, "minted"), READING)?,
-            batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
-        }))
+        let item = self.table.get(scope.to_string(), READING).await?;
+        item.map(|item| from_record(item, READING)).transpose()
     }
 
     /// Adds a scope's code book to a batch.
@@ -177,9 +182,8 @@ impl CodeBooks {
             secret: self.secrets.current().await?,
         };
         // A failed condition means that the book exists.
-        self.put(scope, &first, "attribute_not_exists(revision)", None)
-            .await?;
-        Ok(())
+        let write = self.write(scope, &first)?.when_absent(REVISION);
+        transaction::write_one(write, WRITING).await.map(drop)
     }
 
     /// Writes a changed book over the one that was read.
@@ -191,13 +195,15 @@ impl CodeBooks {
             revision: stored.revision + 1,
             ..stored.clone()
         };
-        let expected = Some(number(stored.revision));
-        match self
-            .put(scope, &next, "revision = :expected", expected)
-            .await?
-        {
-            true => Ok(()),
-            false => Err(SaveError::Changed),
+        let write = self
+            .write(scope, &next)?
+            .when_equal(REVISION, stored.revision);
+        // A transaction carries a token, so if the answer is lost, the SDK's retry reports success rather than a
+        // changed revision.
+        if transaction::write_one(write, WRITING).await? {
+            Ok(())
+        } else {
+            Err(SaveError::Changed)
         }
     }
 
@@ -225,18 +231,13 @@ impl CodeBooks {
     /// Every scope with a book. For operators: reads the whole, small table.
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
-        let scan = self.table.scan().projection_expression("#scope");
-        let scan = scan
-            .expression_attribute_names("#scope", KEY)
-            .consistent_read(true);
-        let mut pages = scan.into_paginator().items().send();
-        let mut scopes = Vec::new();
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
+        let scope = |item: Item| {
             let scope = read_text(&item, KEY).and_then(|key| key.parse().ok());
-            scopes.push(required(scope, ACTION)?);
-        }
-        Ok(scopes)
+            required(scope, ACTION)
+        };
+        let scan = self.table.scan().projection_expression("#scope");
+        let scan = scan.expression_attribute_names("#scope", KEY);
+        list(scan.consistent_read(true), ACTION, scope).await
     }
 
     /// The deployment's secret.
@@ -244,57 +245,26 @@ impl CodeBooks {
         &self.secrets
     }
 
-    async fn put(
-        &self,
-        scope: &Scope,
-        stored: &StoredBook,
-        condition: &str,
-        expected: Option<AttributeValue>,
-    ) -> Result<bool, StoreError> {
+    /// Sets all attributes of a book, and leaves those of a newer build.
+    fn write(&self, scope: &Scope, stored: &StoredBook) -> Result<Write, StoreError> {
         let StoredBook {
             book,
             revision,
             secret,
         } = stored;
-        let key = |context, key| encrypted(secret, context, key);
-        let batches = to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?;
-        let attributes = [
-            (KEY, text(scope.to_string())),
-            (SECRET_VERSION, text(&secret.id)),
-            (PEOPLE_CHECK, text(secret.secret.people_check())),
-            (
-                "minting_key",
-                key(KeyContext::Minting(scope), &book.minting_key)?,
-            ),
-            (
-                "digest_key",
-                key(KeyContext::Digests(scope), &book.digest_key)?,
-            ),
-            (
-                "minted_length",
-                book.minted_length
-                    .map_or(AttributeValue::Null(true), number),
-            ),
-            ("minted", number(book.minted)),
-            ("batches", batches),
-            ("revision", number(revision)),
-        ];
-        let item = attributes
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        let put = self
+        let minting_key = encrypted(secret, KeyContext::Minting(scope), &book.minting_key)?;
+        let digest_key = encrypted(secret, KeyContext::Digests(scope), &book.digest_key)?;
+        Ok(self
             .table
-            .put(FIRST.mark(item))
-            .condition_expression(condition)
-            .set_expression_attribute_values(
-                expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
-            )
-            .build()
-            .map_err(StoreError::during(WRITING))?;
-        // A transaction carries a token, so if the answer is lost, the SDK's retry reports success rather than a
-        // changed revision.
-        transaction::write_one(self.table.client(), transaction::put(put), WRITING).await
+            .update(scope.to_string())
+            .set(SECRET_VERSION, &secret.id)
+            .set(PEOPLE_CHECK, secret.secret.people_check())
+            .set_attribute(MINTING_KEY, minting_key)
+            .set_attribute(DIGEST_KEY, digest_key)
+            .set("minted_length", book.minted_length)
+            .set("minted", book.minted)
+            .set("batches", &book.batches)
+            .set(REVISION, revision))
     }
 }
 
@@ -317,9 +287,9 @@ fn encrypted(
 fn decrypted(
     secret: &SecretVersion,
     context: KeyContext<'_>,
-    stored: &AttributeValue,
+    stored: Option<&AttributeValue>,
 ) -> Result<SecretKey, StoreError> {
-    let stored = required(stored.as_b().ok(), READING)?;
+    let stored = required(stored.and_then(|stored| stored.as_b().ok()), READING)?;
     let key = secret.secret.decrypt(context, stored.as_ref());
     key.ok_or_else(|| {
         StoreError::new(
@@ -330,24 +300,23 @@ fn decrypted(
 }
 
 fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<StoredBook, StoreError> {
-    let batches = required(item.get("batches"), READING)?.clone();
-    let key = |context, stored| decrypted(&secret, context, stored);
+    let Stored {
+        minted_length,
+        minted,
+        batches,
+        revision,
+    } = from_record(item.clone(), READING)?;
+    let key = |context, name| decrypted(&secret, context, item.get(name));
     let book = CodeBook {
-        minting_key: key(
-            KeyContext::Minting(scope),
-            required(item.get("minting_key"), READING)?,
-        )?,
-        digest_key: key(
-            KeyContext::Digests(scope),
-            required(item.get("digest_key"), READING)?,
-        )?,
-        minted_length: read_number(item, "minted_length"),
-        minted: required(read_number(item, "minted"), READING)?,
-        batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
+        minting_key: key(KeyContext::Minting(scope), MINTING_KEY)?,
+        digest_key: key(KeyContext::Digests(scope), DIGEST_KEY)?,
+        minted_length,
+        minted,
+        batches,
     };
     Ok(StoredBook {
         book,
-        revision: required(read_number(item, "revision"), READING)?,
+        revision,
         secret,
     })
 }

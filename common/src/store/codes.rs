@@ -4,14 +4,14 @@
 //! digest, of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Update};
-use futures_util::future::try_join_all;
+use futures_util::{Stream, StreamExt};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::{self, FIRST};
-use super::table::Table;
-use super::{Item, StoreError, number, read_text, required, text, transaction};
+use super::table::{Table, items, pages};
+use super::write::Write;
+use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::SubmissionId;
@@ -25,21 +25,19 @@ pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
 
-/// A code, unless imported, can be claimed while no submission has it.
-///
-/// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
-/// returns the first's.
-const FREE: &str = "attribute_not_exists(submission_id)";
+/// The submission that has a code.
+const HOLDER: &str = "submission_id";
+const ENTRANT: &str = "entrant_id";
+const REDEEMED: &str = "redeemed";
+/// The batch of an imported code.
+const BATCH: &str = "batch_name";
 
-/// An imported code also needs a record with the expected batch: the batch decides the prize.
-const IMPORTED_AND_FREE: &str = "batch_name = :batch AND attribute_not_exists(submission_id)";
+/// The attributes of a hold.
+const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 
-/// Takes a code from its submission.
-const REMOVE_CLAIM: &str = "REMOVE entrant_id, submission_id, redeemed, claimed_at";
-
-/// Stands for the holder of a code whose submission was revoked. No phone has this digest, so the code counts as used for
-/// everyone.
-const NOBODY: &str = "revoked";
+/// Stands for the entrant of a code whose submission was revoked. No phone has this digest, so the code counts as used
+/// for everyone.
+const REVOKED_HOLDER: &str = "revoked";
 
 /// The key of a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,18 +105,27 @@ impl CodeKey {
     }
 }
 
+#[derive(Deserialize)]
+struct Stored {
+    submission_id: Option<SubmissionId>,
+    entrant_id: Option<EntrantId>,
+    #[serde(default)]
+    redeemed: bool,
+    batch_name: Option<String>,
+}
+
 /// The record of a code that was used or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// The claim on the code, if there is one.
-    pub claim: Option<Claim>,
+    /// The submission that has the code, if one does.
+    pub hold: Option<CodeHold>,
     /// The batch of an imported code.
     pub batch: Option<String>,
 }
 
-/// A submission's claim on a code.
+/// A submission that has a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct CodeHold {
     /// The entrant of the submission.
     pub entrant: EntrantId,
     /// The submission that holds or has redeemed the code.
@@ -174,120 +181,86 @@ impl Codes {
         })
     }
 
-    /// The transaction item that claims a code for a submission, unless another has it.
-    pub(crate) fn claim_update(
+    /// Transaction item: give a code to a submission, unless another has it. An imported code needs a record with the
+    /// expected batch, which decides the prize.
+    ///
+    /// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
+    /// returns the first's.
+    pub(crate) fn hold(
         &self,
         scope: &Scope,
         key: &CodeKey,
-        claim: &Claim,
+        hold: &CodeHold,
         now: Timestamp,
-    ) -> Result<Update, StoreError> {
-        let mut update = self
+    ) -> Write {
+        let write = self
             .table
             .update(key.in_scope(scope))
-            .update_expression(format!(
-                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":entrant", text(claim.entrant.as_str()))
-            .expression_attribute_values(":id", text(claim.submission_id.to_string()))
-            .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
-            .expression_attribute_values(":now", number(now.as_millis()));
-        update = match key {
-            CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_) => {
-                update.condition_expression(FREE)
-            }
-            CodeKey::Imported { batch, .. } => update
-                .condition_expression(IMPORTED_AND_FREE)
-                .expression_attribute_values(":batch", text(batch)),
-        };
-        update
-            .build()
-            .map_err(StoreError::during("claiming a code"))
+            .set(ENTRANT, &hold.entrant)
+            .set(HOLDER, hold.submission_id)
+            .set(REDEEMED, hold.redeemed)
+            .set("claimed_at", now)
+            .when_absent(HOLDER);
+        match key {
+            CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_) => write,
+            CodeKey::Imported { batch, .. } => write.when_equal(BATCH, batch),
+        }
     }
 
-    /// The transaction item that redeems a held code.
-    pub(crate) fn redeem_update(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-    ) -> Result<Update, StoreError> {
-        self.table
-            .update(code_key)
-            .update_expression("SET redeemed = :yes")
-            .condition_expression("submission_id = :id")
-            .expression_attribute_values(":yes", AttributeValue::Bool(true))
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("redeeming a code"))
+    /// A change of a code that a submission has.
+    fn held(&self, code_key: &str, holder: SubmissionId) -> Write {
+        self.table.update(code_key).when_equal(HOLDER, holder)
     }
 
-    /// The transaction item that frees the code of a rejected submission.
-    pub(crate) fn free_update(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-    ) -> Result<Update, StoreError> {
-        self.table
-            .update(code_key)
-            .update_expression(REMOVE_CLAIM)
-            .condition_expression("submission_id = :id")
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("freeing a code"))
+    /// Transaction item: redeem a held code.
+    pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Write {
+        self.held(code_key, holder).set(REDEEMED, true)
     }
 
-    /// The transaction item that leaves the code of a revoked submission used: for every phone, its own included.
-    pub(crate) fn keep_used_update(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-    ) -> Result<Update, StoreError> {
-        self.holder_update(code_key, holder, NOBODY, true)
+    /// Transaction item: free the code of a rejected submission.
+    pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Write {
+        self.held(code_key, holder).remove(HOLD)
     }
 
-    /// The transaction item that lets a reopened submission hold the code that it kept.
-    pub(crate) fn hold_again_update(
+    /// Transaction item: leave the code of a revoked submission used, for every phone, its own included.
+    pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Write {
+        self.redeem(code_key, holder).set(ENTRANT, REVOKED_HOLDER)
+    }
+
+    /// Transaction item: let a reopened submission hold the code that it kept.
+    pub(crate) fn hold_again(
         &self,
         code_key: &str,
         holder: SubmissionId,
         entrant: &EntrantId,
-    ) -> Result<Update, StoreError> {
-        self.holder_update(code_key, holder, entrant.as_str(), false)
+    ) -> Write {
+        self.replace_entrant(code_key, holder, entrant)
+            .set(REDEEMED, false)
     }
 
-    fn holder_update(
+    /// Transaction item: put another entrant into a submission's code.
+    pub(crate) fn replace_entrant(
         &self,
         code_key: &str,
         holder: SubmissionId,
-        entrant: &str,
-        redeemed: bool,
-    ) -> Result<Update, StoreError> {
-        self.table
-            .update(code_key)
-            .update_expression("SET entrant_id = :entrant, redeemed = :redeemed")
-            .condition_expression("submission_id = :id")
-            .expression_attribute_values(":entrant", text(entrant))
-            .expression_attribute_values(":redeemed", AttributeValue::Bool(redeemed))
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("correcting who has a code"))
+        entrant: &EntrantId,
+    ) -> Write {
+        self.held(code_key, holder).set(ENTRANT, entrant)
     }
 
-    /// The transaction item that fails unless a submission has the code.
-    pub(crate) fn claim_check(
-        &self,
-        scope: &Scope,
-        key: &CodeKey,
-        holder: SubmissionId,
-    ) -> Result<ConditionCheck, StoreError> {
+    /// Transaction item: fail unless a submission has the code.
+    pub(crate) fn check(&self, scope: &Scope, key: &CodeKey, holder: SubmissionId) -> Write {
+        let check = self.table.check(key.in_scope(scope));
+        check.when_equal(HOLDER, holder)
+    }
+
+    /// Transaction item: delete the record of a sentinel, whose key is a digest of the person, unless another submission
+    /// of that person has it. A rejected submission can have left a record without a holder.
+    pub(crate) fn delete_sentinel(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table
-            .check(key.in_scope(scope))
-            .condition_expression("submission_id = :id")
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("checking who has a code"))
+            .delete(code_key)
+            .when("#submission_id = :id OR attribute_not_exists(#submission_id)")
+            .bind(":id", holder)
     }
 
     /// Adds a code's record to a batch.
@@ -331,79 +304,23 @@ impl Codes {
         key: &CodeKey,
         batch: &str,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "importing a code";
-        let update = self
-            .table
-            .update(key.in_scope(scope))
-            .update_expression(format!("SET batch_name = :batch, {}", record_version::SET))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .condition_expression("attribute_not_exists(batch_name)")
-            .expression_attribute_values(":batch", text(batch));
-        let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
+        let update = self.table.update(key.in_scope(scope)).set(BATCH, batch);
+        transaction::write_one(update.when_absent(BATCH), "importing a code").await
     }
 
-    /// The transaction item that erases the person of a submission from its code.
-    pub(crate) fn erase_update(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-        entrant: &EntrantId,
-    ) -> Result<Update, StoreError> {
-        self.table
-            .update(code_key)
-            .update_expression("SET entrant_id = :entrant")
-            .condition_expression("submission_id = :id")
-            .expression_attribute_values(":entrant", text(entrant.as_str()))
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("erasing a phone from a code"))
-    }
-
-    /// The transaction item that deletes the record of a sentinel, whose key is a digest of the person, unless another
-    /// submission of that person has it. A rejected submission can have left a record without a claim.
-    pub(crate) fn sentinel_delete(
-        &self,
-        code_key: &str,
-        holder: SubmissionId,
-    ) -> Result<Delete, StoreError> {
-        self.table
-            .delete(code_key)
-            .condition_expression("submission_id = :id OR attribute_not_exists(submission_id)")
-            .expression_attribute_values(":id", text(holder.to_string()))
-            .build()
-            .map_err(StoreError::during("deleting the record of a sentinel"))
-    }
-
-    /// Folds all records of a scope, in parts that are read concurrently. Reads the whole table.
-    pub async fn fold_all<T: Default>(
+    /// All codes of a scope with their records, in no order. Reads the whole table.
+    pub fn all(
         &self,
         scope: &Scope,
-        add: impl Fn(&mut T, CodeKey, CodeRecord),
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> impl Stream<Item = Result<(CodeKey, CodeRecord), StoreError>> {
         const ACTION: &str = "reading all codes";
-        /// Parts of the table that are read at once.
-        const SEGMENTS: i32 = 8;
-        let fold = async |segment| {
-            let scan = self
-                .table
-                .scan()
-                .segment(segment)
-                .total_segments(SEGMENTS)
-                .filter_expression("begins_with(#code, :scope)")
-                .expression_attribute_names("#code", KEY)
-                .expression_attribute_values(":scope", text(scope.key("")));
-            let mut items = scan.into_paginator().items().send();
-            let mut folded = T::default();
-            while let Some(item) = items.next().await {
-                let item = item.map_err(StoreError::during(ACTION))?;
-                let key = required(read_text(&item, KEY), ACTION)?;
-                let key = required(CodeKey::parse(scope, key), ACTION)?;
-                add(&mut folded, key, read(&item)?);
-            }
-            Ok(folded)
-        };
-        try_join_all((0..SEGMENTS).map(fold)).await
+        let pages = pages(self.table.scan_scope(scope, None), SEGMENTS, ACTION);
+        items(pages).map(move |item| {
+            let item = item?;
+            let key = required(read_text(&item, KEY), ACTION)?;
+            let key = required(CodeKey::parse(scope, key), ACTION)?;
+            Ok((key, read(&item)?))
+        })
     }
 
     /// Frees all codes of a scope, and returns how many. Imported codes stay imported. For
@@ -412,22 +329,17 @@ impl Codes {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {
             let key = read_text(&item, KEY).unwrap_or_default();
-            let claimed = item.contains_key("submission_id");
+            let is_held = item.contains_key(HOLDER);
             if CodeKey::parse(scope, key).is_none() {
                 return Ok(false);
             }
-            if !item.contains_key("batch_name") {
-                return Ok(self.table.delete_found(&item, ACTION).await? && claimed);
+            if !item.contains_key(BATCH) {
+                return Ok(self.table.delete_found(&item, ACTION).await? && is_held);
             }
-            if !claimed {
+            if !is_held {
                 return Ok(false);
             }
-            let update = self.table.update_item(key).update_expression(REMOVE_CLAIM);
-            update
-                .send()
-                .await
-                .map(|_| true)
-                .map_err(StoreError::during(ACTION))
+            self.table.update(key).remove(HOLD).send(ACTION).await
         };
         self.table.change_each(scope, ACTION, change).await
     }
@@ -446,23 +358,17 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
 }
 
 fn parse(item: &Item) -> Result<CodeRecord, StoreError> {
-    FIRST.check(item, READING)?;
-    let claim = match read_text(item, "submission_id") {
-        None => None,
-        Some(id) => Some(Claim {
-            submission_id: id.parse().map_err(StoreError::during(READING))?,
-            entrant: required(read_text(item, "entrant_id"), READING)
-                .map(EntrantId::from_record)?,
-            redeemed: item
-                .get("redeemed")
-                .and_then(|value| value.as_bool().ok())
-                .copied()
-                .unwrap_or(false),
-        }),
-    };
+    let stored: Stored = from_record(item.clone(), READING)?;
+    let hold = stored.submission_id.map(|submission_id| {
+        Ok(CodeHold {
+            entrant: required(stored.entrant_id, READING)?,
+            submission_id,
+            redeemed: stored.redeemed,
+        })
+    });
     Ok(CodeRecord {
-        claim,
-        batch: read_text(item, "batch_name").map(str::to_owned),
+        hold: hold.transpose()?,
+        batch: stored.batch_name,
     })
 }
 

@@ -3,20 +3,14 @@
 //! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
 //! of a fixed width, so that they are in order. The lock of its freezes is in a partition of its own.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
-use super::record_version::FIRST;
-use super::table::Table;
-use super::transaction;
-use super::{Item, StoreError, condition_held, number, text};
+use super::table::{Table, all};
+use super::write::Write;
+use super::{StoreError, from_record, number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
 use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
@@ -37,6 +31,10 @@ pub const MAX_ADDED: usize = 49;
 
 /// The sort key of the lock of freezes.
 const LOCK: &str = "lock";
+
+const PUBLISHED_AT: &str = "published_at";
+const OUTCOME: &str = "outcome";
+const CONTACT_CHANGES: &str = "contact_changes";
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
@@ -110,31 +108,17 @@ impl Draws {
         before: Option<&FreezeLock>,
         after: &FreezeLock,
     ) -> Result<bool, StoreError> {
-        let put = self
-            .table
-            .put_item(item(lock_key(scope), LOCK.to_owned(), after)?)
-            .condition_expression(lock_condition(before))
-            .set_expression_attribute_values(lock_value(before));
-        condition_held(put.send().await, WRITING)
+        let put = self.table.put(lock_key(scope), after).sort(SORT, LOCK);
+        when_seen(put, before).send(WRITING).await
     }
 
     /// The condition of a transaction that no freeze has begun since the lock was read.
     ///
     /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no draw with the entry; the
     /// freeze begins, and reads the entry as accepted; the operator's write fails, because the lock is another one.
-    pub fn no_freeze_check(
-        &self,
-        scope: &Scope,
-        seen: Option<&FreezeLock>,
-    ) -> Result<TransactWriteItem, StoreError> {
-        self.table
-            .check(lock_key(scope))
-            .key(SORT, text(LOCK))
-            .condition_expression(lock_condition(seen))
-            .set_expression_attribute_values(lock_value(seen))
-            .build()
-            .map(transaction::check)
-            .map_err(StoreError::during(READING))
+    pub fn no_freeze_check(&self, scope: &Scope, seen: Option<&FreezeLock>) -> Write {
+        let check = self.table.check(lock_key(scope)).sort(SORT, LOCK);
+        when_seen(check, seen)
     }
 
     /// Records a frozen draw, and releases the lock. Returns false if the name is taken or the lock was changed.
@@ -144,23 +128,11 @@ impl Draws {
         draw: &Draw,
         lock: &FreezeLock,
     ) -> Result<bool, StoreError> {
-        let put = self
-            .table
-            .put(item(scope.to_string(), draw_key(&draw.name), draw)?)
-            .condition_expression("attribute_not_exists(#scope)")
-            .expression_attribute_names("#scope", KEY);
-        let release = self
-            .table
-            .update(lock_key(scope))
-            .key(SORT, text(LOCK))
-            .update_expression("REMOVE expires_at, commitment")
-            .condition_expression(lock_condition(Some(lock)))
-            .set_expression_attribute_values(lock_value(Some(lock)));
-        self.write(vec![
-            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
-            transaction::update(release.build().map_err(StoreError::during(WRITING))?),
-        ])
-        .await
+        let put = self.table.put(scope.to_string(), draw);
+        let put = put.sort(SORT, draw_key(&draw.name)).when_absent(KEY);
+        let release = self.table.update(lock_key(scope)).sort(SORT, LOCK);
+        let release = release.remove(["expires_at", "commitment"]);
+        self.write(vec![put, when_seen(release, Some(lock))]).await
     }
 
     /// Records when all evidence was in its bucket. Returns false if a time is recorded.
@@ -170,16 +142,12 @@ impl Draws {
         name: &DrawName,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let update = self
-            .table
-            .update_item(scope.to_string())
-            .key(SORT, text(draw_key(name)))
-            .update_expression("SET published_at = :at")
-            .condition_expression(
-                "attribute_exists(commitment) AND attribute_not_exists(published_at)",
-            )
-            .expression_attribute_values(":at", number(at.as_millis()));
-        condition_held(update.send().await, WRITING)
+        self.update(scope, name)
+            .set(PUBLISHED_AT, at)
+            .when_present("commitment")
+            .when_absent(PUBLISHED_AT)
+            .send(WRITING)
+            .await
     }
 
     /// Records the outcome of a published draw. Returns false if it has one.
@@ -189,18 +157,9 @@ impl Draws {
         name: &DrawName,
         outcome: &DrawOutcome,
     ) -> Result<bool, StoreError> {
-        let outcome = to_attribute_value(outcome).map_err(StoreError::during(WRITING))?;
-        let update = self
-            .updated(scope, name)
-            .update_expression("SET outcome = :outcome")
-            .condition_expression(
-                "attribute_exists(published_at) AND attribute_not_exists(outcome)",
-            )
-            .expression_attribute_values(":outcome", outcome);
-        self.write(vec![transaction::update(
-            update.build().map_err(StoreError::during(WRITING))?,
-        )])
-        .await
+        let update = self.update(scope, name).set(OUTCOME, outcome);
+        let update = update.when_present(PUBLISHED_AT).when_absent(OUTCOME);
+        self.write(vec![update]).await
     }
 
     /// Adds contacts, at most [`MAX_ADDED`]. Returns false if contacts of the draw were changed since [`Draw::contact_changes`]
@@ -211,29 +170,18 @@ impl Draws {
         name: &DrawName,
         changes: u64,
         contacts: &[Contact],
-        conditions: Vec<TransactWriteItem>,
+        conditions: Vec<Write>,
     ) -> Result<bool, StoreError> {
         let count = self
-            .updated(scope, name)
-            .update_expression("SET contact_changes = :next")
-            .condition_expression("contact_changes = :seen")
-            .expression_attribute_values(":seen", number(changes))
-            .expression_attribute_values(":next", number(changes.saturating_add(1)));
-        let mut items = conditions;
-        items.push(transaction::update(
-            count.build().map_err(StoreError::during(WRITING))?,
-        ));
-        for contact in contacts {
-            let put = self
-                .table
-                .put(item(scope.to_string(), contact_key(contact), contact)?)
-                .condition_expression("attribute_not_exists(#scope)")
-                .expression_attribute_names("#scope", KEY);
-            items.push(transaction::put(
-                put.build().map_err(StoreError::during(WRITING))?,
-            ));
-        }
-        self.write(items).await
+            .update(scope, name)
+            .set(CONTACT_CHANGES, changes.saturating_add(1))
+            .when_equal(CONTACT_CHANGES, changes);
+        let contacts = contacts.iter().map(|contact| {
+            let put = self.table.put(scope.to_string(), contact);
+            put.sort(SORT, contact_key(contact)).when_absent(KEY)
+        });
+        let items = conditions.into_iter().chain([count]).chain(contacts);
+        self.write(items.collect()).await
     }
 
     /// Writes a changed contact. Returns false if it was changed since `before` was read.
@@ -243,32 +191,24 @@ impl Draws {
         before: &Contact,
         after: &Contact,
     ) -> Result<bool, StoreError> {
-        let put = self
-            .table
-            .put(item(scope.to_string(), contact_key(after), after)?)
-            .condition_expression("revision = :before")
-            .expression_attribute_values(":before", number(before.revision));
-        let count = self
-            .updated(scope, &before.draw)
-            .update_expression("ADD contact_changes :one")
-            .expression_attribute_values(":one", number(1));
-        self.write(vec![
-            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
-            transaction::update(count.build().map_err(StoreError::during(WRITING))?),
-        ])
-        .await
+        let change = self.table.update(scope.to_string());
+        let change = change
+            .sort(SORT, contact_key(after))
+            .change(before, after)
+            .when_equal("revision", before.revision);
+        let count = self.update(scope, &before.draw);
+        let count = count.add(CONTACT_CHANGES, number(1));
+        self.write(vec![change, count]).await
     }
 
-    async fn write(&self, items: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
-        transaction::write(self.table.client(), items)
-            .await?
-            .condition_held(WRITING)
+    async fn write(&self, items: Vec<Write>) -> Result<bool, StoreError> {
+        transaction::write(items).await?.condition_held(WRITING)
     }
 
-    fn updated(&self, scope: &Scope, name: &DrawName) -> UpdateBuilder {
+    fn update(&self, scope: &Scope, name: &DrawName) -> Write {
         self.table
             .update(scope.to_string())
-            .key(SORT, text(draw_key(name)))
+            .sort(SORT, draw_key(name))
     }
 
     /// The records of a partition whose sort keys have this prefix.
@@ -277,31 +217,12 @@ impl Draws {
         partition: String,
         prefix: &str,
     ) -> Result<Vec<T>, StoreError> {
-        let query = self
-            .table
-            .query_items()
-            .consistent_read(true)
-            .key_condition_expression("#scope = :scope AND begins_with(#record, :prefix)")
-            .expression_attribute_names("#scope", KEY)
-            .expression_attribute_names("#record", SORT)
-            .expression_attribute_values(":scope", text(partition))
-            .expression_attribute_values(":prefix", text(prefix));
-        let mut items = query.into_paginator().items().send();
-        let mut found = Vec::new();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(StoreError::during(READING))?;
-            FIRST.check(&item, READING)?;
-            found.push(from_item(item).map_err(StoreError::during(READING))?);
-        }
-        Ok(found)
+        let condition = "#scope = :scope AND begins_with(#record, :prefix)";
+        let values = [(":scope", text(partition)), (":prefix", text(prefix))];
+        let query = self.table.query(condition, values).consistent_read(true);
+        let items = all(query, READING).await?.into_iter();
+        items.map(|item| from_record(item, READING)).collect()
     }
-}
-
-fn item(partition: String, record: String, value: &impl Serialize) -> Result<Item, StoreError> {
-    let mut item: Item = FIRST.mark(to_item(value).map_err(StoreError::during(WRITING))?);
-    item.insert(KEY.to_owned(), text(partition));
-    item.insert(SORT.to_owned(), text(record));
-    Ok(item)
 }
 
 fn draw_key(name: &DrawName) -> String {
@@ -313,15 +234,12 @@ fn lock_key(scope: &Scope) -> String {
     format!("freezing#{scope}")
 }
 
-fn lock_condition(seen: Option<&FreezeLock>) -> &'static str {
+/// A write while the lock is as it was seen.
+fn when_seen(write: Write, seen: Option<&FreezeLock>) -> Write {
     match seen {
-        Some(_) => "id = :id",
-        None => "attribute_not_exists(id)",
+        Some(lock) => write.when_equal("id", &lock.id),
+        None => write.when_absent("id"),
     }
-}
-
-fn lock_value(seen: Option<&FreezeLock>) -> Option<HashMap<String, AttributeValue>> {
-    seen.map(|lock| HashMap::from([(":id".to_owned(), text(&lock.id))]))
 }
 
 fn contact_key(contact: &Contact) -> String {

@@ -2,17 +2,20 @@
 
 mod blocklist;
 mod erasure;
-mod rekey;
+mod merge;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Update};
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
+use futures_util::Stream;
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
 use super::segments::{Segment, SegmentPage};
-use super::table::Table;
-use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use super::table::{Table, pages};
+use super::write::Write;
+use super::{
+    Item, SEGMENTS, StoreError, number, read_number, read_text, read_times, required, transaction,
+};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
@@ -36,6 +39,11 @@ const READING: &str = "reading an entrant";
 const TABLE: &str = "entrants";
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
+const SUBMISSIONS: &str = "submissions";
+const ENTRIES: &str = "entries";
+const OPEN_RECEIPTS: &str = "open_receipts";
+const WRONG_CODES: &str = "wrong_codes";
+const THROTTLED_UNTIL: &str = "throttled_until";
 
 /// A phone may enter while it is not blocked and is below both limits.
 ///
@@ -45,10 +53,10 @@ const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
 /// An extra condition if the phone sends something guessable.
-const NOT_THROTTLED: &str = "(attribute_not_exists(throttled_until) OR throttled_until <= :now)";
+const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_until <= :now";
 /// An extra condition if the phone sends a receipt.
 const MAY_SEND_RECEIPT: &str =
-    "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
+    "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
 /// A change of a phone's log of wrong codes, conditional on the log as it was read.
 #[derive(Clone, Copy, Debug)]
@@ -95,16 +103,16 @@ impl Entrants {
         })
     }
 
-    /// The transaction item that counts a new submission, if the phone may enter. With `wrong_codes`, it also logs the
-    /// code as a wrong one.
-    pub(crate) fn count_update(
+    /// Transaction item: count a new submission, if the phone may enter. With `wrong_codes`, it also logs the code as a
+    /// wrong one.
+    pub(crate) fn count(
         &self,
         submission: &Submission,
         limits: PhoneLimits,
         checks: PhoneChecks,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
         now: Timestamp,
-    ) -> Result<Update, StoreError> {
+    ) -> Write {
         let Submission {
             scope,
             entrant_id,
@@ -112,56 +120,84 @@ impl Entrants {
             status,
             ..
         } = submission;
-        let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
-        let mut update = self
-            .update(scope, entrant_id)
-            .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
-            .expression_attribute_values(":total_limit", limit(limits.phone_total));
-        let mut conditions = vec![MAY_ENTER];
-        if checks.throttle {
-            update = update.expression_attribute_values(":now", number(now.as_millis()));
-            conditions.push(NOT_THROTTLED);
-        }
-        if checks.open_receipts {
-            update =
-                update.expression_attribute_values(":max_open_receipts", number(MAX_OPEN_RECEIPTS));
-            conditions.push(MAY_SEND_RECEIPT);
-        }
         let change = CountChange {
             submissions: 1,
             entries: status.entries().into(),
             open_receipts: i32::from(submission.has_open_receipt()),
             wrong_codes,
         };
-        with_change(update, day, change, conditions)
-            .build()
-            .map_err(StoreError::during("counting a submission"))
+        let mut write = self
+            .changed(scope, entrant_id, day, change)
+            .rename("#day", day_attribute(day))
+            .when(MAY_ENTER)
+            .bind(":daily_limit", limits.phone_daily.unwrap_or(u32::MAX))
+            .bind(":total_limit", limits.phone_total.unwrap_or(u32::MAX));
+        if checks.throttle {
+            write = write.when(NOT_THROTTLED).bind(":now", now);
+        }
+        if checks.open_receipts {
+            let max = MAX_OPEN_RECEIPTS;
+            write = write.when(MAY_SEND_RECEIPT).bind(":max_open_receipts", max);
+        }
+        write
     }
 
-    /// The transaction item that changes a phone's counts; `None` if nothing changes.
-    pub(crate) fn change_update(
+    /// Transaction item: change a phone's counts; `None` if nothing changes.
+    pub(crate) fn change(
         &self,
         scope: &Scope,
         id: &EntrantId,
         day: &str,
         change: CountChange<'_>,
-    ) -> Result<Option<Update>, StoreError> {
+    ) -> Option<Write> {
         let CountChange {
             submissions,
             entries,
             open_receipts,
             wrong_codes,
         } = change;
-        if (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none() {
-            return Ok(None);
-        }
-        with_change(self.update(scope, id), day, change, Vec::new())
-            .build()
-            .map(Some)
-            .map_err(StoreError::during("changing a phone's counts"))
+        let is_none = (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none();
+        (!is_none).then(|| self.changed(scope, id, day, change))
     }
 
-    fn update(&self, scope: &Scope, id: &EntrantId) -> UpdateBuilder {
+    fn changed(&self, scope: &Scope, id: &EntrantId, day: &str, change: CountChange<'_>) -> Write {
+        let CountChange {
+            submissions,
+            entries,
+            open_receipts,
+            wrong_codes,
+        } = change;
+        let counts = [
+            (SUBMISSIONS, submissions.into()),
+            (&day_attribute(day), submissions.into()),
+            (ENTRIES, entries),
+            (OPEN_RECEIPTS, open_receipts.into()),
+        ];
+        let mut write = self.update(scope, id);
+        for (name, count) in counts {
+            if count != 0 {
+                write = write.add(name, number(count));
+            }
+        }
+        let Some(WrongCodeLogUpdate { before, after }) = wrong_codes else {
+            return write;
+        };
+        write = match after.log.as_slice() {
+            // A phone without wrong codes has no log: see the condition.
+            [] => write.remove([WRONG_CODES]),
+            log => write.set(WRONG_CODES, log),
+        };
+        write = match after.throttled_until {
+            Some(until) => write.set(THROTTLED_UNTIL, until),
+            None => write.remove([THROTTLED_UNTIL]),
+        };
+        match before.wrong_codes.as_slice() {
+            [] => write.when_absent(WRONG_CODES),
+            seen => write.when_equal(WRONG_CODES, seen),
+        }
+    }
+
+    fn update(&self, scope: &Scope, id: &EntrantId) -> Write {
         self.table.update(item_key(scope, id))
     }
 
@@ -202,11 +238,7 @@ impl Entrants {
         segment: Segment,
     ) -> Result<SegmentPage<EntrantRecord>, StoreError> {
         let prefix = scope.key("");
-        let scan = self
-            .table
-            .scan()
-            .filter_expression("begins_with(entrant, :scope)")
-            .expression_attribute_values(":scope", text(&prefix));
+        let scan = self.table.scan_scope(scope, None);
         let record = |item: Item| {
             let Entrant { total, entries, .. } = read(&item, "")?;
             let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
@@ -229,16 +261,13 @@ impl Entrants {
             .await
     }
 
-    /// Reads the entrants of a scope out of the whole table. For operators.
-    pub(crate) async fn read_whole(
+    /// The pages of a scope's records out of the whole table. For operators.
+    pub(crate) fn all(
         &self,
         scope: &Scope,
-        segments: i32,
-        page: &(dyn Fn(Vec<Item>, u64) + Sync),
-    ) -> Result<(), StoreError> {
-        self.table
-            .read_whole(segments, &scope.key(""), "reading all entrants", page)
-            .await
+    ) -> impl Stream<Item = Result<ScanOutput, StoreError>> + use<> {
+        let scan = self.table.scan_scope(scope, None).consistent_read(true);
+        pages(scan, SEGMENTS, "reading all entrants")
     }
 
     /// Deletes all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
@@ -255,16 +284,9 @@ impl Entrants {
             {
                 return Ok(false);
             }
-            let kept = item.iter().filter(|(name, _)| is_kept(name));
-            let kept = kept
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect();
-            transaction::write_one(
-                self.table.client(),
-                self.replace_unchanged(&item, kept)?,
-                ACTION,
-            )
-            .await
+            let kept = item.clone().into_iter();
+            let kept = kept.filter(|(name, _)| is_kept(name)).collect();
+            transaction::write_one(self.replace_unchanged(&item, kept), ACTION).await
         };
         self.table.change_each(scope, ACTION, change).await
     }
@@ -280,23 +302,14 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
             .and_then(|count| u32::try_from(count).ok())
             .unwrap_or(0)
     };
-    let times = item
-        .get("wrong_codes")
-        .and_then(|value| value.as_l().ok())
-        .map(Vec::as_slice)
-        .unwrap_or_default();
     Ok(Entrant {
         blocked: item.contains_key("blocked"),
-        total: count("submissions"),
+        total: count(SUBMISSIONS),
         today: count(&day_attribute(day)),
-        entries: read_number(item, "entries").unwrap_or(0),
-        wrong_codes: times
-            .iter()
-            .filter_map(|value| value.as_n().ok()?.parse().ok())
-            .map(Timestamp::from_millis)
-            .collect(),
-        throttled_until: read_number(item, "throttled_until").map(Timestamp::from_millis),
-        open_receipts: count("open_receipts"),
+        entries: read_number(item, ENTRIES).unwrap_or(0),
+        wrong_codes: read_times(item, WRONG_CODES),
+        throttled_until: read_number(item, THROTTLED_UNTIL).map(Timestamp::from_millis),
+        open_receipts: count(OPEN_RECEIPTS),
         erased_at: read_number(item, erasure::ERASED_AT).map(Timestamp::from_millis),
     })
 }
@@ -316,90 +329,8 @@ pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
     Ok(EntrantCounts {
         scope,
         days,
-        entries: read_number(item, "entries").unwrap_or(0),
+        entries: read_number(item, ENTRIES).unwrap_or(0),
     })
-}
-
-fn with_change(
-    mut update: UpdateBuilder,
-    day: &str,
-    change: CountChange<'_>,
-    mut conditions: Vec<&'static str>,
-) -> UpdateBuilder {
-    let CountChange {
-        submissions,
-        entries,
-        open_receipts,
-        wrong_codes,
-    } = change;
-    let (mut set, mut remove) = (vec![record_version::SET], Vec::new());
-    update = update.expression_attribute_values(record_version::VALUE, FIRST.attribute());
-    if let Some(wrong_codes) = wrong_codes {
-        let (with_log, unchanged) =
-            update_wrong_code_log(update, wrong_codes, &mut set, &mut remove);
-        update = with_log;
-        conditions.push(unchanged);
-    }
-    let mut add = Vec::new();
-    if submissions != 0 {
-        update = update
-            .expression_attribute_names("#day", day_attribute(day))
-            .expression_attribute_values(":submissions", number(submissions));
-        add.extend(["submissions :submissions", "#day :submissions"]);
-    }
-    if entries != 0 {
-        update = update.expression_attribute_values(":entries", number(entries));
-        add.push("entries :entries");
-    }
-    if open_receipts != 0 {
-        update = update.expression_attribute_values(":open_receipts", number(open_receipts));
-        add.push("open_receipts :open_receipts");
-    }
-    let expression = clause("SET", &set) + &clause("REMOVE", &remove) + &clause("ADD", &add);
-    let condition = (!conditions.is_empty()).then(|| conditions.join(" AND "));
-    update
-        .update_expression(expression)
-        .set_condition_expression(condition)
-}
-
-/// A clause of an update expression; empty without parts.
-fn clause(word: &str, parts: &[&str]) -> String {
-    match parts {
-        [] => String::new(),
-        parts => format!("{word} {} ", parts.join(", ")),
-    }
-}
-
-/// Adds a change of the log of wrong codes to an update, and returns the condition that the log has not changed.
-fn update_wrong_code_log(
-    mut update: UpdateBuilder,
-    wrong_codes: WrongCodeLogUpdate<'_>,
-    set: &mut Vec<&'static str>,
-    remove: &mut Vec<&'static str>,
-) -> (UpdateBuilder, &'static str) {
-    let WrongCodeLogUpdate { before, after } = wrong_codes;
-    let log = |log: &[Timestamp]| {
-        AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect())
-    };
-    if after.log.is_empty() {
-        // A phone without wrong codes has no log: see the condition.
-        remove.push("wrong_codes");
-    } else {
-        set.push("wrong_codes = :wrong_codes");
-        update = update.expression_attribute_values(":wrong_codes", log(&after.log));
-    }
-    match after.throttled_until {
-        Some(until) => {
-            set.push("throttled_until = :until");
-            update = update.expression_attribute_values(":until", number(until.as_millis()));
-        }
-        None => remove.push("throttled_until"),
-    }
-    if before.wrong_codes.is_empty() {
-        return (update, "attribute_not_exists(wrong_codes)");
-    }
-    let update = update.expression_attribute_values(":seen", log(&before.wrong_codes));
-    (update, "wrong_codes = :seen")
 }
 
 /// Each day has its own count, so no write needs to know which day was counted last. There are at most as many counts

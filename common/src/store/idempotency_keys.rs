@@ -1,19 +1,16 @@
-//! The `requests` table: the record created under each Idempotency-Key, for 30 days.
+//! The `idempotency_keys` table: the record created under each Idempotency-Key, for 30 days.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::FIRST;
 use super::table::Table;
-use super::{Item, StoreError, number};
+use super::write::Write;
+use super::{Item, StoreError, from_record};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::scope::Scope;
@@ -21,10 +18,8 @@ use crate::domain::timestamp::Timestamp;
 
 /// The partition key: scope, endpoint and Idempotency-Key.
 pub const KEY: &str = "request";
-/// The TTL attribute: seconds since the epoch.
-pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
-pub const VARIABLE: &str = "REQUESTS_TABLE";
+pub const VARIABLE: &str = "IDEMPOTENCY_KEYS_TABLE";
 
 /// 30 days.
 const RETENTION: Duration = Duration::from_hours(720);
@@ -33,7 +28,7 @@ const RETENTION: Duration = Duration::from_hours(720);
 ///
 /// A timeline of two attempts with one key: the first finds nothing and writes; the second's condition fails and
 /// returns the record; 30 days later the condition holds again.
-const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
+const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now";
 
 /// The id of a record that a request can create. Keys are separate by endpoint: one Idempotency-Key may be used for a
 /// receipt and for the submission after it.
@@ -61,9 +56,8 @@ pub struct IdempotencyRecord<Id> {
     pub replayed: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Stored<Id> {
-    request: String,
     expires_at: i64,
     #[serde(flatten)]
     record: IdempotencyRecord<Id>,
@@ -83,22 +77,19 @@ impl IdempotencyKeys {
         })
     }
 
-    /// The transaction item that records an Idempotency-Key, unless it was used before.
+    /// Transaction item: record an Idempotency-Key, unless it was used before.
     pub(crate) fn put<Id: IdempotentRecordId>(
         &self,
         scope: &Scope,
         key: &IdempotencyKey,
         record: &IdempotencyRecord<Id>,
         now: Timestamp,
-    ) -> Result<Put, StoreError> {
+    ) -> Write {
         self.table
-            .put(stored(scope, key, record, now)?)
-            .condition_expression(FREE)
-            .expression_attribute_names("#request", KEY)
-            .expression_attribute_values(":now_seconds", number(now.as_seconds()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .build()
-            .map_err(StoreError::during("recording an Idempotency-Key"))
+            .put(item_key::<Id>(scope, key), record)
+            .expires(now.after(RETENTION))
+            .when(FREE)
+            .bind(":now", now.as_seconds())
     }
 
     /// Adds a key's record to a batch.
@@ -149,25 +140,7 @@ pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
 }
 
 fn read_stored<Id: IdempotentRecordId>(item: &Item) -> Result<Stored<Id>, StoreError> {
-    const ACTION: &str = "reading an Idempotency-Key";
-    FIRST.check(item, ACTION)?;
-    from_item(item.clone()).map_err(StoreError::during(ACTION))
-}
-
-fn stored<Id: IdempotentRecordId>(
-    scope: &Scope,
-    key: &IdempotencyKey,
-    record: &IdempotencyRecord<Id>,
-    now: Timestamp,
-) -> Result<HashMap<String, AttributeValue>, StoreError> {
-    let stored = Stored {
-        request: item_key::<Id>(scope, key),
-        expires_at: now.after(RETENTION).as_seconds(),
-        record: record.clone(),
-    };
-    to_item(stored)
-        .map(|item| FIRST.mark(item))
-        .map_err(StoreError::during("writing an Idempotency-Key"))
+    from_record(item.clone(), "reading an Idempotency-Key")
 }
 
 fn item_key<Id: IdempotentRecordId>(scope: &Scope, key: &IdempotencyKey) -> String {

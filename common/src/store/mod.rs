@@ -11,38 +11,48 @@ pub mod campaign_versions;
 pub mod campaigns;
 pub mod code_books;
 pub mod codes;
+pub mod coordination;
 pub mod draws;
 pub mod entrants;
 pub mod idempotency_keys;
-pub mod look_up_slots;
 pub mod numbers;
 pub mod partner_leases;
-pub mod partner_turns;
 pub mod rate_limits;
 pub mod receipts;
-mod record_change;
 pub mod record_version;
 pub mod retention;
-pub mod review_claims;
+pub mod review_locks;
 pub mod segments;
 pub mod submission_writes;
 pub mod submissions;
 mod table;
 pub mod transaction;
+pub mod turns;
+mod write;
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
 
-use aws_sdk_dynamodb::error::{ErrorMetadata, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::ErrorMetadata;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::types::error::{
     ProvisionedThroughputExceededException, RequestLimitExceeded, ThrottlingException,
 };
 
+use serde::de::DeserializeOwned;
+use serde_dynamo::aws_sdk_dynamodb_1::from_item;
+
 use self::code_books::NoCodeBook;
-use self::record_version::LaterVersion;
+use self::record_version::{FIRST, LaterVersion};
+pub use self::write::{EXPIRY, Write};
 use crate::aws::deployment_secret::NotFetched;
 use crate::domain::entrant_id::PhoneNotEncrypted;
+use crate::domain::timestamp::Timestamp;
+
+/// Records that are read or changed at once.
+pub const MAX_CONCURRENCY: usize = 16;
+/// Segments of a table that are read at once. More are throttled sooner.
+pub const SEGMENTS: i32 = 8;
 
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
@@ -166,19 +176,13 @@ impl StoreError {
     }
 }
 
-/// The result of a conditional write. A failed condition is `false`, not an error.
-pub(crate) fn condition_held<T, E>(
-    sent: Result<T, SdkError<E>>,
+/// A record of a table, unless a later build has written it.
+pub(crate) fn from_record<T: DeserializeOwned>(
+    item: Item,
     action: &'static str,
-) -> Result<bool, StoreError>
-where
-    E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
-{
-    match sent {
-        Ok(_) => Ok(true),
-        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
-        Err(error) => Err(StoreError::new(action, error)),
-    }
+) -> Result<T, StoreError> {
+    FIRST.check(&item, action)?;
+    from_item(item).map_err(StoreError::during(action))
 }
 
 /// The defect of a record. Most messages repeat a value, which may be a phone or a code.
@@ -209,6 +213,17 @@ pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
+/// A list of times; empty if it is absent or unreadable.
+pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
+    let times = item.get(name).and_then(|value| value.as_l().ok());
+    times
+        .into_iter()
+        .flatten()
+        .filter_map(|time| time.as_n().ok()?.parse().ok())
+        .map(Timestamp::from_millis)
+        .collect()
+}
+
 /// A required attribute.
 pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
@@ -216,6 +231,7 @@ pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, S
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_dynamodb::error::SdkError;
     use aws_sdk_s3::operation::get_object::GetObjectError;
 
     use super::*;

@@ -5,15 +5,15 @@ pub mod recount;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::Update;
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::record_version::{self, FIRST};
-use super::table::Table;
+use super::record_version::FIRST;
+use super::table::{Table, all};
 use super::transaction::{self, CancellationCause, TransactionResult};
+use super::write::Write;
 use super::{
-    Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
+    Item, MAX_CONCURRENCY, StoreError, entrants, number, read_number, read_text, required,
+    submissions, text,
 };
 use crate::config::{ConfigError, Env};
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
@@ -27,15 +27,15 @@ pub const KEY: &str = "metric";
 pub const SORT: &str = "cell";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "NUMBERS_TABLE";
-/// The attribute with the second after which a mark is deleted; counters have none.
-pub const EXPIRY: &str = "expires_at";
 
 /// A stream keeps its changes for a day, and those that failed can be counted again for some days more: 7 days.
 const MARK_RETENTION: Duration = Duration::from_hours(168);
-/// Cells that are deleted at once.
-const MAX_CONCURRENCY: usize = 16;
 /// The sort key of a mark.
 const MARK: &str = "mark";
+const SEQUENCE: &str = "sequence";
+const COUNTED_CELLS: &str = "counted_cells";
+const RECORDS: &str = "records";
+const ENTRIES: &str = "entries";
 
 const COUNTING: &str = "counting changes";
 const READING: &str = "reading numbers";
@@ -81,24 +81,16 @@ impl Numbers {
         step: Step,
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
-        let mark = self.move_mark(shard, before, &step.mark, now)?;
+        let mark = self.move_mark(shard, before, &step.mark, now);
         let lowered = step
             .cells
             .iter()
             .filter(|(cell, amount)| cell.metric.is_free_text() && amount.records < 0);
         let lowered: Vec<Cell> = lowered.map(|(cell, _)| cell.clone()).collect();
-        let add = |(cell, amount)| {
-            self.add(&cell, amount)
-                .build()
-                .map_err(StoreError::during(COUNTING))
-        };
-        let cells = step.cells.into_iter().map(add);
-        let updates = [Ok(mark)]
-            .into_iter()
-            .chain(cells)
-            .collect::<Result<Vec<_>, _>>()?;
-        let items = updates.into_iter().map(transaction::update).collect();
-        let reasons = match transaction::write(self.table.client(), items).await? {
+        let cells = step.cells.into_iter();
+        let cells = cells.map(|(cell, amount)| self.add(&cell, amount));
+        let items = [mark].into_iter().chain(cells).collect();
+        let reasons = match transaction::write(items).await? {
             TransactionResult::Committed => {
                 self.delete_empty(lowered).await?;
                 return Ok(CountResult::Counted);
@@ -131,29 +123,21 @@ impl Numbers {
         before: Option<&ShardCheckpoint>,
         mark: &ShardCheckpoint,
         now: Timestamp,
-    ) -> Result<Update, StoreError> {
-        let part = |mark: &ShardCheckpoint| number(mark.cells.unwrap_or(0));
+    ) -> Write {
+        let part = |mark: &ShardCheckpoint| mark.cells.unwrap_or(0);
         let update = self
             .table
             .update(format!("{MARK}#{shard}"))
-            .key(SORT, text(MARK))
-            .update_expression(format!(
-                "SET #sequence = :sequence, counted_cells = :cells, {EXPIRY} = :expiry, {}",
-                record_version::SET
-            ))
-            .expression_attribute_names("#sequence", "sequence")
-            .expression_attribute_values(":sequence", text(mark.sequence.to_string()))
-            .expression_attribute_values(":cells", part(mark))
-            .expression_attribute_values(":expiry", number(now.after(MARK_RETENTION).as_seconds()))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute());
-        let update = match before {
+            .sort(SORT, MARK)
+            .set(SEQUENCE, mark.sequence.to_string())
+            .set(COUNTED_CELLS, part(mark))
+            .expires(now.after(MARK_RETENTION));
+        match before {
             Some(before) => update
-                .condition_expression("#sequence = :before AND counted_cells = :cells_before")
-                .expression_attribute_values(":before", text(before.sequence.to_string()))
-                .expression_attribute_values(":cells_before", part(before)),
-            None => update.condition_expression("attribute_not_exists(#sequence)"),
-        };
-        update.build().map_err(StoreError::during(COUNTING))
+                .when_equal(SEQUENCE, before.sequence.to_string())
+                .when_equal(COUNTED_CELLS, part(before)),
+            None => update.when_absent(SEQUENCE),
+        }
     }
 
     /// Deletes those of the cells that are 0.
@@ -169,29 +153,21 @@ impl Numbers {
     /// Deletes a cell if it is 0; false if not. That changes no number: the next change that counts there creates the cell
     /// again.
     async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {
-        const ACTION: &str = "deleting an empty number";
         let delete = self
             .table
             .delete(partition(&cell.scope, cell.metric, &cell.day))
-            .key(SORT, text(sort(&cell)))
-            .condition_expression("records = :none AND entries = :none")
-            .expression_attribute_values(":none", number(0))
-            .build()
-            .map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::delete(delete), ACTION).await
+            .sort(SORT, sort(&cell))
+            .when_equal(RECORDS, 0)
+            .when_equal(ENTRIES, 0);
+        transaction::write_one(delete, "deleting an empty number").await
     }
 
-    fn add(&self, cell: &Cell, amount: Amount) -> UpdateBuilder {
+    fn add(&self, cell: &Cell, amount: Amount) -> Write {
         self.table
             .update(partition(&cell.scope, cell.metric, &cell.day))
-            .key(SORT, text(sort(cell)))
-            .update_expression(format!(
-                "SET {} ADD records :records, entries :entries",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":records", number(amount.records))
-            .expression_attribute_values(":entries", number(amount.entries))
+            .sort(SORT, sort(cell))
+            .add(RECORDS, number(amount.records))
+            .add(ENTRIES, number(amount.entries))
     }
 
     /// The cells of a metric on a day.
@@ -204,25 +180,17 @@ impl Numbers {
         metric: Metric,
         day: &str,
     ) -> Result<Cells, StoreError> {
-        let mut items = self
-            .table
-            .query_items()
-            .key_condition_expression(format!("{KEY} = :partition"))
-            .expression_attribute_values(":partition", text(partition(scope, metric, day)))
-            .consistent_read(true)
-            .into_paginator()
-            .items()
-            .send();
+        let key = (":partition", text(partition(scope, metric, day)));
+        let query = self.table.query("#metric = :partition", [key]);
         let mut cells = Cells::default();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(StoreError::during(READING))?;
+        for item in all(query.consistent_read(true), READING).await? {
             FIRST.check(&item, READING)?;
             let sort = required(read_text(&item, SORT), READING)?;
             let (hour, dimension) = required(sort.split_once('#'), READING)?;
             let (day, hour) = (day.to_owned(), hour.to_owned());
             let amount = Amount {
-                records: required(read_number(&item, "records"), READING)?,
-                entries: required(read_number(&item, "entries"), READING)?,
+                records: required(read_number(&item, RECORDS), READING)?,
+                entries: required(read_number(&item, ENTRIES), READING)?,
             };
             let dimension = dimension.to_owned();
             cells.add(
@@ -252,7 +220,6 @@ impl Numbers {
         counted: Amount,
         missing: Amount,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "correcting a number";
         let is_same = "records = :counted AND entries = :counted_entries";
         let condition = if counted == Amount::default() {
             format!("attribute_not_exists(records) OR ({is_same})")
@@ -261,12 +228,10 @@ impl Numbers {
         };
         let update = self
             .add(cell, missing)
-            .condition_expression(condition)
-            .expression_attribute_values(":counted", number(counted.records))
-            .expression_attribute_values(":counted_entries", number(counted.entries))
-            .build()
-            .map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
+            .when(&condition)
+            .bind(":counted", counted.records)
+            .bind(":counted_entries", counted.entries);
+        transaction::write_one(update, "correcting a number").await
     }
 }
 
@@ -280,8 +245,8 @@ fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
 
 fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     FIRST.check(item, READING)?;
-    let sequence = required(read_text(item, "sequence"), READING)?;
-    let cells: usize = required(read_number(item, "counted_cells"), READING)?;
+    let sequence = required(read_text(item, SEQUENCE), READING)?;
+    let cells: usize = required(read_number(item, COUNTED_CELLS), READING)?;
     Ok(ShardCheckpoint {
         sequence: sequence.parse().map_err(StoreError::during(READING))?,
         cells: (cells > 0).then_some(cells),

@@ -1,4 +1,4 @@
-//! Leases of requests to partners, in the `rate_limits` table: they limit a campaign's requests in flight over all
+//! Leases of requests to partners, in the `coordination` table: they limit a campaign's requests in flight over all
 //! environments.
 //!
 //! A campaign has one lease for each request that may be in flight. Leases are numbered and spread over items of a few
@@ -9,13 +9,10 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
-use super::rate_limits::{EXPIRY, KEY, VARIABLE};
-use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::{Item, StoreError, condition_held, number, read_number};
+use super::write::Sent;
+use super::{Item, StoreError, coordination, read_number};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -26,6 +23,9 @@ const MAX_LEASES_IN_ITEM: u32 = 16;
 const MAX_ATTEMPTS: u32 = 4;
 /// The expiry of an unused item.
 const RETENTION: Duration = Duration::from_hours(1);
+
+/// A lease can be taken if it is free or expired.
+const FREE_OR_EXPIRED: &str = "attribute_not_exists(#lease) OR #lease <= :now";
 
 /// The permission to send one request to a campaign's partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl PartnerLeases {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
+            table: coordination::table(env, client)?,
         })
     }
 
@@ -106,45 +106,28 @@ impl PartnerLeases {
         let (key, name) = (format!("partner_leases#{scope}#{item}"), lease_name(lease));
         let sent = self
             .table
-            .update_item(&key)
-            .update_expression(format!(
-                "SET #lease = :until, #expiry = :expiry, {}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .condition_expression("attribute_not_exists(#lease) OR #lease <= :now")
-            .expression_attribute_names("#lease", &name)
-            .expression_attribute_names("#expiry", EXPIRY)
-            .expression_attribute_values(":until", number(until.as_millis()))
-            .expression_attribute_values(":now", number(now.as_millis()))
-            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .await;
-        let error = match sent {
-            Ok(_) => return Ok(Tried::Taken(PartnerLease { key, name, until })),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Tried::Held(failed.item.clone().unwrap_or_default()))
-            }
-            Some(_) | None => Err(StoreError::new("leasing a question to a partner", error)),
-        }
+            .update(&key)
+            .set(&name, until)
+            .expires(now.after(RETENTION))
+            .rename("#lease", name.clone())
+            .when(FREE_OR_EXPIRED)
+            .bind(":now", now)
+            .send_and_read("leasing a request to a partner")
+            .await?;
+        Ok(match sent {
+            Sent::Written(_) => Tried::Taken(PartnerLease { key, name, until }),
+            Sent::Refused(held) => Tried::Held(held.unwrap_or_default()),
+        })
     }
 
     /// Releases a lease, unless it has expired and is another's.
     pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
-        let sent = self
-            .table
-            .update_item(&lease.key)
-            .update_expression("REMOVE #lease")
-            .condition_expression("#lease = :until")
-            .expression_attribute_names("#lease", &lease.name)
-            .expression_attribute_values(":until", number(lease.until.as_millis()))
-            .send()
-            .await;
-        condition_held(sent, "giving a partner's lease back").map(drop)
+        let update = self.table.update(&lease.key);
+        let update = update.remove([lease.name.as_str()]);
+        let released = update
+            .when_equal(&lease.name, lease.until)
+            .send("releasing a partner's lease");
+        released.await.map(drop)
     }
 }
 

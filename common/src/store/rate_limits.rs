@@ -1,28 +1,21 @@
-//! The `rate_limits` table: logs of sliding windows, and the counters of keys' rate limits.
+//! Rate limits, in the `coordination` table: logs of sliding windows, and the counters of keys.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update,
-};
+use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::record_version::{self, FIRST};
 use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult, backoff};
-use super::{Item, StoreError, number, read_number};
+use super::write::{Sent, Write};
+use super::{Item, StoreError, coordination, number, read_number, read_times};
 use crate::config::{ConfigError, Env};
 use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: the limited subject.
-pub const KEY: &str = "limited";
-/// The TTL attribute: seconds since the epoch.
-pub const EXPIRY: &str = "expires_at";
-/// The environment variable that names the table.
-pub const VARIABLE: &str = "RATE_LIMITS_TABLE";
+const HITS: &str = "hits";
+const LEASED: &str = "leased";
 
 /// Attempts to count one hit. An attempt fails only because others were counted in between, and fewer of them than this
 /// fill any limit.
@@ -78,7 +71,7 @@ impl RateLimits {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
+            table: coordination::table(env, client)?,
         })
     }
 
@@ -107,7 +100,7 @@ impl RateLimits {
                         refused = refused.max(Some(retry_after))
                     }
                     WindowDecision::Admitted(log) => {
-                        updates.push(self.count_hit(limited, seen, &log, now)?);
+                        updates.push(self.count_hit(limited, seen, &log, now));
                         // The log may hold unseen hits before the appended one.
                         logs.push(if seen.is_empty() { Vec::new() } else { log });
                     }
@@ -136,7 +129,7 @@ impl RateLimits {
             };
             for (reason, seen) in reasons.iter().zip(&mut seen) {
                 if let CancellationCause::ConditionFailed(item) = reason {
-                    *seen = item.as_ref().map(read_log).unwrap_or_default();
+                    *seen = log_in(item.as_ref());
                 }
             }
             backoff(tries).await;
@@ -147,49 +140,25 @@ impl RateLimits {
         ))
     }
 
-    /// Counts one hit in each log, or in none.
-    async fn count(&self, updates: Vec<Update>) -> Result<Counted, StoreError> {
-        if let [update] = updates.as_slice() {
-            return self.count_alone(update).await;
+    /// Counts one hit in each log, or in none. If there is only one log, it is returned; if the answer is lost, its hit
+    /// counts twice: the limit is then stricter by one for its span, never looser.
+    async fn count(&self, mut updates: Vec<Write>) -> Result<Counted, StoreError> {
+        if updates.len() == 1
+            && let Some(update) = updates.pop()
+        {
+            return Ok(match update.send_and_read("counting a hit").await? {
+                Sent::Written(item) => Counted::All {
+                    log: Some(read_times(&item, HITS)),
+                },
+                Sent::Refused(item) => {
+                    Counted::None(vec![CancellationCause::ConditionFailed(item)])
+                }
+            });
         }
-        let items = updates.into_iter().map(transaction::update).collect();
-        Ok(
-            match transaction::write(self.table.client(), items).await? {
-                TransactionResult::Committed => Counted::All { log: None },
-                TransactionResult::Cancelled(reasons) => Counted::None(reasons),
-            },
-        )
-    }
-
-    /// Counts one hit in one log and returns the log. If the answer is lost, the hit counts twice: the limit is then
-    /// stricter by one for its span, never looser.
-    async fn count_alone(&self, update: &Update) -> Result<Counted, StoreError> {
-        let client = self.table.client();
-        let sent = client
-            .update_item()
-            .table_name(update.table_name())
-            .set_key(Some(update.key().clone()))
-            .update_expression(update.update_expression())
-            .set_condition_expression(update.condition_expression().map(str::to_owned))
-            .set_expression_attribute_values(update.expression_attribute_values().cloned())
-            .return_values(ReturnValue::AllNew)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .await;
-        let error = match sent {
-            Ok(reply) => {
-                return Ok(Counted::All {
-                    log: reply.attributes.as_ref().map(read_log),
-                });
-            }
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(Counted::None(
-                vec![CancellationCause::ConditionFailed(failed.item.clone())],
-            )),
-            Some(_) | None => Err(StoreError::new("counting a hit", error)),
-        }
+        Ok(match transaction::write(updates).await? {
+            TransactionResult::Committed => Counted::All { log: None },
+            TransactionResult::Cancelled(reasons) => Counted::None(reasons),
+        })
     }
 
     fn count_hit(
@@ -198,37 +167,19 @@ impl RateLimits {
         seen: &[Timestamp],
         log: &[Timestamp],
         now: Timestamp,
-    ) -> Result<Update, StoreError> {
+    ) -> Write {
         let window = limited.window;
-        let update = self
-            .table
-            .update(&limited.key)
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(
-                ":expires_at",
-                number(now.after(window.span).as_seconds() + 1),
-            );
-        let update = if seen.is_empty() {
+        let expiry = now.after(window.span + Duration::from_secs(1));
+        let update = self.table.update(&limited.key).expires(expiry);
+        if seen.is_empty() {
+            let hit = AttributeValue::L(vec![number(now.as_millis())]);
             update
-                .update_expression(format!(
-                    "SET hits = list_append(if_not_exists(hits, :none), :hit), expires_at = :expires_at, {}",
-                    record_version::SET
-                ))
-                .condition_expression("attribute_not_exists(hits) OR size(hits) < :limit")
-                .expression_attribute_values(":none", log_attribute(&[]))
-                .expression_attribute_values(":hit", log_attribute(&[now]))
-                .expression_attribute_values(":limit", number(window.limit))
+                .append(HITS, hit)
+                .when("attribute_not_exists(#hits) OR size(#hits) < :limit")
+                .bind(":limit", window.limit)
         } else {
-            update
-                .update_expression(format!(
-                    "SET hits = :log, expires_at = :expires_at, {}",
-                    record_version::SET
-                ))
-                .condition_expression("hits = :seen")
-                .expression_attribute_values(":seen", log_attribute(seen))
-                .expression_attribute_values(":log", log_attribute(log))
-        };
-        update.build().map_err(StoreError::during("counting a hit"))
+            update.set(HITS, log).when_equal(HITS, seen)
+        }
     }
 
     /// Leases up to `wanted` requests of a key's minute; fewer only if fewer are left.
@@ -239,59 +190,27 @@ impl RateLimits {
         per_minute: u32,
         wanted: u32,
     ) -> Result<Lease, StoreError> {
-        const ACTION: &str = "leasing requests";
         let limited = format!("ceiling#{key_id}#{minute}");
-        let expires = Timestamp::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
+        let expiry = Timestamp::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
         let mut wanted = wanted.min(per_minute);
         loop {
             let sent = self
                 .table
-                .update_item(&limited)
-                .expression_attribute_values(":expires_at", number(expires.as_seconds()))
-                .return_values_on_condition_check_failure(
-                    ReturnValuesOnConditionCheckFailure::AllOld,
-                )
-                .update_expression(format!(
-                    "SET expires_at = :expires_at, {} ADD leased :wanted",
-                    record_version::SET
-                ))
-                .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-                .condition_expression("attribute_not_exists(leased) OR leased <= :room")
-                .expression_attribute_values(":wanted", number(wanted))
-                .expression_attribute_values(":room", number(per_minute.saturating_sub(wanted)))
-                .return_values(ReturnValue::UpdatedNew)
-                .send()
-                .await;
-            let error = match sent {
-                Ok(reply) => {
-                    let leased: Option<u32> = reply
-                        .attributes
-                        .as_ref()
-                        .and_then(|item| read_number(item, "leased"));
-                    return Ok(Lease {
-                        granted: wanted,
-                        left: per_minute.saturating_sub(leased.unwrap_or(per_minute)),
-                    });
-                }
-                Err(error) => error,
-            };
-            match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                    let leased = failed
-                        .item
-                        .as_ref()
-                        .and_then(|item| read_number(item, "leased"));
-                    let left = per_minute.saturating_sub(leased.unwrap_or(per_minute));
-                    if left == 0 {
-                        return Ok(Lease {
-                            granted: 0,
-                            left: 0,
-                        });
-                    }
-                    wanted = wanted.min(left);
-                }
-                Some(_) | None => return Err(StoreError::new(ACTION, error)),
+                .update(&limited)
+                .expires(expiry)
+                .add(LEASED, number(wanted))
+                .when("attribute_not_exists(#leased) OR #leased <= :room")
+                .bind(":room", per_minute.saturating_sub(wanted))
+                .send_and_read("leasing requests")
+                .await?;
+            let is_written = matches!(sent, Sent::Written(_));
+            let leased = read_number(&sent.item(), LEASED).unwrap_or(per_minute);
+            let left = per_minute.saturating_sub(leased);
+            if is_written || left == 0 {
+                let granted = if is_written { wanted } else { 0 };
+                return Ok(Lease { granted, left });
             }
+            wanted = wanted.min(left);
         }
     }
 }
@@ -316,18 +235,6 @@ pub struct Lease {
     pub left: u32,
 }
 
-fn read_log(item: &Item) -> Vec<Timestamp> {
-    let hits = item
-        .get("hits")
-        .and_then(|value| value.as_l().ok())
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    hits.iter()
-        .filter_map(|hit| hit.as_n().ok()?.parse().ok())
-        .map(Timestamp::from_millis)
-        .collect()
-}
-
-fn log_attribute(log: &[Timestamp]) -> AttributeValue {
-    AttributeValue::L(log.iter().map(|hit| number(hit.as_millis())).collect())
+fn log_in(item: Option<&Item>) -> Vec<Timestamp> {
+    item.map_or_else(Vec::new, |item| read_times(item, HITS))
 }

@@ -3,17 +3,13 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
-use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
+use serde::Serialize;
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::FIRST;
 use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult};
-use super::{Item, StoreError, number, read_text, required, text};
+use super::write::{EXPIRY, Sent, Write};
+use super::{Item, StoreError, from_record, read_text, required};
 use crate::aws::photos::Photos;
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
@@ -28,8 +24,6 @@ use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 pub const KEY: &str = "id";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
-/// The TTL attribute, in seconds since 1970: of receipts that no submission has.
-pub const EXPIRY: &str = "expires_at";
 
 /// From a receipt's creation to its deletion, if no submission gets it. Consumers submit within minutes.
 const UNUSED_RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -51,18 +45,19 @@ const FIRST_WITH_PHOTO: &str =
     "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
 /// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
-const UNCLAIMED_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
+const FREE_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
 
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
-    #[serde(flatten)]
-    receipt: Receipt,
+/// The record of a photo or a purchase.
+#[derive(Serialize)]
+struct Owned {
+    submission_id: SubmissionId,
+    claimed_at: Timestamp,
 }
+
+/// The submission that a photo or a purchase belongs to.
+const SUBMISSION: &str = "submission_id";
 
 /// The receipts.
 #[derive(Clone, Debug)]
@@ -86,45 +81,26 @@ impl Receipts {
         request: Option<(&IdempotencyKeys, &IdempotencyKey, &str)>,
     ) -> Result<Option<IdempotencyRecord<ReceiptId>>, StoreError> {
         const ACTION: &str = "writing a receipt";
-        let stored = Stored {
-            id: item_key(&receipt.scope, receipt.receipt_id),
-            expires_at: Some(receipt.created_at.after(UNUSED_RETENTION).as_seconds()),
-            receipt: receipt.clone(),
-        };
-        let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
-        let put = self.table.put(item);
+        let key = item_key(&receipt.scope, receipt.receipt_id);
+        let put = self.table.put(key, receipt);
+        let put = put.expires(receipt.created_at.after(UNUSED_RETENTION));
         // Ids are random; should one repeat, the first receipt stays.
-        let put = put.condition_expression("attribute_not_exists(id)");
-        let mut items = vec![transaction::put(
-            put.build().map_err(StoreError::during(ACTION))?,
-        )];
-        if let Some((requests, key, body_hash)) = request {
-            let (body_hash, record_id) = (body_hash.to_owned(), receipt.receipt_id);
+        let mut items = vec![put.when_absent(KEY)];
+        if let Some((keys, key, body_hash)) = request {
             let record = IdempotencyRecord {
-                body_hash,
-                record_id,
+                body_hash: body_hash.to_owned(),
+                record_id: receipt.receipt_id,
                 replayed: false,
             };
-            items.push(transaction::put(requests.put(
-                &receipt.scope,
-                key,
-                &record,
-                receipt.created_at,
-            )?));
+            items.push(keys.put(&receipt.scope, key, &record, receipt.created_at));
         }
-        match transaction::write(self.table.client(), items).await? {
+        match transaction::write(items).await? {
             TransactionResult::Committed => Ok(None),
-            TransactionResult::Cancelled(reasons) => match reasons.last() {
+            TransactionResult::Cancelled(reasons) => match reasons.get(1) {
                 Some(CancellationCause::ConditionFailed(Some(item))) => {
                     idempotency_keys::read(item).map(Some)
                 }
-                Some(
-                    CancellationCause::ConditionFailed(None)
-                    | CancellationCause::Conflict
-                    | CancellationCause::Throttled
-                    | CancellationCause::None,
-                )
-                | None => Err(StoreError::new(
+                Some(_) | None => Err(StoreError::new(
                     ACTION,
                     "others kept changing the same record",
                 )),
@@ -148,7 +124,7 @@ impl Receipts {
         scope: &Scope,
         code: &VerificationCode,
     ) -> Result<Option<SubmissionId>, StoreError> {
-        self.claimant(purchase_key(scope, code), "reading a purchase")
+        self.owner_of(purchase_key(scope, code), "reading a purchase")
             .await
     }
 
@@ -158,20 +134,17 @@ impl Receipts {
         scope: &Scope,
         digest: &str,
     ) -> Result<Option<SubmissionId>, StoreError> {
-        self.claimant(photo_key(scope, digest), "reading whose photo it is")
+        self.owner_of(photo_key(scope, digest), "reading whose photo it is")
             .await
     }
 
-    async fn claimant(
+    async fn owner_of(
         &self,
         key: String,
         action: &'static str,
     ) -> Result<Option<SubmissionId>, StoreError> {
-        let Some(item) = self.table.get(key, action).await? else {
-            return Ok(None);
-        };
-        let id = required(read_text(&item, "submission_id"), action)?;
-        id.parse().map(Some).map_err(StoreError::during(action))
+        let item = self.table.get(key, action).await?;
+        item.map(|item| owner(&item, action)).transpose()
     }
 
     /// Records a photo without a readable receipt by the digest of its bytes. Returns an earlier submission with the
@@ -186,32 +159,15 @@ impl Receipts {
     ) -> Result<Option<SubmissionId>, StoreError> {
         const ACTION: &str = "remembering a photo";
         let sent = self
-            .table
-            .put_item(claim(photo_key(scope, digest), submission, now))
-            .condition_expression(FIRST_WITH_PHOTO)
-            .expression_attribute_values(":submission", text(submission.to_string()))
-            .expression_attribute_values(
-                ":rejected",
-                text(rejected.unwrap_or(submission).to_string()),
-            )
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .await;
-        let error = match sent {
-            Ok(_) => return Ok(None),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                let id = required(
-                    failed
-                        .item()
-                        .and_then(|item| read_text(item, "submission_id")),
-                    ACTION,
-                )?;
-                id.parse().map(Some).map_err(StoreError::during(ACTION))
-            }
-            Some(_) | None => Err(StoreError::new(ACTION, error)),
+            .owned(photo_key(scope, digest), submission, now)
+            .when(FIRST_WITH_PHOTO)
+            .bind(":submission", submission)
+            .bind(":rejected", rejected.unwrap_or(submission))
+            .send_and_read(ACTION)
+            .await?;
+        match sent {
+            Sent::Written(_) => Ok(None),
+            Sent::Refused(found) => owner(&found.unwrap_or_default(), ACTION).map(Some),
         }
     }
 
@@ -237,52 +193,54 @@ impl Receipts {
         id: ReceiptId,
         arrived: &StoredPhoto,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "marking a receipt as uploaded";
-        let update = self
-            .update(scope, id)
-            .update_expression("SET arrived = :arrived")
-            .condition_expression(NOT_SEEN_YET)
-            .expression_attribute_values(
-                ":arrived",
-                to_attribute_value(arrived).map_err(StoreError::during(ACTION))?,
-            );
-        let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
+        let update = self.update(scope, id).set("arrived", arrived);
+        let write = update.when(NOT_SEEN_YET);
+        transaction::write_one(write, "marking a receipt as uploaded").await
     }
 
-    /// The transaction item that attaches a receipt to a submission, unless another has it.
-    pub(crate) fn attach_update(
-        &self,
-        scope: &Scope,
-        id: ReceiptId,
-        submission: SubmissionId,
-    ) -> Result<Update, StoreError> {
-        self.update(scope, id)
-            .update_expression(format!("SET attached_to = :submission REMOVE {EXPIRY}"))
-            .condition_expression(FREE)
-            .expression_attribute_values(":submission", text(submission.to_string()))
-            .build()
-            .map_err(StoreError::during("attaching a receipt"))
+    /// Transaction item: attach a receipt to a submission, unless another has it.
+    pub(crate) fn attach(&self, scope: &Scope, id: ReceiptId, submission: SubmissionId) -> Write {
+        let update = self.update(scope, id).set("attached_to", submission);
+        update.remove([EXPIRY]).when(FREE)
     }
 
-    fn update(&self, scope: &Scope, id: ReceiptId) -> UpdateBuilder {
+    fn update(&self, scope: &Scope, id: ReceiptId) -> Write {
         self.table.update(item_key(scope, id))
     }
 
-    /// The transaction item that gives a purchase to a submission, unless another has it.
-    pub(crate) fn purchase_put(
+    /// Transaction item: give a purchase to a submission, unless another has it.
+    pub(crate) fn take_purchase(
         &self,
         scope: &Scope,
         code: &VerificationCode,
         submission: SubmissionId,
         now: Timestamp,
-    ) -> Result<Put, StoreError> {
+    ) -> Write {
+        self.owned(purchase_key(scope, code), submission, now)
+            .when(FREE_OR_OWN)
+            .bind(":submission", submission)
+    }
+
+    /// Transaction item: let a revoked submission's purchase be entered again.
+    pub(crate) fn release_purchase(
+        &self,
+        scope: &Scope,
+        code: &VerificationCode,
+        submission: SubmissionId,
+    ) -> Write {
         self.table
-            .put(claim(purchase_key(scope, code), submission, now))
-            .condition_expression(UNCLAIMED_OR_OWN)
-            .expression_attribute_values(":submission", text(submission.to_string()))
-            .build()
-            .map_err(StoreError::during("claiming a purchase"))
+            .delete(purchase_key(scope, code))
+            .when(FREE_OR_OWN)
+            .bind(":submission", submission)
+    }
+
+    /// The record that assigns a photo or a purchase to a submission.
+    fn owned(&self, key: String, submission: SubmissionId, now: Timestamp) -> Write {
+        let record = Owned {
+            submission_id: submission,
+            claimed_at: now,
+        };
+        self.table.put(key, &record)
     }
 
     /// Deletes all receipts of a scope with their photos, and returns how many. For operators: reads the whole table.
@@ -306,43 +264,15 @@ impl Receipts {
     }
 }
 
-impl Receipts {
-    /// The transaction item that lets a revoked submission's purchase be entered again.
-    pub(crate) fn purchase_delete(
-        &self,
-        scope: &Scope,
-        code: &VerificationCode,
-        submission: SubmissionId,
-    ) -> Result<Delete, StoreError> {
-        self.table
-            .delete(purchase_key(scope, code))
-            .condition_expression(UNCLAIMED_OR_OWN)
-            .expression_attribute_values(":submission", text(submission.to_string()))
-            .build()
-            .map_err(StoreError::during("releasing a purchase"))
-    }
-}
-
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
-    let stored = FIRST.check(item, READING).and_then(|()| {
-        from_item(item.clone())
-            .map(|stored: Stored| stored.receipt)
-            .map_err(StoreError::during(READING))
-    });
-    stored.map_err(|error| {
-        let key = read_text(item, KEY).unwrap_or_default().to_owned();
-        StoreError::of_record("receipts", key)(error)
-    })
+    let key = read_text(item, KEY).unwrap_or_default().to_owned();
+    from_record(item.clone(), READING).map_err(StoreError::of_record("receipts", key))
 }
 
-/// The record that assigns a photo or a purchase to a submission.
-fn claim(key: String, submission: SubmissionId, now: Timestamp) -> Item {
-    let item = Item::from([
-        (KEY.to_owned(), text(key)),
-        ("submission_id".to_owned(), text(submission.to_string())),
-        ("claimed_at".to_owned(), number(now.as_millis())),
-    ]);
-    FIRST.mark(item)
+/// The submission that a photo or a purchase belongs to.
+fn owner(item: &Item, action: &'static str) -> Result<SubmissionId, StoreError> {
+    let id = required(read_text(item, SUBMISSION), action)?;
+    id.parse().map_err(StoreError::during(action))
 }
 
 fn item_key(scope: &Scope, id: ReceiptId) -> String {

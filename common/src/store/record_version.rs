@@ -8,13 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::{Item, StoreError, number, read_number};
 
-/// The attribute with the version.
+/// The attribute with the version. An existing record keeps its version.
 pub const ATTRIBUTE: &str = "record_version";
-/// The part of an update expression that sets the version of a new record; an existing record keeps its version.
-pub(crate) const SET: &str = "record_version = if_not_exists(record_version, :record_version)";
-/// The name of the value in [`SET`].
-pub(crate) const VALUE: &str = ":record_version";
-
 /// The version in which this build writes records of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);

@@ -6,12 +6,10 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::record_version::FIRST;
 use super::segments::Segment;
 use super::table::Table;
-use super::{StoreError, condition_held, number, text};
+use super::{StoreError, from_record};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::{Campaign, PersonalData};
 use crate::domain::scope::{CampaignSlug, Environment};
@@ -261,8 +259,7 @@ impl RetentionTable {
         let Some(item) = self.table.get(key, ACTION).await? else {
             return Ok(Revised::default());
         };
-        FIRST.check(&item, ACTION)?;
-        from_item(item).map_err(StoreError::during(ACTION))
+        from_record(item, ACTION)
     }
 
     /// Writes the next revision.
@@ -271,19 +268,16 @@ impl RetentionTable {
         key: &str,
         record: &Revised<T>,
     ) -> Result<bool, StoreError> {
-        const ACTION: &str = "writing what is deleted";
         let next = Revised {
             revision: record.revision + 1,
             value: record.value.clone(),
         };
-        let mut item = FIRST.mark(to_item(next).map_err(StoreError::during(ACTION))?);
-        item.insert(KEY.to_owned(), text(key));
-        let put = self
-            .table
-            .put_item(item)
-            .condition_expression(format!("attribute_not_exists({KEY}) OR revision = :before"))
-            .expression_attribute_values(":before", number(record.revision));
-        condition_held(put.send().await, ACTION)
+        self.table
+            .put(key, &next)
+            .when("attribute_not_exists(#campaign) OR revision = :before")
+            .bind(":before", record.revision)
+            .send("writing what is deleted")
+            .await
     }
 }
 

@@ -5,18 +5,18 @@ mod corrections;
 mod settle;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::Put;
 use tokio::time::Instant;
 
 pub use self::corrections::CorrectionResult;
 pub use self::settle::SettleResult;
 use super::batch::{BatchGet, BatchItems, Found};
-use super::codes::{Claim, CodeKey, CodeLookup, Codes};
+use super::codes::{CodeHold, CodeKey, CodeLookup, Codes};
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
 use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult};
+use super::write::Write;
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
@@ -318,39 +318,26 @@ impl SubmissionStore {
         let wrong_codes = log
             .as_ref()
             .map(|after| WrongCodeLogUpdate { before, after });
-        let items = || {
-            let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
-            if let Some(code) = code {
-                let claim = Claim {
-                    entrant: entrant_id.clone(),
-                    submission_id: submission.submission_id,
-                    redeemed: status.state() == State::Accepted,
-                };
-                items.push(transaction::update(
-                    self.codes.claim_update(scope, code, &claim, now)?,
-                ));
-            }
-            let count = self.entrants.count_update(
-                submission,
-                campaign.limits,
-                checks,
-                wrong_codes,
-                now,
-            )?;
-            items.push(transaction::update(count));
-            if let Some(receipt) = submission.receipt_id {
-                let attach =
-                    self.receipts
-                        .attach_update(scope, receipt, submission.submission_id)?;
-                items.push(transaction::update(attach));
-            }
-            items.push(transaction::put(self.submissions.create_put(submission)?));
-            Ok(items)
+        let hold = CodeHold {
+            entrant: entrant_id.clone(),
+            submission_id: submission.submission_id,
+            redeemed: status.state() == State::Accepted,
         };
-        let result =
-            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD)
-                .await?;
-        self.write_result(result, code, write, now).await
+        let items = || {
+            let mut items = vec![self.idempotency_put(write, now)];
+            items.extend(code.map(|code| self.codes.hold(scope, code, &hold, now)));
+            items.push(
+                self.entrants
+                    .count(submission, campaign.limits, checks, wrong_codes, now),
+            );
+            items.extend(submission.receipt_id.map(|receipt| {
+                self.receipts
+                    .attach(scope, receipt, submission.submission_id)
+            }));
+            items.push(self.submissions.create(submission));
+            items
+        };
+        self.create(items, code, write, now).await
     }
 
     /// Writes a new submission that is rejected: records the Idempotency-Key, writes the submission and, after a wrong
@@ -361,46 +348,36 @@ impl SubmissionStore {
         wrong_code: Option<(&Entrant, &WrongCodes)>,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let submission = write.submission;
-        let items = || {
-            let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
-            if let Some((before, after)) = wrong_code {
-                let wrong_codes = Some(WrongCodeLogUpdate { before, after });
-                let change = CountChange {
-                    wrong_codes,
-                    ..CountChange::default()
-                };
-                let Submission {
-                    scope,
-                    entrant_id,
-                    day,
-                    ..
-                } = submission;
-                items.extend(
-                    self.entrants
-                        .change_update(scope, entrant_id, day, change)?
-                        .map(transaction::update),
-                );
-            }
-            items.push(transaction::put(self.submissions.create_put(submission)?));
-            Ok(items)
+        let Submission {
+            scope,
+            entrant_id,
+            day,
+            ..
+        } = write.submission;
+        let wrong_codes = wrong_code.map(|(before, after)| WrongCodeLogUpdate { before, after });
+        let change = CountChange {
+            wrong_codes,
+            ..CountChange::default()
         };
-        let result =
-            transaction::write_until(&self.client, items, self.deadline, MAX_ATTEMPTS_UNREAD)
-                .await?;
-        self.write_result(result, None, write, now).await
+        let items = || {
+            let mut items = vec![self.idempotency_put(write, now)];
+            items.extend(self.entrants.change(scope, entrant_id, day, change));
+            items.push(self.submissions.create(write.submission));
+            items
+        };
+        self.create(items, None, write, now).await
     }
 
-    /// The result of a transaction, with the records that its failed conditions returned. In a conflict some records
-    /// are not returned, so all of them are read.
-    async fn write_result(
+    /// Writes a new submission. In a conflict some records are not returned, so all of them are read.
+    async fn create(
         &self,
-        result: TransactionResult,
+        items: impl Fn() -> Vec<Write>,
         code: Option<&CodeKey>,
         write: SubmissionWrite<'_>,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let reasons = match result {
+        let written = transaction::write_until(items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
+        let reasons = match written {
             TransactionResult::Committed => return Ok(WriteResult::Committed),
             TransactionResult::Cancelled(reasons) => reasons,
         };
@@ -410,9 +387,7 @@ impl SubmissionStore {
                 CancellationCause::Conflict | CancellationCause::Throttled
             )
         });
-        let fails = reasons
-            .iter()
-            .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
+        let fails = reasons.iter().any(CancellationCause::is_failed_condition);
         let day = &write.submission.day;
         let state = match (fails, conflicts) {
             (false, _) => {
@@ -426,11 +401,7 @@ impl SubmissionStore {
         Ok(WriteResult::ConditionFailed(Box::new(state)))
     }
 
-    fn idempotency_put(
-        &self,
-        write: SubmissionWrite<'_>,
-        now: Timestamp,
-    ) -> Result<Put, StoreError> {
+    fn idempotency_put(&self, write: SubmissionWrite<'_>, now: Timestamp) -> Write {
         let record = IdempotencyRecord {
             body_hash: write.body_hash.to_owned(),
             record_id: write.submission.submission_id,
@@ -461,19 +432,11 @@ impl SubmissionStore {
             replayed: true,
         };
         let items = || {
-            let mut items = vec![transaction::put(
-                self.idempotency_keys.put(scope, key, &record, now)?,
-            )];
-            if let Some(code) = code {
-                items.push(transaction::check(
-                    self.codes.claim_check(scope, code, earlier)?,
-                ));
-            }
-            Ok(items)
+            let mut items = vec![self.idempotency_keys.put(scope, key, &record, now)];
+            items.extend(code.map(|code| self.codes.check(scope, code, earlier)));
+            items
         };
-        let written =
-            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS)
-                .await?;
+        let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
         let reasons = match written {
             TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
             TransactionResult::Cancelled(reasons) => reasons,
@@ -500,24 +463,15 @@ impl SubmissionStore {
             .filter(|code_key| codes::is_sentinel(code_key));
         let mut after = before.erased(entrant.clone());
         after.code_key = after.code_key.filter(|_| sentinel.is_none());
-        let change = || {
-            Ok::<_, StoreError>(transaction::update(
-                self.submissions.change_update(before, &after)?,
-            ))
-        };
-        let mut items = vec![change()?];
+        let change = self.submissions.change(before, &after);
+        let mut items = vec![change.clone()];
+        let id = before.submission_id;
         if let Some(sentinel) = sentinel {
-            items.push(transaction::delete(
-                self.codes.sentinel_delete(sentinel, before.submission_id)?,
-            ));
+            items.push(self.codes.delete_sentinel(sentinel, id));
         } else if let Some(code_key) = after.code_key.as_ref().filter(|_| before.status.counts()) {
-            items.push(transaction::update(self.codes.erase_update(
-                code_key,
-                before.submission_id,
-                entrant,
-            )?));
+            items.push(self.codes.replace_entrant(code_key, id, entrant));
         }
-        let mut written = transaction::write(&self.client, items).await?;
+        let mut written = transaction::write(items).await?;
         if let TransactionResult::Cancelled(reasons) = &written
             && sentinel.is_some()
             && matches!(
@@ -529,7 +483,7 @@ impl SubmissionStore {
             )
         {
             // Another submission of the person has the record, and its own erasure deletes it.
-            written = transaction::write(&self.client, vec![change()?]).await?;
+            written = transaction::write(vec![change]).await?;
         }
         Ok(matches!(written, TransactionResult::Committed))
     }
@@ -537,11 +491,9 @@ impl SubmissionStore {
 
 /// True if the last item of a transaction, the new submission, is the one that failed. Other failures are decided first.
 fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
-    let failed =
-        |reason: &CancellationCause| matches!(reason, CancellationCause::ConditionFailed(_));
     reasons
         .iter()
-        .position(failed)
+        .position(CancellationCause::is_failed_condition)
         .is_some_and(|first| first + 1 == reasons.len())
 }
 

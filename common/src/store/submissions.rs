@@ -4,18 +4,20 @@ mod retention;
 mod selected;
 mod unsettled;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{
-    Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
-};
-use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+use std::pin::pin;
 
-use super::record_change::RecordChange;
-use super::record_version::FIRST;
-use super::table::Table;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
+use futures_util::{Stream, TryStreamExt};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::from_item;
+
+use super::table::{Table, all, items, pages};
+use super::write::Write;
 use super::{
-    Item, StoreError, UnreadableRecord, number, read_number, read_text, required, text, transaction,
+    Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text, required,
+    text,
 };
 use crate::config::{ConfigError, Env};
 use crate::domain::entrant_id::EntrantId;
@@ -37,7 +39,7 @@ pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 pub const BY_ENTRANT: &str = "by-entrant";
 
 const READING: &str = "reading a submission";
-const WRITING: &str = "writing a submission";
+const REVISION: &str = "revision";
 /// The name of its records.
 const TABLE: &str = "submissions";
 
@@ -90,49 +92,29 @@ impl Submissions {
         })
     }
 
-    /// The transaction item that writes a new submission.
-    pub(crate) fn create_put(&self, submission: &Submission) -> Result<Put, StoreError> {
-        let put = self.table.put(item(submission)?);
-        put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            // The reference is random; the submission that has it stays.
-            .condition_expression("attribute_not_exists(id)")
-            .build()
-            .map_err(StoreError::during(WRITING))
+    /// Transaction item: write a new submission. The reference is random; the submission that has it stays.
+    pub(crate) fn create(&self, submission: &Submission) -> Write {
+        self.table
+            .put(key_of(submission), &stored(submission))
+            .when_absent(KEY)
     }
 
-    /// The transaction item that makes the next revision of a submission. What this build does not know of it stays.
+    /// Transaction item: make the next revision of a submission.
     ///
     /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4; the second's
     /// condition fails, so its work is discarded.
-    pub(crate) fn change_update(
-        &self,
-        before: &Submission,
-        after: &Submission,
-    ) -> Result<Update, StoreError> {
-        let change =
-            RecordChange::between(&item(before)?, &item(after)?).removing(UNREADABLE_READS);
+    pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Write {
         self.table
-            .update(key(&before.scope, before.reference()))
-            .update_expression(change.expression())
-            .condition_expression("revision = :before")
-            .set_expression_attribute_names(Some(change.names()))
-            .set_expression_attribute_values(Some(change.values))
-            .expression_attribute_values(":before", number(before.revision))
-            .build()
-            .map_err(StoreError::during("changing a submission"))
+            .update(key_of(before))
+            .change(&stored(before), &stored(after))
+            .remove([UNREADABLE_READS])
+            .when_equal(REVISION, before.revision)
     }
 
-    /// The condition of a transaction that a submission is as it was read.
-    pub fn unchanged_check(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
-        self.table
-            .check(key(&read.scope, read.reference()))
-            .condition_expression("revision = :read")
-            .expression_attribute_values(":read", number(read.revision))
-            .build()
-            .map(transaction::check)
-            .map_err(StoreError::during(
-                "looking whether a submission has changed",
-            ))
+    /// Transaction item: fail unless a submission is as it was read.
+    pub fn unchanged_check(&self, read: &Submission) -> Write {
+        let check = self.table.check(key_of(read));
+        check.when_equal(REVISION, read.revision)
     }
 
     /// A submission of a scope; `None` if it does not exist. Only the whole id opens it, not its reference alone.
@@ -166,17 +148,9 @@ impl Submissions {
         most: impl Into<i32>,
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
-        let reply = self
-            .table
-            .query(BY_ENTRANT)
-            .key_condition_expression("entrant = :entrant")
-            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())))
-            .scan_index_forward(false)
-            .limit(most.into())
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        let items = reply.items.unwrap_or_default().into_iter();
+        let query = self.by_entrant(scope, entrant).limit(most.into()).send();
+        let reply = query.await.map_err(StoreError::during(ACTION))?;
+        let items = reply.items.unwrap_or_default();
         let mut found = Vec::new();
         for item in items {
             match read_summary(item, ACTION) {
@@ -198,15 +172,9 @@ impl Submissions {
         entrant: &EntrantId,
     ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
         const ACTION: &str = "listing a phone's submissions";
-        let query = self
-            .table
-            .query(BY_ENTRANT)
-            .key_condition_expression("entrant = :entrant")
-            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())));
-        let mut items = query.into_paginator().items().send();
+        let query = self.by_entrant(scope, entrant);
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
-        while let Some(item) = items.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
+        for item in all(query.scan_index_forward(true), ACTION).await? {
             let key = required(read_text(&item, KEY), ACTION)?;
             match self.get_by_key(key.to_owned()).await {
                 Ok(submission) => found.extend(submission),
@@ -214,6 +182,13 @@ impl Submissions {
             }
         }
         Ok((found, unreadable))
+    }
+
+    /// The index's records of an entrant, newest first.
+    fn by_entrant(&self, scope: &Scope, entrant: &EntrantId) -> QueryFluentBuilder {
+        let entrant = (":entrant", text(scope.key(entrant.as_str())));
+        let query = self.table.query("#entrant = :entrant", [entrant]);
+        query.index_name(BY_ENTRANT).scan_index_forward(false)
     }
 
     /// The submissions of a scope that `wanted` picks, newest first, at most `most`, and the records that cannot be read. For
@@ -224,17 +199,11 @@ impl Submissions {
         most: usize,
         wanted: impl Fn(&Submission) -> bool,
     ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
-        let mut pages = self
-            .table
-            .scan()
-            .filter_expression("begins_with(id, :scope)")
-            .expression_attribute_values(":scope", text(scope.key("")))
-            .into_paginator()
-            .items()
-            .send();
+        let scan = self.table.scan_scope(scope, None);
+        let mut items = pin!(items(pages(scan, 1, "listing submissions")));
         let (mut newest, mut unreadable): (Vec<Submission>, _) = (Vec::new(), Vec::new());
-        while let Some(item) = pages.next().await {
-            let submission = match read(item.map_err(StoreError::during("listing submissions"))?) {
+        while let Some(item) = items.try_next().await? {
+            let submission = match read(item) {
                 Ok(submission) => submission,
                 Err(error) => {
                     unreadable.push(error.into_unreadable()?);
@@ -263,16 +232,13 @@ impl Submissions {
             .await
     }
 
-    /// Reads the submissions of a scope out of the whole table. For operators.
-    pub(crate) async fn read_whole(
+    /// The pages of a scope's records out of the whole table. For operators.
+    pub(crate) fn all(
         &self,
         scope: &Scope,
-        segments: i32,
-        page: &(dyn Fn(Vec<Item>, u64) + Sync),
-    ) -> Result<(), StoreError> {
-        self.table
-            .read_whole(segments, &scope.key(""), "reading all submissions", page)
-            .await
+    ) -> impl Stream<Item = Result<ScanOutput, StoreError>> + use<> {
+        let scan = self.table.scan_scope(scope, None).consistent_read(true);
+        pages(scan, SEGMENTS, "reading all submissions")
     }
 }
 
@@ -288,12 +254,11 @@ pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
 
 /// The error of a submission whose content cannot be used.
 pub(crate) fn unreadable(submission: &Submission, error: StoreError) -> StoreError {
-    StoreError::of_record(TABLE, key(&submission.scope, submission.reference()))(error)
+    StoreError::of_record(TABLE, key_of(submission))(error)
 }
 
 fn parse(item: Item) -> Result<Submission, StoreError> {
-    FIRST.check(&item, READING)?;
-    let stored: Stored<Submission> = from_item(item).map_err(StoreError::during(READING))?;
+    let stored: Stored<Submission> = from_record(item, READING)?;
     let Stored {
         id: stored_key,
         entrant,
@@ -305,7 +270,7 @@ fn parse(item: Item) -> Result<Submission, StoreError> {
         .and_then(EntrantId::parse);
     submission.entrant_id =
         id.ok_or_else(|| StoreError::new(READING, "its entrant is no digest"))?;
-    if stored_key != key(&submission.scope, submission.reference()) {
+    if stored_key != key_of(&submission) {
         return Err(StoreError::new(
             READING,
             "its key is not that of its scope and id",
@@ -326,20 +291,22 @@ pub(crate) fn is_refusal(item: &Item) -> bool {
     let state = item
         .get("standing")
         .and_then(|status| read_text(status.as_m().ok()?, "state"));
-    read_number(item, "revision") == Some(0) && state == Some(State::Rejected.as_str())
+    read_number(item, REVISION) == Some(0) && state == Some(State::Rejected.as_str())
 }
 
-/// The record of a submission.
-fn item(submission: &Submission) -> Result<Item, StoreError> {
+fn stored(submission: &Submission) -> Stored<&Submission> {
     let (unsettled, next_step) = listed(submission).unzip();
-    let stored = Stored {
-        id: key(&submission.scope, submission.reference()),
+    Stored {
+        id: key_of(submission),
         entrant: submission.scope.key(submission.entrant_id.as_str()),
         unsettled,
         next_step,
         submission,
-    };
-    Ok(FIRST.mark(to_item(stored).map_err(StoreError::during(WRITING))?))
+    }
+}
+
+fn key_of(submission: &Submission) -> String {
+    key(&submission.scope, submission.reference())
 }
 
 /// The key of the record of a submission.

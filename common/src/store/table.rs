@@ -1,27 +1,22 @@
-//! A table with one text attribute as its key: the calls that every table needs.
+//! A table with one text attribute as its partition key: the calls that every table needs.
+
+use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
-use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::builders::{
-    ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
-};
-use aws_sdk_dynamodb::types::{
-    ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update,
-};
-use futures_util::future::try_join_all;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::stream::{select_all, try_unfold};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use serde::Serialize;
+use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::{Item, StoreError, read_text, text};
+use super::write::{Write, names_in};
+use super::{Item, MAX_CONCURRENCY, StoreError, read_text, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
-
-/// Records of one scope that are changed at once.
-const MAX_CONCURRENCY: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -58,12 +53,9 @@ impl Table {
         key: impl Into<String>,
         action: &'static str,
     ) -> Result<Option<Item>, StoreError> {
-        let get = self
-            .client
-            .get_item()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key));
-        let reply = Box::pin(get.consistent_read(true).send())
+        let get = self.client.get_item().table_name(&self.name);
+        let get = get.set_key(Some(self.key(key))).consistent_read(true);
+        let reply = Box::pin(get.send())
             .await
             .map_err(StoreError::during(action))?;
         Ok(reply.item)
@@ -77,54 +69,32 @@ impl Table {
         items.find(&self.name, self.key_attribute, key)
     }
 
-    /// An update in a transaction. If its condition fails, it returns the record.
-    pub(crate) fn update(&self, key: impl Into<String>) -> UpdateBuilder {
-        Update::builder()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    /// The replacement of a record by this one, under this key.
+    pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {
+        Write::put(&self.client, &self.name, self.key(key), to_item(record))
     }
 
-    /// A put in a transaction.
-    pub(crate) fn put(&self, item: Item) -> PutBuilder {
-        Put::builder().table_name(&self.name).set_item(Some(item))
+    /// The replacement of a record by these attributes.
+    pub(crate) fn put_item(&self, key: impl Into<String>, attributes: Item) -> Write {
+        Write::put(&self.client, &self.name, self.key(key), Ok(attributes))
     }
 
-    /// A delete in a transaction.
-    pub(crate) fn delete(&self, key: impl Into<String>) -> DeleteBuilder {
-        Delete::builder()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key))
+    /// The update of a record, which is created if it does not exist.
+    pub(crate) fn update(&self, key: impl Into<String>) -> Write {
+        Write::update(&self.client, &self.name, self.key(key))
+    }
+
+    pub(crate) fn delete(&self, key: impl Into<String>) -> Write {
+        Write::delete(&self.client, &self.name, self.key(key))
     }
 
     /// A condition in a transaction, on a record that is not written.
-    pub(crate) fn check(&self, key: impl Into<String>) -> ConditionCheckBuilder {
-        ConditionCheck::builder()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key))
+    pub(crate) fn check(&self, key: impl Into<String>) -> Write {
+        Write::check(&self.client, &self.name, self.key(key))
     }
 
-    /// An update outside a transaction.
-    pub(crate) fn update_item(&self, key: impl Into<String>) -> UpdateItemFluentBuilder {
-        self.client
-            .update_item()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key))
-    }
-
-    /// A put outside a transaction.
-    pub(crate) fn put_item(&self, item: Item) -> PutItemFluentBuilder {
-        self.client
-            .put_item()
-            .table_name(&self.name)
-            .set_item(Some(item))
-    }
-
-    pub(crate) fn delete_item(&self, key: impl Into<String>) -> DeleteItemFluentBuilder {
-        self.client
-            .delete_item()
-            .table_name(&self.name)
-            .key(self.key_attribute, text(key))
+    fn key(&self, key: impl Into<String>) -> Item {
+        Item::from([(self.key_attribute.to_owned(), text(key))])
     }
 
     /// Deletes a record that a scan has read.
@@ -134,24 +104,37 @@ impl Table {
         action: &'static str,
     ) -> Result<bool, StoreError> {
         let key = read_text(item, self.key_attribute).unwrap_or_default();
-        self.delete_item(key)
-            .send()
-            .await
-            .map(|_| true)
-            .map_err(StoreError::during(action))
+        self.delete(key).send(action).await
     }
 
-    pub(crate) fn query(&self, index: &str) -> QueryFluentBuilder {
-        self.client.query().table_name(&self.name).index_name(index)
+    /// A query of the table. Its condition is an expression like that of a write.
+    pub(crate) fn query<const N: usize>(
+        &self,
+        condition: &str,
+        values: [(&str, AttributeValue); N],
+    ) -> QueryFluentBuilder {
+        let names: HashMap<_, _> = names_in(condition).collect();
+        let values = values.map(|(name, value)| (name.to_owned(), value));
+        self.client
+            .query()
+            .table_name(&self.name)
+            .key_condition_expression(condition)
+            .set_expression_attribute_names(Some(names).filter(|names| !names.is_empty()))
+            .set_expression_attribute_values(Some(values.into()))
     }
 
-    /// A query of the table itself.
-    pub(crate) fn query_items(&self) -> QueryFluentBuilder {
-        self.client.query().table_name(&self.name)
-    }
-
+    /// A scan of the table.
     pub(crate) fn scan(&self) -> ScanFluentBuilder {
         self.client.scan().table_name(&self.name)
+    }
+
+    /// A scan of the records of a scope that match a filter, if there is one.
+    pub(crate) fn scan_scope(&self, scope: &Scope, filter: Option<String>) -> ScanFluentBuilder {
+        let filter = filter.map_or_else(String::new, |filter| format!(" AND ({filter})"));
+        self.scan()
+            .filter_expression(format!("begins_with(#key, :scope){filter}"))
+            .expression_attribute_names("#key", self.key_attribute)
+            .expression_attribute_values(":scope", text(scope.key("")))
     }
 
     /// Runs `change` on every record of a scope, and returns how often it changed one. Reads the whole table.
@@ -164,54 +147,59 @@ impl Table {
     where
         F: Future<Output = Result<bool, StoreError>>,
     {
-        let scan = self
-            .scan()
-            .filter_expression("begins_with(#key, :scope)")
-            .expression_attribute_names("#key", self.key_attribute)
-            .expression_attribute_values(":scope", text(scope.key("")));
-        let mut pages = scan.into_paginator().send();
-        let mut changed = 0;
-        while let Some(page) = pages.next().await {
-            let items = page
-                .map_err(StoreError::during(action))?
-                .items
-                .unwrap_or_default();
-            let changes =
-                stream::iter(items.into_iter().map(&change)).buffer_unordered(MAX_CONCURRENCY);
-            changed += changes
-                .try_fold(0, async |sum, one| Ok(sum + u64::from(one)))
-                .await?;
-        }
-        Ok(changed)
+        items(pages(self.scan_scope(scope, None), 1, action))
+            .map_ok(change)
+            .try_buffer_unordered(MAX_CONCURRENCY)
+            .try_fold(0, async |sum, one| Ok(sum + u64::from(one)))
+            .await
     }
+}
 
-    /// Reads the records whose keys begin with a prefix, out of the whole table, in parallel segments. `page` is given the
-    /// records of each page, and how many the page looked at.
-    pub(crate) async fn read_whole(
-        &self,
-        segments: i32,
-        prefix: &str,
-        action: &'static str,
-        page: &(dyn Fn(Vec<Item>, u64) + Sync),
-    ) -> Result<(), StoreError> {
-        let read = |segment| async move {
-            let mut pages = self
-                .scan()
-                .segment(segment)
-                .total_segments(segments)
-                .filter_expression("begins_with(#key, :prefix)")
-                .expression_attribute_names("#key", self.key_attribute)
-                .expression_attribute_values(":prefix", text(prefix))
-                .consistent_read(true)
-                .into_paginator()
-                .send();
-            while let Some(reply) = pages.next().await {
-                let reply = reply.map_err(StoreError::during(action))?;
-                let looked_at = u64::try_from(reply.scanned_count).unwrap_or(0);
-                page(reply.items.unwrap_or_default(), looked_at);
-            }
-            Ok(())
-        };
-        try_join_all((0..segments).map(read)).await.map(drop)
-    }
+/// The pages of a scan, whose segments are read at once, in no order.
+pub(crate) fn pages(
+    scan: ScanFluentBuilder,
+    segments: i32,
+    action: &'static str,
+) -> impl Stream<Item = Result<ScanOutput, StoreError>> {
+    let segment = move |number| {
+        let scan = scan.clone().segment(number).total_segments(segments);
+        let pages = scan.into_paginator().send();
+        Box::pin(try_unfold(pages, move |mut pages| async move {
+            let page = pages.try_next().await;
+            let page = page.map_err(StoreError::during(action))?;
+            Ok(page.map(|page| (page, pages)))
+        }))
+    };
+    select_all((0..segments).map(segment))
+}
+
+/// The records of pages.
+pub(crate) fn items(
+    pages: impl Stream<Item = Result<ScanOutput, StoreError>>,
+) -> impl Stream<Item = Result<Item, StoreError>> {
+    pages
+        .map_ok(|page| stream::iter(page.items.unwrap_or_default()).map(Ok))
+        .try_flatten()
+}
+
+/// All records of a scan of a small table.
+pub(crate) async fn list<T>(
+    scan: ScanFluentBuilder,
+    action: &'static str,
+    read: impl Fn(Item) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    items(pages(scan, 1, action))
+        .map(|item| read(item?))
+        .try_collect()
+        .await
+}
+
+/// All records of a query.
+pub(crate) async fn all(
+    query: QueryFluentBuilder,
+    action: &'static str,
+) -> Result<Vec<Item>, StoreError> {
+    let items = query.into_paginator().items().send();
+    let items: Result<Vec<_>, _> = items.collect().await;
+    items.map_err(StoreError::during(action))
 }

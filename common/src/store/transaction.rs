@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{
-    CancellationReason, ConditionCheck, Delete, Put, TransactWriteItem, Update,
-};
+use aws_sdk_dynamodb::types::CancellationReason;
 
 use tokio::time::{Instant, timeout_at};
 
+use super::write::Write;
 use super::{Item, StoreError, Throttled};
 use crate::random;
 
@@ -38,6 +36,12 @@ pub enum TransactionResult {
     Cancelled(Vec<CancellationCause>),
 }
 
+impl CancellationCause {
+    pub(crate) fn is_failed_condition(&self) -> bool {
+        matches!(self, Self::ConditionFailed(_))
+    }
+}
+
 impl TransactionResult {
     /// True when it was written; false when a condition failed.
     ///
@@ -47,9 +51,7 @@ impl TransactionResult {
         match self {
             Self::Committed => Ok(true),
             Self::Cancelled(reasons)
-                if reasons
-                    .iter()
-                    .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) =>
+                if reasons.iter().any(CancellationCause::is_failed_condition) =>
             {
                 Ok(false)
             }
@@ -119,11 +121,8 @@ impl ThrottlingRetries {
 ///
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
-pub async fn write(
-    client: &Client,
-    items: Vec<TransactWriteItem>,
-) -> Result<TransactionResult, StoreError> {
-    write_until(client, || Ok(items.clone()), None, MAX_CONFLICT_ATTEMPTS).await
+pub async fn write(items: Vec<Write>) -> Result<TransactionResult, StoreError> {
+    write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
 /// Writes all items or none. With a deadline, a throttled transaction gives up by then. `items` is called for each
@@ -131,24 +130,24 @@ pub async fn write(
 ///
 /// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
 /// and jitter. After `max_attempts` with a conflict, it is cancelled with [`CancellationCause::Conflict`].
-///
-/// # Errors
-/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub(crate) async fn write_until(
-    client: &Client,
-    items: impl Fn() -> Result<Vec<TransactWriteItem>, StoreError>,
+    items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,
     max_attempts: u32,
 ) -> Result<TransactionResult, StoreError> {
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
     loop {
-        let sending = Box::pin(
-            client
-                .transact_write_items()
-                .set_transact_items(Some(items()?))
-                .send(),
-        );
+        let items = items();
+        let Some(client) = items.first().map(|first| first.client().clone()) else {
+            return Ok(TransactionResult::Committed);
+        };
+        let items: Result<Vec<_>, _> = items
+            .into_iter()
+            .map(|item| item.into_item(WRITING))
+            .collect();
+        let sending = client.transact_write_items();
+        let sending = Box::pin(sending.set_transact_items(Some(items?)).send());
         let reasons = match throttling
             .run(sending)
             .await
@@ -157,16 +156,11 @@ pub(crate) async fn write_until(
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
-        if reasons
-            .iter()
-            .any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)))
-        {
+        let is_any = |wanted: fn(&CancellationCause) -> bool| reasons.iter().any(wanted);
+        if is_any(CancellationCause::is_failed_condition) {
             return Ok(TransactionResult::Cancelled(reasons));
         }
-        if reasons
-            .iter()
-            .any(|reason| matches!(reason, CancellationCause::Throttled))
-        {
+        if is_any(|reason| matches!(reason, CancellationCause::Throttled)) {
             throttling
                 .backoff()
                 .await
@@ -183,26 +177,8 @@ pub(crate) async fn write_until(
 
 /// Writes one item that transactions also write; false if its condition failed. A plain write would fail, without a
 /// retry, whenever such a transaction is in progress.
-pub(crate) async fn write_one(
-    client: &Client,
-    item: TransactWriteItem,
-    action: &'static str,
-) -> Result<bool, StoreError> {
-    match write(client, vec![item]).await? {
-        TransactionResult::Committed => Ok(true),
-        TransactionResult::Cancelled(reasons) => match reasons.first() {
-            Some(CancellationCause::ConditionFailed(_)) => Ok(false),
-            Some(
-                CancellationCause::Conflict
-                | CancellationCause::Throttled
-                | CancellationCause::None,
-            )
-            | None => Err(StoreError::new(
-                action,
-                "others kept changing the same record",
-            )),
-        },
-    }
+pub(crate) async fn write_one(item: Write, action: &'static str) -> Result<bool, StoreError> {
+    write(vec![item]).await?.condition_held(action)
 }
 
 /// Waits for a random time that grows with the number of attempts, so that competing writers spread out.
@@ -254,24 +230,6 @@ fn reason(reason: &CancellationReason) -> Option<CancellationCause> {
         }
         Some(_) => None,
     }
-}
-
-pub(crate) fn put(put: Put) -> TransactWriteItem {
-    TransactWriteItem::builder().put(put).build()
-}
-
-/// A delete as an item of a transaction.
-pub(crate) fn delete(delete: Delete) -> TransactWriteItem {
-    TransactWriteItem::builder().delete(delete).build()
-}
-
-/// A condition as an item of a transaction.
-pub(crate) fn check(check: ConditionCheck) -> TransactWriteItem {
-    TransactWriteItem::builder().condition_check(check).build()
-}
-
-pub(crate) fn update(update: Update) -> TransactWriteItem {
-    TransactWriteItem::builder().update(update).build()
 }
 
 #[cfg(test)]

@@ -18,15 +18,15 @@ use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
-use common::store::partner_turns::PartnerTurns;
 use common::store::submission_writes::SettleResult;
+use common::store::turns::Turns;
 
 pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
-    turns: PartnerTurns,
+    turns: Turns,
     /// When no other campaign was due, if that was the last look.
-    no_other_campaign_due_at: Mutex<Option<Timestamp>>,
+    last_seen_alone: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
 
@@ -38,8 +38,8 @@ impl EventHandler for SettlePartners {
         Ok(Self {
             worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&context.env, &context.aws)?,
-            turns: PartnerTurns::from_env(&context.env, &context.aws.dynamodb())?,
-            no_other_campaign_due_at: Mutex::default(),
+            turns: Turns::from_env(&context.env, &context.aws.dynamodb(), Dependency::Partner)?,
+            last_seen_alone: Mutex::default(),
             secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
     }

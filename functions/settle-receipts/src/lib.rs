@@ -25,7 +25,7 @@ use common::domain::settling::Dependency;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
-use common::store::look_up_slots::LookUpSlots;
+use common::store::turns::Turns;
 use common::telemetry;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
@@ -75,7 +75,7 @@ impl EventHandler for SettleReceipts {
             reader: photo_reader(env)?,
             authority,
             throttle: Throttle::new(
-                LookUpSlots::from_env(env, &aws.dynamodb())?,
+                Turns::from_env(env, &aws.dynamodb(), Dependency::TaxAuthority)?,
                 worker.speedup().apply(LOOK_UP_INTERVAL),
             ),
             worker,

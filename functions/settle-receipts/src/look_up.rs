@@ -12,7 +12,7 @@ use common::upstream::tax_authority::answer::{Answer, PortalError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
-use crate::pace::{Permit, SeenSlot};
+use crate::pace::{SeenSlot, SlotPermit};
 use crate::step_outcome::StepOutcome;
 
 /// With less time left, the look-up is left to the next step.
@@ -46,7 +46,7 @@ impl SettleReceipts {
         let permit = self
             .wait_for_slot(submission, time.seen, answer_until - MIN_LOOK_UP_TIME)
             .await?;
-        if permit == Permit::TooBusy {
+        if permit == SlotPermit::TooBusy {
             return Ok(StepOutcome::wait_until(
                 self.worker.now(),
                 "tax_authority_busy",
@@ -75,7 +75,7 @@ impl SettleReceipts {
         submission: &Submission,
         seen: Option<SeenSlot>,
         until: Instant,
-    ) -> Result<Permit, Error> {
+    ) -> Result<SlotPermit, Error> {
         let seen = match seen {
             Some(seen) => seen,
             None => self.throttle.see().await?,

@@ -17,7 +17,7 @@ use common::domain::scope::Scope;
 use common::domain::settling::MAX_CLOCK_DIFFERENCE;
 use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
-use common::store::look_up_slots::{LookUpSlots, Slot, Take};
+use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// Intervals that a step waits for a slot before it gives way to others. With photo and look-up, that fits easily into
@@ -34,7 +34,7 @@ const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 /// Keeps look-ups at least an interval apart.
 #[derive(Debug)]
 pub(crate) struct Throttle {
-    slots: LookUpSlots,
+    turns: Turns,
     min_interval: Duration,
     /// The last slot that this environment saw, including earlier steps.
     last_seen: Mutex<Option<SeenSlot>>,
@@ -43,12 +43,12 @@ pub(crate) struct Throttle {
 /// The last slot, and when this environment first saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenSlot {
-    slot: Option<Slot>,
+    slot: Option<Turn>,
     at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Permit {
+pub(crate) enum SlotPermit {
     Granted,
     /// No slot was free in time.
     TooBusy,
@@ -67,7 +67,7 @@ impl SeenSlot {
     /// The earliest time to take the next slot.
     fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
         let is_long_ago =
-            |slot: &Slot| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
+            |slot: &Turn| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
         if self.slot.as_ref().is_none_or(is_long_ago) {
             self.at
         } else {
@@ -77,16 +77,16 @@ impl SeenSlot {
 }
 
 impl Throttle {
-    pub(crate) fn new(slots: LookUpSlots, min_interval: Duration) -> Self {
+    pub(crate) fn new(turns: Turns, min_interval: Duration) -> Self {
         Self {
-            slots,
+            turns,
             min_interval,
             last_seen: Mutex::default(),
         }
     }
 
     pub(crate) async fn see(&self) -> Result<SeenSlot, StoreError> {
-        Ok(self.first_seen(self.slots.last().await?))
+        Ok(self.first_seen(self.turns.last().await?))
     }
 
     /// Records the turn of a scope whose step took no slot. If this environment has seen a newer slot since, that slot
@@ -101,7 +101,7 @@ impl Throttle {
             .last_seen()
             .is_none_or(|last| last.slot_number() == seen.slot_number());
         if is_last && seen.scope() != Some(scope) {
-            self.slots.pass_turn(seen.slot.as_ref(), scope, now).await?;
+            self.turns.pass(seen.slot.as_ref(), scope, now).await?;
         }
         Ok(())
     }
@@ -117,13 +117,13 @@ impl Throttle {
         mut seen: SeenSlot,
         until: Instant,
         clock: impl Fn() -> Timestamp,
-    ) -> Result<Permit, StoreError> {
+    ) -> Result<SlotPermit, StoreError> {
         let until = until.min(Instant::now() + self.min_interval * MAX_INTERVALS);
         let read_interval = (self.min_interval / READS_PER_INTERVAL).max(MIN_READ_INTERVAL);
         loop {
             let next_at = seen.next_at(self.min_interval, clock());
             if next_at > until {
-                return Ok(Permit::TooBusy);
+                return Ok(SlotPermit::TooBusy);
             }
             if Instant::now() + read_interval < next_at {
                 sleep(read_interval).await;
@@ -132,8 +132,8 @@ impl Throttle {
             }
             sleep_until(next_at).await;
             let began = Instant::now();
-            seen = match self.slots.take(seen.slot.as_ref(), scope, clock()).await? {
-                Take::Taken(slot) => {
+            seen = match self.turns.take(seen.slot.as_ref(), scope, clock()).await? {
+                TurnResult::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
                     // By then, waiting environments have seen it too and go first.
                     let seen = self.remember(SeenSlot {
@@ -141,17 +141,17 @@ impl Throttle {
                         at: Instant::now() + read_interval,
                     });
                     if was_quick {
-                        return Ok(Permit::Granted);
+                        return Ok(SlotPermit::Granted);
                     }
                     seen
                 }
-                Take::Missed(slot) => self.first_seen(slot),
+                TurnResult::Missed(slot) => self.first_seen(slot),
             };
         }
     }
 
     /// The slot with the time when this environment first saw it: now, unless it has not changed since the last read.
-    fn first_seen(&self, slot: Option<Slot>) -> SeenSlot {
+    fn first_seen(&self, slot: Option<Turn>) -> SeenSlot {
         let mut seen = SeenSlot {
             slot,
             at: Instant::now(),
@@ -192,7 +192,7 @@ mod tests {
     /// The wait after a slot taken this many seconds ago; negative if the other environment's clock is ahead.
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
-        let slot = seconds_ago.map(|ago| Slot {
+        let slot = seconds_ago.map(|ago| Turn {
             number: 7,
             taken_at: taken_at(ago),
             scope: None,

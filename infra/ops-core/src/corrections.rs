@@ -3,13 +3,13 @@
 //! from the moment when a draw of it begins to be frozen until that draw is finished, and waits between the draw's round and
 //! its run.
 
-use aws_sdk_dynamodb::types::TransactWriteItem;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
 use common::domain::submission::approval::{Agreement, Approval, ProposedChange};
 use common::domain::submission::correction::{Correction, NotCorrectable};
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
+use common::store::Write;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
@@ -72,7 +72,7 @@ pub async fn correct(
             refuse_own_verdict(&before, identity, &decision.by)?;
         }
         record(tables, &before, correction, &decision, false).await?;
-        let alone = Some(tables.draws.no_freeze_check(&before.scope, lock.as_ref())?);
+        let alone = Some(tables.draws.no_freeze_check(&before.scope, lock.as_ref()));
         return write(tables, &before, &after, correction, alone)
             .await
             .map(Corrected::Done);
@@ -245,7 +245,7 @@ async fn write(
     before: &Submission,
     after: &Submission,
     correction: Correction,
-    condition: Option<TransactWriteItem>,
+    condition: Option<Write>,
 ) -> Result<Submission, Failure> {
     let written = match correction {
         Correction::Revoke { free_code } => {
@@ -293,7 +293,7 @@ async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Fa
         .codes()
         .get(scope, &key)
         .await?
-        .and_then(|record| record.claim);
+        .and_then(|record| record.hold);
     Ok(claim.is_some_and(|claim| claim.submission_id == *submission_id))
 }
 
@@ -312,7 +312,7 @@ async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()
         .await?
         .unwrap_or_default();
     let batch = code_batch(tables, submission).await?;
-    if record.claim.is_none() && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
+    if record.hold.is_none() && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
         let message = "the code's batch was voided since the submission lost the code; it cannot have the code again";
         return Err(Failure::new("code_void", message));
     }

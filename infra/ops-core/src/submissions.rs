@@ -165,16 +165,16 @@ pub async fn of_code(
     let Some(key) = resolved.key() else {
         return Ok(None);
     };
-    let claim = tables
+    let hold = tables
         .codes()
         .get(scope, key)
         .await?
-        .and_then(|record| record.claim);
-    let Some(claim) = claim else { return Ok(None) };
+        .and_then(|record| record.hold);
+    let Some(hold) = hold else { return Ok(None) };
     Ok(tables
         .store
         .submissions()
-        .get(scope, claim.submission_id)
+        .get(scope, hold.submission_id)
         .await?)
 }
 

@@ -17,7 +17,7 @@ use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::numbers::Numbers;
 use common::store::retention::RetentionTable;
-use common::store::review_claims::ReviewClaims;
+use common::store::review_locks::ReviewLocks;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
@@ -114,13 +114,13 @@ impl Tables {
         Draws::from_env(env, &self.audit.unguarded().dynamodb())
     }
 
-    /// The claims of submissions under review, which the environment names. They can be written without a row of the audit
+    /// The locks of submissions under review, which the environment names. They can be written without a row of the audit
     /// log: a claim changes nothing but who looks.
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn review_claims(&self, env: &Env) -> Result<ReviewClaims, ConfigError> {
-        ReviewClaims::from_env(env, &self.audit.unguarded().dynamodb())
+    pub fn review_locks(&self, env: &Env) -> Result<ReviewLocks, ConfigError> {
+        ReviewLocks::from_env(env, &self.audit.unguarded().dynamodb())
     }
 
     /// The table of codes, which [`Self::store`] holds.

@@ -215,7 +215,7 @@ async fn check_counts(
         "{context}"
     );
     if matches!(kind, Kind::CodeAndReceipt | Kind::Partner) {
-        let claims = campaign.service.claims(&scope).await;
+        let claims = campaign.service.holds(&scope).await;
         let claim = claims
             .iter()
             .find(|claim| claim.entrant == entrant_id(&scope, &phone));

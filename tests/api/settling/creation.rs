@@ -252,7 +252,7 @@ async fn check(
         "{context}"
     );
     let submission_id = id.parse().expect("an id");
-    let claims = campaign.service.claims(&scope).await;
+    let claims = campaign.service.holds(&scope).await;
     let mine = claims
         .iter()
         .find(|claim| claim.submission_id == submission_id);

@@ -10,7 +10,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::settling::Dependency;
 use common::runtime::event_handler::EventHandler;
 use common::store::partner_leases::PartnerLeases;
-use common::store::partner_turns::PartnerTurns;
+use common::store::turns::{Turn, TurnResult, Turns};
 use local::partner::SimulatedPartner;
 use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
@@ -167,19 +167,28 @@ async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment()
 #[tokio::test]
 async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
     let service = service();
-    let turns = PartnerTurns::from_env(&service.env, &service.dynamodb()).expect("the table");
+    let client = service.dynamodb();
+    let turns = Turns::from_env(&service.env, &client, Dependency::Partner).expect("the table");
     let scope = |slug: &str| Scope {
         campaign: slug.parse().expect("a slug"),
         environment: Environment::Live,
     };
     let (first, second, now) = (scope("first"), scope("second"), service.clock.now());
     assert_eq!(turns.last().await.expect("it answers"), None);
-    let pass = async |last, next| turns.pass(last, next, now).await.expect("it answers");
-    assert!(pass(None, &first).await);
-    assert!(!pass(None, &second).await, "the turn was passed meanwhile");
-    assert!(pass(Some(&first), &second).await);
-    assert!(!pass(Some(&first), &second).await);
-    assert_eq!(turns.last().await.expect("it answers"), Some(second));
+    let take =
+        async |last: Option<&Turn>, next| turns.take(last, next, now).await.expect("it answers");
+    let TurnResult::Taken(one) = take(None, &first).await else {
+        panic!("the turn was free")
+    };
+    let missed = TurnResult::Missed(Some(one.clone()));
+    assert_eq!(take(None, &second).await, missed, "it was passed meanwhile");
+    let TurnResult::Taken(two) = take(Some(&one), &second).await else {
+        panic!("the turn was free")
+    };
+    let missed = TurnResult::Missed(Some(two.clone()));
+    assert_eq!(take(Some(&one), &second).await, missed);
+    assert_eq!(two.scope.as_ref(), Some(&second));
+    assert_eq!(turns.last().await.expect("it answers"), Some(two));
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
 use common::domain::scope::Environment;
-use common::store::look_up_slots::LookUpSlots;
+use common::domain::settling::Dependency;
+use common::store::turns::Turns;
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
@@ -126,6 +127,11 @@ async fn clocks_that_differ_bring_no_look_ups_together() {
     settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
 }
 
+fn tax_turns(service: &Service) -> Turns {
+    let client = service.dynamodb();
+    Turns::from_env(&service.env, &client, Dependency::TaxAuthority).expect("the table")
+}
+
 #[tokio::test]
 async fn the_last_slot_tells_whose_look_up_had_it() {
     let portal = Portal::default();
@@ -137,8 +143,7 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
         // Longer than the wait before the next look-up.
         campaign.service.clock.advance(Duration::from_hours(3));
     }
-    let slots = LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb())
-        .expect("the table");
+    let slots = tax_turns(&campaign.service);
     let last = slots
         .last()
         .await
@@ -188,8 +193,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
 #[tokio::test]
 async fn only_a_look_up_takes_a_slot() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    let slots = LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb())
-        .expect("the table");
+    let slots = tax_turns(&campaign.service);
     let (test, live) = (&campaign.test_key, &campaign.live_key);
     let typed = campaign.typed(test, "TEST0VERIFIED", TIME).await;
     let tested = campaign

@@ -113,7 +113,7 @@ impl Fixture {
     async fn check_codes(&self, seen: &HashMap<&str, Value>) {
         for campaign in [&self.code, &self.partner] {
             let scope = campaign.scope(Environment::Live);
-            let claims = campaign.service.claims(&scope).await;
+            let claims = campaign.service.holds(&scope).await;
             assert!(!claims.is_empty());
             for claim in &claims {
                 let id = claim.submission_id.to_string();

@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-
 use super::{Entrants, KEY, READING, item_key, read};
 use crate::domain::entrant::Entrant;
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::OperatorDecision;
 use crate::domain::timestamp::Timestamp;
-use crate::store::record_version::{self, FIRST};
+use crate::store::table::all;
+use crate::store::write::Write;
 use crate::store::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 
 /// The sparse index of blocked phones: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Only blocked phones have a
@@ -20,6 +19,11 @@ pub const BLOCKLIST: &str = "blocklist";
 pub const BLOCKED_SCOPE: &str = "blocked_scope";
 /// The attribute with the time when a phone was blocked, in milliseconds; the prefix of all others of a blocked phone.
 pub const BLOCKED: &str = "blocked";
+/// Like [`BLOCKED`], of an unblocked phone.
+const UNBLOCKED: &str = "unblocked";
+/// Ends of the attributes with the operator and the reason.
+const BY: &str = "_by";
+const WHY: &str = "_why";
 /// The masked number of a blocked phone. The key has only its digest, and operators have to recognise it.
 pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
 
@@ -63,22 +67,11 @@ impl Entrants {
         masked: &str,
         decision: &OperatorDecision,
     ) -> Result<bool, StoreError> {
-        let mut update = self
-            .update(scope, id)
-            .update_expression(format!(
-                "SET blocked = :at, blocked_by = :by, blocked_why = :why, {BLOCKED_SCOPE} = :{BLOCKED_SCOPE}, \
-                 {BLOCKED_PHONE} = :{BLOCKED_PHONE}, {} REMOVE unblocked, unblocked_by, unblocked_why",
-                record_version::SET
-            ))
-            .condition_expression("attribute_not_exists(blocked)");
-        let listing = [
-            (BLOCKED_SCOPE, scope.to_string()),
-            (BLOCKED_PHONE, masked.to_owned()),
-        ];
-        for (name, value) in listing {
-            update = update.expression_attribute_values(format!(":{name}"), text(value));
-        }
-        self.write_change(update, decision).await
+        let update = self.update(scope, id).when_absent(BLOCKED);
+        let update = update
+            .set(BLOCKED_SCOPE, scope.to_string())
+            .set(BLOCKED_PHONE, masked);
+        write_change(update, UNBLOCKED, BLOCKED, decision).await
     }
 
     /// Removes a phone from the blocklist. Returns false if it was not there.
@@ -88,53 +81,25 @@ impl Entrants {
         id: &EntrantId,
         decision: &OperatorDecision,
     ) -> Result<bool, StoreError> {
-        let update = self
-            .update(scope, id)
-            .update_expression(format!(
-                "SET unblocked = :at, unblocked_by = :by, unblocked_why = :why, {} \
-                 REMOVE blocked, blocked_by, blocked_why, {BLOCKED_SCOPE}, {BLOCKED_PHONE}",
-                record_version::SET
-            ))
-            .condition_expression("attribute_exists(blocked)");
-        self.write_change(update, decision).await
-    }
-
-    async fn write_change(
-        &self,
-        update: UpdateBuilder,
-        decision: &OperatorDecision,
-    ) -> Result<bool, StoreError> {
-        const ACTION: &str = "changing the blocklist";
-        let OperatorDecision { by, at, why, .. } = decision;
-        let update = update
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":at", number(at.as_millis()))
-            .expression_attribute_values(":by", text(by))
-            .expression_attribute_values(":why", text(why.as_deref().unwrap_or_default()))
-            .build()
-            .map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
+        let update = self.update(scope, id).when_present(BLOCKED);
+        let update = update.remove([BLOCKED_SCOPE, BLOCKED_PHONE]);
+        write_change(update, BLOCKED, UNBLOCKED, decision).await
     }
 
     /// Lists the blocked phones of a scope, oldest first. The index may lag behind the table for a moment.
     pub async fn blocklist(&self, scope: &Scope) -> Result<Vec<BlockedPhone>, StoreError> {
         const ACTION: &str = "listing blocked phones";
-        let query = self
-            .table
-            .query(BLOCKLIST)
-            .key_condition_expression("blocked_scope = :scope")
-            .expression_attribute_values(":scope", text(scope.to_string()));
-        let mut items = query.into_paginator().items().send();
-        let mut list = Vec::new();
-        while let Some(item) = items.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            let blocked = required(change(&item, BLOCKED), ACTION)?;
-            list.push(BlockedPhone {
+        let condition = "#blocked_scope = :scope";
+        let values = [(":scope", text(scope.to_string()))];
+        let query = self.table.query(condition, values).index_name(BLOCKLIST);
+        let items = all(query, ACTION).await?.into_iter();
+        let blocked = items.map(|item| {
+            Ok(BlockedPhone {
                 masked: read_text(&item, BLOCKED_PHONE).map(str::to_owned),
-                blocked,
-            });
-        }
-        Ok(list)
+                blocked: required(change(&item, BLOCKED), ACTION)?,
+            })
+        });
+        blocked.collect()
     }
 
     /// The phones of a scope that are blocked, and were at this time. The index may lag behind the table for a moment.
@@ -144,20 +109,17 @@ impl Entrants {
         at: Timestamp,
     ) -> Result<HashSet<EntrantId>, StoreError> {
         const ACTION: &str = "reading the blocklist";
-        let query = self
-            .table
-            .query(BLOCKLIST)
-            .key_condition_expression("blocked_scope = :scope AND blocked <= :at")
-            .expression_attribute_values(":scope", text(scope.to_string()))
-            .expression_attribute_values(":at", number(at.as_millis()));
-        let mut items = query.into_paginator().items().send();
-        let (mut blocked, prefix) = (HashSet::new(), scope.key(""));
-        while let Some(item) = items.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
-            blocked.insert(EntrantId::from_record(required(id, ACTION)?));
-        }
-        Ok(blocked)
+        let condition = "#blocked_scope = :scope AND #blocked <= :at";
+        let at = number(at.as_millis());
+        let values = [(":scope", text(scope.to_string())), (":at", at)];
+        let query = self.table.query(condition, values).index_name(BLOCKLIST);
+        let items = all(query, ACTION).await?;
+        let prefix = scope.key("");
+        let ids = items.iter().map(|item| {
+            let id = read_text(item, KEY).and_then(|key| key.strip_prefix(&prefix));
+            required(id, ACTION).map(EntrantId::from_record)
+        });
+        ids.collect()
     }
 
     /// Returns a phone's record, with its counts of a day; `None` if the scope has none.
@@ -170,7 +132,7 @@ impl Entrants {
         let Some(item) = self.table.get(item_key(scope, id), READING).await? else {
             return Ok(None);
         };
-        let (blocked, unblocked) = (change(&item, BLOCKED), change(&item, "unblocked"));
+        let (blocked, unblocked) = (change(&item, BLOCKED), change(&item, UNBLOCKED));
         Ok(Some(KnownEntrant {
             entrant: read(&item, day)?,
             blocked,
@@ -179,17 +141,35 @@ impl Entrants {
     }
 }
 
+/// Writes a change in place of the one before: of the time, the operator and the reason, whose attributes begin alike.
+async fn write_change(
+    update: Write,
+    before: &str,
+    after: &str,
+    decision: &OperatorDecision,
+) -> Result<bool, StoreError> {
+    let gone = ["", BY, WHY].map(|part| format!("{before}{part}"));
+    let update = update
+        .remove(gone.iter().map(String::as_str))
+        .set(after, decision.at)
+        .set(&format!("{after}{BY}"), &decision.by)
+        .set(
+            &format!("{after}{WHY}"),
+            decision.why.as_deref().unwrap_or_default(),
+        );
+    transaction::write_one(update, "changing the blocklist").await
+}
+
 /// Reads a change from the attribute with its time, and those for its operator and reason.
 fn change(item: &Item, at: &str) -> Option<BlockChange> {
-    let words = |what: &str| {
-        read_text(item, &format!("{at}_{what}"))
+    let words = |part: &str| {
+        read_text(item, &format!("{at}{part}"))
             .filter(|words| !words.is_empty())
             .map(str::to_owned)
     };
-    let at = Timestamp::from_millis(read_number(item, at)?);
     Some(BlockChange {
-        at,
-        by: words("by"),
-        why: words("why"),
+        at: Timestamp::from_millis(read_number(item, at)?),
+        by: words(BY),
+        why: words(WHY),
     })
 }

@@ -1,18 +1,16 @@
 //! Erasing a person: the phone's counts move to a random id, at once or, while the campaign's limits still count, later.
 
-use aws_sdk_dynamodb::types::ReturnValue;
-
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::random;
-use crate::store::record_version::{self, FIRST};
+use crate::store::record_version::FIRST;
 use crate::store::segments::Segment;
 use crate::store::submissions::RetentionPage;
 use crate::store::transaction::{self, TransactionResult};
-use crate::store::{Item, StoreError, number, read_text, required, text};
+use crate::store::{Item, StoreError, read_text, required, text};
 
 /// The id that replaces a phone's while it is being erased.
 pub(super) const ERASED_AS: &str = "erased_as";
@@ -38,22 +36,9 @@ impl Entrants {
         tombstone: &EntrantId,
     ) -> Result<EntrantId, StoreError> {
         const ACTION: &str = "beginning an erasure";
-        let update = self
-            .table
-            .update_item(item_key(scope, id))
-            .update_expression(format!(
-                "SET {ERASED_AS} = if_not_exists({ERASED_AS}, :new), {} REMOVE {ERASED_AT}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":new", text(tombstone.as_str()))
-            .return_values(ReturnValue::AllNew);
-        let item = update
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?
-            .attributes
-            .unwrap_or_default();
+        let update = self.update(scope, id).remove([ERASED_AT]);
+        let update = update.set_if_absent(ERASED_AS, text(tombstone.as_str()));
+        let item = update.send_and_read(ACTION).await?.item();
         required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
     }
 
@@ -80,15 +65,11 @@ impl Entrants {
         item.remove(ERASED_AS);
         item.remove(ERASED_AT);
         let own = if kept.is_empty() {
-            self.delete_unchanged(&before)?
+            self.delete_unchanged(&before)
         } else {
-            self.replace_unchanged(&before, kept)?
+            self.replace_unchanged(&before, kept)
         };
-        let items = vec![
-            own,
-            transaction::update(self.merge(scope, tombstone, &item)?),
-        ];
-        let written = transaction::write(self.table.client(), items).await?;
+        let written = transaction::write(vec![own, self.merge(scope, tombstone, item)]).await?;
         Ok(matches!(written, TransactionResult::Committed))
     }
 
@@ -103,19 +84,12 @@ impl Entrants {
         id: &EntrantId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        const ACTION: &str = "keeping the limits of an erased person";
-        let update = self
-            .table
-            .update_item(item_key(scope, id))
-            .update_expression(format!(
-                "SET {ERASED_AT} = :now REMOVE {ERASED_AS}, {BLOCKED_PHONE}"
-            ))
-            .expression_attribute_values(":now", number(now.as_millis()));
-        update
-            .send()
+        self.update(scope, id)
+            .set(ERASED_AT, now)
+            .remove([ERASED_AS, BLOCKED_PHONE])
+            .send("keeping the limits of an erased person")
             .await
             .map(drop)
-            .map_err(StoreError::during(ACTION))
     }
 
     /// Moves the kept limits of erased persons to random ids, in the next page of a segment of the table.
@@ -129,13 +103,8 @@ impl Entrants {
     ) -> Result<RetentionPage, StoreError> {
         const ACTION: &str = "reading erased persons";
         let prefix = scope.key("");
-        let scan = self
-            .table
-            .scan()
-            .filter_expression(format!(
-                "begins_with(entrant, :scope) AND attribute_exists({ERASED_AT})"
-            ))
-            .expression_attribute_values(":scope", text(&prefix));
+        let is_erased = format!("attribute_exists({ERASED_AT})");
+        let scan = self.table.scan_scope(scope, Some(is_erased));
         let id = |item: Item| {
             let id = required(
                 read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)),

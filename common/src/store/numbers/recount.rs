@@ -1,7 +1,9 @@
 //! A count of all records by the same rules as the stream's, for comparing it with the numbers.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::pin::pin;
+
+use futures_util::{StreamExt, TryStreamExt};
 
 use super::of_item;
 use crate::domain::numbers::{Cell, Cells};
@@ -10,9 +12,6 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::entrants::Entrants;
 use crate::store::submissions::{Submissions, is_refusal};
 use crate::store::{Item, StoreError, read_number};
-
-/// Parts of a table that are read at once.
-const SEGMENTS: i32 = 8;
 
 /// The result of a count of all records.
 #[derive(Clone, Debug, Default)]
@@ -62,15 +61,11 @@ pub async fn recount(
     since: Timestamp,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Recount, StoreError> {
-    let found = Mutex::new(Recount::default());
-    let page = |items, looked_at| {
-        found
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(items, since);
-        progress(looked_at);
-    };
-    submissions.read_whole(scope, SEGMENTS, &page).await?;
-    entrants.read_whole(scope, SEGMENTS, &page).await?;
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let mut found = Recount::default();
+    let mut pages = pin!(submissions.all(scope).chain(entrants.all(scope)));
+    while let Some(page) = pages.try_next().await? {
+        progress(u64::try_from(page.scanned_count).unwrap_or(0));
+        found.take(page.items.unwrap_or_default(), since);
+    }
+    Ok(found)
 }

@@ -1,16 +1,14 @@
 //! Writes of operators' corrections: revoking an accepted submission, reopening a rejected one.
 
-use aws_sdk_dynamodb::types::TransactWriteItem;
-
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::PhoneChecks;
 use crate::domain::message::MessageKey;
 use crate::domain::submission::Submission;
-use crate::store::codes::{Claim, CodeKey};
+use crate::store::codes::{CodeHold, CodeKey};
 use crate::store::entrants::{self, CountChange};
 use crate::store::transaction::{self, CancellationCause, TransactionResult};
-use crate::store::{StoreError, required};
+use crate::store::{StoreError, Write, required};
 
 const CORRECTING: &str = "correcting a submission";
 
@@ -35,8 +33,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
     ) -> Result<bool, StoreError> {
-        let update = transaction::update(self.submissions.change_update(before, after)?);
-        transaction::write_one(&self.client, update, CORRECTING).await
+        transaction::write_one(self.submissions.change(before, after), CORRECTING).await
     }
 
     /// Writes a revoked submission: the phone gets its place back and loses the entries, the purchase can be entered
@@ -46,7 +43,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         free_code: bool,
-        condition: Option<TransactWriteItem>,
+        condition: Option<Write>,
     ) -> Result<CorrectionResult, StoreError> {
         let Submission {
             scope,
@@ -57,35 +54,24 @@ impl SubmissionStore {
             day,
             ..
         } = before;
-        let mut items = vec![transaction::update(
-            self.submissions.change_update(before, after)?,
-        )];
+        let mut items = vec![self.submissions.change(before, after)];
         items.extend(condition);
-        if let Some(code_key) = code_key {
-            let code = if free_code {
-                self.codes.free_update(code_key, *id)
+        items.extend(code_key.as_ref().map(|code_key| {
+            if free_code {
+                self.codes.free(code_key, *id)
             } else {
-                self.codes.keep_used_update(code_key, *id)
-            };
-            items.push(transaction::update(code?));
-        }
-        let entries = -i64::from(before.status.entries());
+                self.codes.keep_used(code_key, *id)
+            }
+        }));
         let change = CountChange {
             submissions: -1,
-            entries,
+            entries: -i64::from(before.status.entries()),
             ..CountChange::default()
         };
-        items.extend(
-            self.entrants
-                .change_update(scope, entrant_id, day, change)?
-                .map(transaction::update),
-        );
-        if let Some(purchase) = purchase {
-            items.push(transaction::delete(
-                self.receipts.purchase_delete(scope, purchase, *id)?,
-            ));
-        }
-        Ok(match transaction::write(&self.client, items).await? {
+        items.extend(self.entrants.change(scope, entrant_id, day, change));
+        let purchase = purchase.as_ref();
+        items.extend(purchase.map(|purchase| self.receipts.release_purchase(scope, purchase, *id)));
+        Ok(match transaction::write(items).await? {
             TransactionResult::Committed => CorrectionResult::Committed,
             TransactionResult::Cancelled(_) => CorrectionResult::StaleRevision,
         })
@@ -102,27 +88,22 @@ impl SubmissionStore {
         after: &Submission,
         limits: PhoneLimits,
     ) -> Result<CorrectionResult, StoreError> {
-        let change = transaction::update(self.submissions.change_update(before, after)?);
-        let mut parts: Vec<_> = vec![(CorrectionResult::StaleRevision, change)];
+        let change = self.submissions.change(before, after);
+        let mut parts = vec![(CorrectionResult::StaleRevision, change)];
         if let Some(code_key) = &after.code_key {
             let Some(code) = self.take_again(after, code_key).await? else {
                 return Ok(CorrectionResult::CodeTaken);
             };
             parts.push((CorrectionResult::CodeTaken, code));
         }
-        let count = self.entrants.count_update(
-            after,
-            limits,
-            PhoneChecks::default(),
-            None,
-            after.updated_at,
-        )?;
+        let (checks, now) = (PhoneChecks::default(), after.updated_at);
+        let count = self.entrants.count(after, limits, checks, None, now);
         parts.push((
             CorrectionResult::PhoneRefused(MessageKey::EntryLimit),
-            transaction::update(count),
+            count,
         ));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let reasons = match transaction::write(&self.client, items).await? {
+        let reasons = match transaction::write(items).await? {
             TransactionResult::Committed => return Ok(CorrectionResult::Committed),
             TransactionResult::Cancelled(reasons) => reasons,
         };
@@ -155,7 +136,7 @@ impl SubmissionStore {
         &self,
         submission: &Submission,
         code_key: &str,
-    ) -> Result<Option<TransactWriteItem>, StoreError> {
+    ) -> Result<Option<Write>, StoreError> {
         let Submission {
             scope,
             submission_id: id,
@@ -165,9 +146,9 @@ impl SubmissionStore {
         } = submission;
         let key = required(CodeKey::parse(scope, code_key), CORRECTING)?;
         let record = self.codes.get(scope, &key).await?.unwrap_or_default();
-        let update = match (record.claim, key) {
-            (Some(claim), _) if claim.submission_id == *id => {
-                self.codes.hold_again_update(code_key, *id, entrant_id)?
+        let update = match (record.hold, key) {
+            (Some(hold), _) if hold.submission_id == *id => {
+                self.codes.hold_again(code_key, *id, entrant_id)
             }
             (Some(_), _) => return Ok(None),
             (None, key) => {
@@ -178,14 +159,14 @@ impl SubmissionStore {
                     }
                     (key, _) => key,
                 };
-                let claim = Claim {
+                let hold = CodeHold {
                     entrant: entrant_id.clone(),
                     submission_id: *id,
                     redeemed: false,
                 };
-                self.codes.claim_update(scope, &key, &claim, *now)?
+                self.codes.hold(scope, &key, &hold, *now)
             }
         };
-        Ok(Some(transaction::update(update)))
+        Ok(Some(update))
     }
 }

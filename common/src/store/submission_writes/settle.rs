@@ -1,18 +1,16 @@
 //! Writes of a settling step: the next revision of a submission, and what it changes in other tables.
 
-use aws_sdk_dynamodb::types::TransactWriteItem;
-
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::Campaign;
 use crate::domain::entrant::{Entrant, WrongCodes};
 use crate::domain::message::MessageKey;
 use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
-use crate::store::StoreError;
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
 use crate::store::transaction::{
     self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult,
 };
+use crate::store::{StoreError, Write};
 
 const SETTLING: &str = "settling a submission";
 
@@ -29,7 +27,7 @@ pub enum SettleResult {
 
 /// The items of a transaction, each with the result if its condition fails: `None` if the phone's log of wrong codes
 /// has changed, so that a retry may succeed.
-type Parts = Vec<(Option<SettleResult>, TransactWriteItem)>;
+type Parts = Vec<(Option<SettleResult>, Write)>;
 
 impl SubmissionStore {
     /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
@@ -120,21 +118,17 @@ impl SubmissionStore {
             status,
             ..
         } = after;
-        let change = self.submissions.change_update(before, after)?;
-        let mut parts: Parts = vec![(
-            Some(SettleResult::StaleRevision),
-            transaction::update(change),
-        )];
+        let change = self.submissions.change(before, after);
+        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), change)];
         let freed = match status.state() {
             State::Accepted => {
-                self.redeem(after, &mut parts)?;
+                parts.extend(self.redeem(after));
                 0
             }
             State::Rejected => {
-                if let Some(code_key) = &after.code_key {
-                    let free = self.codes.free_update(code_key, *submission_id)?;
-                    parts.push((Some(SettleResult::StaleRevision), transaction::update(free)));
-                }
+                let code_key = after.code_key.as_ref();
+                let free = code_key.map(|code_key| self.codes.free(code_key, *submission_id));
+                parts.extend(free.map(|free| (Some(SettleResult::StaleRevision), free)));
                 1
             }
             State::Pending | State::Unknown => 0,
@@ -146,28 +140,24 @@ impl SubmissionStore {
                 - i32::from(before.has_open_receipt()),
             wrong_codes,
         };
-        let count = self
-            .entrants
-            .change_update(scope, entrant_id, day, change)?;
-        parts.extend(count.map(|count| (None, transaction::update(count))));
+        let count = self.entrants.change(scope, entrant_id, day, change);
+        parts.extend(count.map(|count| (None, count)));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let items = || Ok(items.clone());
-        let written =
-            transaction::write_until(&self.client, items, self.deadline, MAX_CONFLICT_ATTEMPTS)
-                .await?;
+        let items = || items.clone();
+        let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
         let reasons = match written {
             TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
             TransactionResult::Cancelled(reasons) => reasons,
         };
         let failed = reasons
             .iter()
-            .position(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
+            .position(CancellationCause::is_failed_condition);
         let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// Adds the items of an accepted submission: redeem the code, claim the purchase.
-    fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
+    /// The items of an accepted submission: redeem the code, take the purchase.
+    fn redeem(&self, after: &Submission) -> Parts {
         let Submission {
             scope,
             submission_id,
@@ -175,23 +165,18 @@ impl SubmissionStore {
             purchase,
             ..
         } = after;
-        if let Some(code_key) = code_key {
-            let redeem = self.codes.redeem_update(code_key, *submission_id)?;
-            parts.push((
-                Some(SettleResult::StaleRevision),
-                transaction::update(redeem),
-            ));
-        }
-        if let Some(purchase) = purchase {
-            let claim =
-                self.receipts
-                    .purchase_put(scope, purchase, *submission_id, after.updated_at)?;
-            parts.push((
-                Some(SettleResult::ReceiptAlreadyUsed),
-                transaction::put(claim),
-            ));
-        }
-        Ok(())
+        let redeem = code_key.as_ref().map(|code_key| {
+            let redeem = self.codes.redeem(code_key, *submission_id);
+            (Some(SettleResult::StaleRevision), redeem)
+        });
+        let take = purchase.as_ref().map(|purchase| {
+            let now = after.updated_at;
+            let take = self
+                .receipts
+                .take_purchase(scope, purchase, *submission_id, now);
+            (Some(SettleResult::ReceiptAlreadyUsed), take)
+        });
+        redeem.into_iter().chain(take).collect()
     }
 }
 

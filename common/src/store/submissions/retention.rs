@@ -2,15 +2,12 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{KEY, Submissions, read};
+use super::{Submissions, read};
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::store::segments::Segment;
-use crate::store::{StoreError, text, transaction};
+use crate::store::{MAX_CONCURRENCY, StoreError, transaction};
 use crate::telemetry;
-
-/// Submissions that are changed at once.
-const MAX_CONCURRENCY: usize = 16;
 
 /// The result of one page of submissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +28,7 @@ impl Submissions {
         segment: Segment,
     ) -> Result<RetentionPage, StoreError> {
         const ACTION: &str = "reading submissions whose retention is over";
-        let scan = self
-            .table
-            .scan()
-            .filter_expression("begins_with(#key, :scope)")
-            .expression_attribute_names("#key", KEY)
-            .expression_attribute_values(":scope", text(scope.key("")));
+        let scan = self.table.scan_scope(scope, None);
         let page = self.table.read_page(scan, segment, ACTION, read).await?;
         for record in &page.unreadable {
             let error = telemetry::cause(record);
@@ -71,10 +63,7 @@ impl Submissions {
         match before.past_retention() {
             None => Ok(false),
             Some(after) if after == before => Ok(true),
-            Some(after) => {
-                let update = transaction::update(self.change_update(&before, &after)?);
-                transaction::write_one(self.table.client(), update, ACTION).await
-            }
+            Some(after) => transaction::write_one(self.change(&before, &after), ACTION).await,
         }
     }
 }

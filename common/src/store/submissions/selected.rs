@@ -1,6 +1,6 @@
 //! Reading a scope's submissions out of the whole table, for exports.
 
-use super::{BY_ENTRANT, KEY, Submissions, read};
+use super::{KEY, Submissions, read};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
@@ -43,15 +43,11 @@ impl Submissions {
             winners,
         } = selection;
         let mut conditions = Vec::new();
-        let mut scan = self
-            .table
-            .scan()
-            .expression_attribute_names("#key", KEY)
-            .expression_attribute_values(":scope", text(scope.key("")));
+        let mut values = Vec::new();
         for (name, sign, bound) in [(":from", ">=", from), (":to", "<", to)] {
             if let Some(bound) = bound {
                 conditions.push(format!("created_at {sign} {name}"));
-                scan = scan.expression_attribute_values(name, number(bound.as_millis()));
+                values.push((name.to_owned(), number(bound.as_millis())));
             }
         }
         if !states.is_empty() {
@@ -59,24 +55,27 @@ impl Submissions {
                 .map(|index| format!(":state{index}"))
                 .collect();
             conditions.push(format!("standing.#state IN ({})", names.join(", ")));
-            for (name, state) in names.into_iter().zip(states) {
-                scan = scan.expression_attribute_values(name, text(state.as_str()));
-            }
+            let states = states.iter().map(|state| text(state.as_str()));
+            values.extend(names.into_iter().zip(states));
         }
         if *winners {
             // A submission without a prize has a null there.
             conditions.push("attribute_type(standing.instant_win, :text)".to_owned());
         }
-        let mut filter = "begins_with(#key, :scope)".to_owned();
+        let mut scan = self.table.scan_scope(scope, None);
         if !conditions.is_empty() {
-            filter += &format!(" AND ({UNJUDGED} OR ({}))", conditions.join(" AND "));
-            scan = scan
+            let filter = format!("{UNJUDGED} OR ({})", conditions.join(" AND "));
+            scan = self
+                .table
+                .scan_scope(scope, Some(filter))
                 .expression_attribute_names("#state", "state")
                 .expression_attribute_values(":version", FIRST.attribute())
                 .expression_attribute_values(":number", text("N"))
                 .expression_attribute_values(":text", text("S"));
+            for (name, value) in values {
+                scan = scan.expression_attribute_values(name, value);
+            }
         }
-        let scan = scan.filter_expression(filter);
         self.table
             .read_page(scan, segment, "reading the table of submissions", read)
             .await
@@ -97,14 +96,12 @@ impl Submissions {
         if last < from {
             return Ok(None);
         }
+        let condition = "#entrant = :entrant AND created_at BETWEEN :from AND :last";
         let reply = self
-            .table
-            .query(BY_ENTRANT)
-            .key_condition_expression("entrant = :entrant AND created_at BETWEEN :from AND :last")
-            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())))
+            .by_entrant(scope, entrant)
+            .key_condition_expression(condition)
             .expression_attribute_values(":from", number(from))
             .expression_attribute_values(":last", number(last))
-            .scan_index_forward(false)
             .limit(1)
             .send()
             .await

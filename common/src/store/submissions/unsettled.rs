@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -14,9 +15,9 @@ use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
+use crate::store::table;
 use crate::store::{
-    Item, StoreError, UnreadableRecord, condition_held, number, read_number, read_text, required,
-    text,
+    Item, MAX_CONCURRENCY, StoreError, UnreadableRecord, read_number, read_text, required, text,
 };
 
 /// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]. Each partition is sorted by
@@ -43,9 +44,6 @@ const BEFORE_ALL: &str = " ";
 /// A time before every submission.
 const BEGINNING: Timestamp = Timestamp::from_millis(0);
 const LISTING: &str = "listing what is not settled";
-
-/// Concurrent reads of listed submissions.
-const MAX_CONCURRENCY: usize = 16;
 
 /// An unsettled submission in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,10 +169,7 @@ impl Submissions {
         now: Timestamp,
     ) -> Result<HashMap<Scope, u64>, StoreError> {
         let found = partitions(dependency).map(|partition| async move {
-            let query = self
-                .query_unsettled(&partition)
-                .key_condition_expression("unsettled = :partition");
-            listed_by(query).await
+            listed_by(self.query_unsettled(&partition, "", [])).await
         });
         let mut counts = HashMap::new();
         for due in try_join_all(found)
@@ -226,11 +221,9 @@ impl Submissions {
         let mut bound = bound.to_owned();
         let mut found = Vec::new();
         loop {
+            let after_bound = " AND #scope_and_next_step > :bound";
             let query = self
-                .query_unsettled(&partition)
-                .key_condition_expression("unsettled = :partition AND #next_step > :bound")
-                .expression_attribute_names("#next_step", NEXT_STEP)
-                .expression_attribute_values(":bound", text(&bound))
+                .query_unsettled(&partition, after_bound, [(":bound", text(&bound))])
                 .limit(i32::from(max));
             let reply = query.send().await.map_err(StoreError::during(LISTING))?;
             let items = reply.items.unwrap_or_default();
@@ -262,21 +255,24 @@ impl Submissions {
         scope: &Scope,
         since: Timestamp,
     ) -> Result<Vec<DueSubmission>, StoreError> {
-        let query = self
-            .query_unsettled(&partition)
-            .key_condition_expression(
-                "unsettled = :partition AND #next_step BETWEEN :since AND :end",
-            )
-            .expression_attribute_names("#next_step", NEXT_STEP)
-            .expression_attribute_values(":since", text(next_step(scope, since)))
-            .expression_attribute_values(":end", text(after(scope)));
-        listed_by(query).await
+        let within = " AND #scope_and_next_step BETWEEN :since AND :end";
+        let since = (":since", text(next_step(scope, since)));
+        let values = [since, (":end", text(after(scope)))];
+        listed_by(self.query_unsettled(&partition, within, values)).await
     }
 
-    fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
+    /// The submissions of a partition in the index, with a further condition.
+    fn query_unsettled<const N: usize>(
+        &self,
+        partition: &str,
+        condition: &str,
+        values: [(&str, AttributeValue); N],
+    ) -> QueryFluentBuilder {
+        let condition = format!("#unsettled = :partition{condition}");
         self.table
-            .query(UNSETTLED)
+            .query(&condition, values)
             .expression_attribute_values(":partition", text(partition))
+            .index_name(UNSETTLED)
     }
 
     /// Postpones the next step of an unreadable submission, so that it does not hold up the others. A newer build may
@@ -299,33 +295,21 @@ impl Submissions {
         };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
         let later = now.after(speedup.apply(unreadable_backoff(reads)));
-        let update = self
-            .table
-            .update_item(key(scope, id.reference()))
-            .update_expression("SET #next_step = :later, #reads = :reads")
-            .condition_expression("#next_step = :seen")
-            .expression_attribute_names("#next_step", NEXT_STEP)
-            .expression_attribute_names("#reads", UNREADABLE_READS)
-            .expression_attribute_values(":later", text(next_step(scope, later)))
-            .expression_attribute_values(":reads", number(reads.saturating_add(1)))
-            .expression_attribute_values(":seen", text(next_step(scope, due.next_step_at)));
-        condition_held(update.send().await, ACTION).map(drop)
+        self.table
+            .update(key(scope, id.reference()))
+            .set(NEXT_STEP, next_step(scope, later))
+            .set(UNREADABLE_READS, reads.saturating_add(1))
+            .when_equal(NEXT_STEP, next_step(scope, due.next_step_at))
+            .send(ACTION)
+            .await
+            .map(drop)
     }
 }
 
 /// All pages of a query.
 async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, StoreError> {
-    let items = query
-        .into_paginator()
-        .items()
-        .send()
-        .collect::<Result<Vec<_>, _>>()
-        .await;
-    Ok(items
-        .map_err(StoreError::during(LISTING))?
-        .iter()
-        .filter_map(read_due)
-        .collect())
+    let items = table::all(query, LISTING).await?;
+    Ok(items.iter().filter_map(read_due).collect())
 }
 
 /// A submission from the index; `None` if it cannot be read.

@@ -296,7 +296,7 @@ fn service_code(scope: &Scope, code: &CodeOfScope, entered: Option<String>) -> M
         batch,
         state,
         is_void,
-        claim,
+        hold,
         submission,
     } = code;
     html! {
@@ -307,11 +307,11 @@ fn service_code(scope: &Scope, code: &CodeOfScope, entered: Option<String>) -> M
             ("Batch", html! { (or_dash(batch.as_ref().map(|batch| &batch.name))) }),
             ("Prize", html! { (or_dash(batch.as_ref().and_then(|batch| batch.prize.as_ref()))) }),
             ("Submission", html! {
-                @match claim {
-                    Some(claim) => a href=(path_of_submission(claim.submission_id)) {
+                @match hold {
+                    Some(hold) => a href=(path_of_submission(hold.submission_id)) {
                         @match submission {
                             Some(submission) => (submission.reference()),
-                            None => (claim.submission_id),
+                            None => (hold.submission_id),
                         }
                     },
                     None => "-",

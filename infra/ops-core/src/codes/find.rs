@@ -3,7 +3,7 @@
 use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
-use common::store::codes::{Claim, CodeKey, CodeRecord, Codes};
+use common::store::codes::{CodeHold, CodeKey, CodeRecord, Codes};
 
 use super::book;
 use crate::failure::Failure;
@@ -88,8 +88,8 @@ pub struct CodeOfScope {
     /// True if its batch was voided, also after a submission got it.
     pub is_void: bool,
     /// Who has it.
-    pub claim: Option<Claim>,
-    /// The submission of the claim.
+    pub hold: Option<CodeHold>,
+    /// The submission that has the code.
     pub submission: Option<Submission>,
 }
 
@@ -106,19 +106,19 @@ pub async fn look_up(
     };
     let is_void = batch.is_none_or(|batch| batch.status == BatchStatus::Void);
     let is_active = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
-    let state = match &record.claim {
-        Some(claim) if claim.redeemed => State::Redeemed,
+    let state = match &record.hold {
+        Some(hold) if hold.redeemed => State::Redeemed,
         Some(_) => State::Held,
         None if is_void => State::Void,
         None if is_active => State::Unused,
         None => State::Reserved,
     };
-    let submission = match &record.claim {
-        Some(claim) => {
+    let submission = match &record.hold {
+        Some(hold) => {
             tables
                 .store
                 .submissions()
-                .get(scope, claim.submission_id)
+                .get(scope, hold.submission_id)
                 .await?
         }
         None => None,
@@ -127,7 +127,7 @@ pub async fn look_up(
         batch: batch.cloned(),
         state,
         is_void,
-        claim: record.claim,
+        hold: record.hold,
         submission,
     }))
 }

@@ -1,10 +1,12 @@
 //! Counts the used and unused codes of each batch.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 
 use common::domain::codebook::{Batch, CodeBook};
 use common::domain::scope::Scope;
 use common::store::codes::{CodeKey, CodeRecord, Codes};
+use futures_util::TryStreamExt;
 
 use crate::failure::Failure;
 
@@ -24,17 +26,10 @@ impl Usage {
     }
 
     fn add(&mut self, record: &CodeRecord) {
-        match &record.claim {
-            Some(claim) if claim.redeemed => self.redeemed += 1,
+        match &record.hold {
+            Some(hold) if hold.redeemed => self.redeemed += 1,
             Some(_) => self.held += 1,
             None => {}
-        }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            redeemed: self.redeemed + other.redeemed,
-            held: self.held + other.held,
         }
     }
 }
@@ -45,22 +40,17 @@ pub async fn of_batches(
     scope: &Scope,
     book: &CodeBook,
 ) -> Result<BTreeMap<String, Usage>, Failure> {
-    let add = |usage: &mut BTreeMap<String, Usage>, key: CodeKey, record: CodeRecord| {
+    let mut usage: BTreeMap<String, Usage> = BTreeMap::new();
+    let mut codes = pin!(codes.all(scope));
+    while let Some((key, record)) = codes.try_next().await? {
         let name = match key {
-            CodeKey::Minted(serial) => book.batch_of(serial).map(|batch| batch.name.clone()),
-            CodeKey::Imported { .. } => record.batch.clone(),
+            CodeKey::Minted(serial) => book.batch_of(serial).map(|batch| &batch.name),
+            CodeKey::Imported { .. } => record.batch.as_ref(),
             CodeKey::Partner(_) | CodeKey::Sentinel(_) => None,
         };
         if let Some(name) = name {
-            usage.entry(name).or_default().add(&record);
-        }
-    };
-    let mut all: BTreeMap<String, Usage> = BTreeMap::new();
-    for part in codes.fold_all(scope, add).await? {
-        for (name, usage) in part {
-            let sum = all.entry(name).or_default();
-            *sum = sum.plus(usage);
+            usage.entry(name.clone()).or_default().add(&record);
         }
     }
-    Ok(all)
+    Ok(usage)
 }

@@ -75,7 +75,7 @@ impl Drawing<'_> {
                 let conditions = submissions
                     .filter(|submission| ids.insert(submission.submission_id))
                     .map(|submission| self.tables.store.submissions().unchanged_check(submission))
-                    .collect::<Result<_, _>>()?;
+                    .collect();
                 let contacts: Vec<_> = new.iter().map(|(contact, _)| contact.clone()).collect();
                 is_current = draws
                     .add_contacts(self.scope, name, changes, &contacts, conditions)

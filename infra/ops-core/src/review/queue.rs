@@ -8,7 +8,7 @@ use common::domain::scope::Scope;
 use common::domain::settling::Assignee;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
-use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaim, ReviewClaims};
+use common::store::review_locks::{LOCK_LIFETIME, ReviewLock, ReviewLocks};
 use common::store::submissions::DueSubmission;
 
 use super::Reviewer;
@@ -73,20 +73,20 @@ impl ReviewQueue {
     pub async fn next(
         &mut self,
         tables: &Tables,
-        claims: &ReviewClaims,
+        locks: &ReviewLocks,
         reviewer: &Reviewer,
         now: Timestamp,
     ) -> Result<Option<ClaimedSubmission>, Failure> {
         self.list(tables, now).await?;
         while let Some(id) = self.candidate(now) {
-            match claims.claim(&self.scope, id, &self.holder, now).await? {
-                ReviewClaim::HeldUntil(until) => {
+            match locks.acquire(&self.scope, id, &self.holder, now).await? {
+                ReviewLock::HeldUntil(until) => {
                     // It may be released before.
                     self.not_before
                         .insert(id, until.min(now.after(LIST_LIFETIME)));
                     continue;
                 }
-                ReviewClaim::Claimed => {}
+                ReviewLock::Acquired => {}
             }
             let found = match tables.store.submissions().get(&self.scope, id).await {
                 // It is put off, so that it does not keep others from their turn.
@@ -100,25 +100,25 @@ impl ReviewQueue {
                 return Ok(Some(claimed));
             }
             // Settled since the index was read, or not for this reviewer.
-            claims.release(&self.scope, id, &self.holder).await?;
+            locks.release(&self.scope, id, &self.holder).await?;
             self.not_before.insert(id, now.after(LIST_LIFETIME));
         }
         Ok(None)
     }
 
-    /// Renews the claims, and returns those that others have claimed since.
+    /// Renews the locks, and returns those that others have locked since.
     ///
     /// # Errors
     /// When the table does not answer.
     pub async fn renew(
         &mut self,
-        claims: &ReviewClaims,
+        locks: &ReviewLocks,
         now: Timestamp,
     ) -> Result<Vec<SubmissionId>, Failure> {
         let mut lost = Vec::new();
         for id in self.claimed.clone() {
-            if let ReviewClaim::HeldUntil(until) =
-                claims.claim(&self.scope, id, &self.holder, now).await?
+            if let ReviewLock::HeldUntil(until) =
+                locks.acquire(&self.scope, id, &self.holder, now).await?
             {
                 self.claimed.remove(&id);
                 self.not_before.insert(id, until);
@@ -128,10 +128,10 @@ impl ReviewQueue {
         Ok(lost)
     }
 
-    /// Forgets a submission that was answered. Its claim expires.
+    /// Forgets a submission that was answered. Its lock expires.
     pub fn answered(&mut self, id: SubmissionId, now: Timestamp) {
         self.claimed.remove(&id);
-        self.not_before.insert(id, now.after(CLAIM_LIFETIME));
+        self.not_before.insert(id, now.after(LOCK_LIFETIME));
     }
 
     /// Leaves a submission to others, and comes back to it when nothing else waits, two minutes later at the earliest.
@@ -140,12 +140,12 @@ impl ReviewQueue {
     /// When the table does not answer.
     pub async fn skip(
         &mut self,
-        claims: &ReviewClaims,
+        locks: &ReviewLocks,
         id: SubmissionId,
         now: Timestamp,
     ) -> Result<(), Failure> {
         self.answered(id, now);
-        Ok(claims.release(&self.scope, id, &self.holder).await?)
+        Ok(locks.release(&self.scope, id, &self.holder).await?)
     }
 
     /// Leaves all submissions to others but these, which have answers.
@@ -154,7 +154,7 @@ impl ReviewQueue {
     /// When the table does not answer.
     pub async fn leave(
         &mut self,
-        claims: &ReviewClaims,
+        locks: &ReviewLocks,
         but: &[SubmissionId],
     ) -> Result<(), Failure> {
         for id in self
@@ -163,7 +163,7 @@ impl ReviewQueue {
             .into_iter()
             .filter(|id| !but.contains(id))
         {
-            claims.release(&self.scope, id, &self.holder).await?;
+            locks.release(&self.scope, id, &self.holder).await?;
             self.claimed.remove(&id);
         }
         Ok(())

@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::{Claim, CodeKey};
+use common::store::codes::{CodeHold, CodeKey};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -52,13 +52,13 @@ async fn accepted(stack: &Stack, prize: Option<&str>) -> Submission {
     submission
 }
 
-async fn claim(stack: &Stack) -> Option<Claim> {
+async fn claim(stack: &Stack) -> Option<CodeHold> {
     let tables = stack.tables().await;
     let record = tables
         .codes()
         .get(&chai(Environment::Live), &CodeKey::Minted(0))
         .await;
-    record.expect("it answers").and_then(|record| record.claim)
+    record.expect("it answers").and_then(|record| record.hold)
 }
 
 async fn counts(stack: &Stack, submission: &Submission) -> (u32, u32, u64) {
@@ -145,7 +145,7 @@ async fn a_reopened_entry_holds_its_code_again_and_can_be_accepted_again() {
         );
         assert_eq!(counts(&stack, &entered).await, (1, 1, 0));
         let held = claim(&stack).await.expect("it holds the code");
-        let expected = Claim {
+        let expected = CodeHold {
             entrant: entered.entrant_id.clone(),
             submission_id: entered.submission_id,
             redeemed: false,

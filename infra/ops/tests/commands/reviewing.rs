@@ -18,7 +18,7 @@ use common::domain::submission::{
 };
 use common::domain::timestamp::Timestamp;
 use common::random;
-use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
+use common::store::review_locks::{LOCK_LIFETIME, ReviewLocks};
 use common::store::submissions::key;
 use ops_core::connection::aws;
 use ops_core::corrections::Corrected;
@@ -48,7 +48,7 @@ fn reviewer(name: &str) -> Reviewer {
 /// A reviewer with a screen of their own, on tables of their own as in a process of their own.
 pub(crate) struct Screen {
     tables: Tables,
-    claims: ReviewClaims,
+    claims: ReviewLocks,
     reviewer: Reviewer,
     queue: ReviewQueue,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Screen {
 impl Screen {
     async fn new(stack: &Stack, name: &str) -> Self {
         let tables = stack.tables().await;
-        let claims = tables.review_claims(&stack.env).expect("all variables");
+        let claims = tables.review_locks(&stack.env).expect("all variables");
         let queue = ReviewQueue::new(chai(Environment::Live), format!("screen of {name}"));
         Self {
             tables,
@@ -243,9 +243,9 @@ async fn a_claim_ends_two_minutes_after_it_was_renewed_last() {
             .expect("it answers"),
         []
     );
-    let end = renewed.after(CLAIM_LIFETIME);
+    let end = renewed.after(LOCK_LIFETIME);
     assert_eq!(
-        juma.next_id(renewed.after(CLAIM_LIFETIME - Duration::from_millis(1)))
+        juma.next_id(renewed.after(LOCK_LIFETIME - Duration::from_millis(1)))
             .await,
         None
     );
@@ -326,7 +326,7 @@ async fn a_claim_disturbs_neither_settling_nor_the_revision() {
     let answer = answer_to(&seen, Verdict::Reject(MessageKey::Blocked));
     let late = write_answer(&asha.tables, &waiting.scope, &answer, &asha.reviewer, NOW).await;
     assert_eq!(late.expect_err("it is settled").code, "submission_moved");
-    assert_eq!(asha.next_id(later(CLAIM_LIFETIME)).await, None);
+    assert_eq!(asha.next_id(later(LOCK_LIFETIME)).await, None);
 }
 
 /// Puts a file where the photo of a submission's receipt belongs.

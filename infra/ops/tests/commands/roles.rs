@@ -11,7 +11,7 @@ use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::codes::CodeKey;
-use common::store::review_claims::{ReviewClaim, ReviewClaims};
+use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
 use ops_core::numbers::QUIET;
 use serde_json::{Value, json};
@@ -423,27 +423,27 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
     assert_eq!(used.unused(), NOT_TRIED, "what no command needs");
 }
 
-/// Claims as the console does for a reviewer, who may touch no other limit; a viewer cannot claim.
+/// Locks as the console does for a reviewer, who may touch no other limit; a viewer cannot lock.
 async fn reviews(stack: &Stack) {
     let waiting = with_receipt(stack, typed(), as_it_is).await;
     let (scope, id) = (&waiting.scope, waiting.submission_id);
-    let claims = |role: &str| {
+    let locks = |role: &str| {
         let client = Aws::for_function(&env_of(stack, role))
             .expect("credentials")
             .dynamodb();
-        ReviewClaims::from_env(&stack.env, &client).expect("all variables")
+        ReviewLocks::from_env(&stack.env, &client).expect("all variables")
     };
-    claims("viewer")
-        .claim(scope, id, "screen", NOW)
+    locks("viewer")
+        .acquire(scope, id, "screen", NOW)
         .await
         .expect_err("a viewer reviews nothing");
-    let reviewer = claims("reviewer");
+    let reviewer = locks("reviewer");
     assert_eq!(
         reviewer
-            .claim(scope, id, "screen", NOW)
+            .acquire(scope, id, "screen", NOW)
             .await
             .expect("it is allowed"),
-        ReviewClaim::Claimed
+        ReviewLock::Acquired
     );
     reviewer
         .release(scope, id, "screen")
@@ -455,7 +455,7 @@ async fn reviews(stack: &Stack) {
     let key = AttributeValue::S("partner_leases#chai-bora-2026#live#0".to_owned());
     let other = client
         .delete_item()
-        .table_name("rate_limits")
+        .table_name("coordination")
         .key("limited", key)
         .send()
         .await;

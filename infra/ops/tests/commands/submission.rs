@@ -321,7 +321,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
         .expect("it answers");
     assert!(
         record
-            .and_then(|record| record.claim)
+            .and_then(|record| record.hold)
             .is_some_and(|claim| claim.redeemed)
     );
     let entrant = entrant(&stack, &submission).await;
@@ -356,7 +356,7 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
         .get(&submission.scope, &CodeKey::Minted(0))
         .await
         .expect("it answers");
-    assert_eq!(record.and_then(|record| record.claim), None);
+    assert_eq!(record.and_then(|record| record.hold), None);
     let entrant = entrant(&stack, &submission).await;
     assert_eq!(entrant.total, 0);
 }

@@ -26,7 +26,7 @@ async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> 
         ("ENTRANTS_TABLE", "entrant"),
         ("CODES_TABLE", "code"),
         ("RECEIPTS_TABLE", "id"),
-        ("REQUESTS_TABLE", "request"),
+        ("IDEMPOTENCY_KEYS_TABLE", "request"),
     ] {
         let table = service.env.required(variable).expect("the stack sets it");
         let items = service
@@ -154,7 +154,7 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     assert_eq!(keys(&campaign, Environment::Live).await, live);
     assert!(
         service
-            .claims(&campaign.scope(Environment::Test))
+            .holds(&campaign.scope(Environment::Test))
             .await
             .is_empty()
     );

@@ -5,7 +5,7 @@ use std::time::Duration;
 use common::clock::Clock;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
-use common::store::breakers::{Breakers, Permit};
+use common::store::breakers::{BreakerPermit, Breakers};
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
@@ -160,8 +160,8 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
             .await
             .expect("it answers")
         {
-            Permit::Granted(grant) => grants.push(grant),
-            Permit::CircuitOpen { .. } => panic!("it is closed"),
+            BreakerPermit::Granted(grant) => grants.push(grant),
+            BreakerPermit::CircuitOpen { .. } => panic!("it is closed"),
         }
     }
     let late = grants.pop().expect("seven");
@@ -202,7 +202,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
             .acquire(&scope, id(9), false, now)
             .await
             .expect("it answers");
-        matches!(permit, Permit::Granted(_))
+        matches!(permit, BreakerPermit::Granted(_))
     };
     assert!(is_granted(&other, start).await);
     for number in 1..=5 {
@@ -210,7 +210,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
             .acquire(&scope, id(number), false, start)
             .await
             .expect("it answers");
-        let Permit::Granted(grant) = permit else {
+        let BreakerPermit::Granted(grant) = permit else {
             panic!("open after {number}")
         };
         let opened = one
@@ -230,7 +230,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
         .acquire(&scope, id(9), false, later)
         .await
         .expect("it answers");
-    assert!(matches!(permit, Permit::Granted(grant) if grant.is_probe()));
+    assert!(matches!(permit, BreakerPermit::Granted(grant) if grant.is_probe()));
 }
 
 #[tokio::test]

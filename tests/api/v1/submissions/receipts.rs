@@ -5,7 +5,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use common::aws::Aws;
 use common::aws::photos::object_key;
 use common::domain::scope::Environment;
-use common::store::receipts;
+use common::store::{EXPIRY, receipts};
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
@@ -320,10 +320,7 @@ async fn a_receipt_that_no_submission_has_expires_after_thirty_days() {
             .send()
             .await
             .expect("the table answers");
-        read.item
-            .expect("the receipt")
-            .get(receipts::EXPIRY)
-            .cloned()
+        read.item.expect("the receipt").get(EXPIRY).cloned()
     };
     let end = NOON.as_seconds() + 30 * 24 * 60 * 60;
     assert_eq!(expiry().await, Some(AttributeValue::N(end.to_string())));

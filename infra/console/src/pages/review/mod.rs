@@ -15,7 +15,7 @@ use axum::routing::{get, post};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
-use common::store::review_claims::ReviewClaim;
+use common::store::review_locks::ReviewLock;
 use maud::{Markup, html};
 use ops_core::corrections::Corrected;
 use ops_core::failure::Failure;
@@ -188,11 +188,11 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
     let tables = console.tables()?;
-    let claims = tables.review_claims(console.env())?;
+    let locks = tables.review_locks(console.env())?;
     let reviewer = Reviewer::from_audit(&tables).await?;
     let copier = PhotoCopier::new(&tables, console.env())?;
     let mut queue = screen.queue.lock().await;
-    let Some(claimed) = queue.next(&tables, &claims, &reviewer, now).await? else {
+    let Some(claimed) = queue.next(&tables, &locks, &reviewer, now).await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let id = claimed.submission.submission_id;
@@ -200,7 +200,7 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     let mut item = match loaded {
         Ok(item) => item,
         Err(failure) => {
-            queue.skip(&claims, id, now).await?;
+            queue.skip(&locks, id, now).await?;
             return Err(failure.into());
         }
     };
@@ -221,11 +221,11 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         verdict: verdict(&form)?,
     };
     let tables = console.tables()?;
-    let claims = tables.review_claims(console.env())?;
-    let claim = claims
-        .claim(&screen.scope, submission_id, &screen.holder, now)
+    let locks = tables.review_locks(console.env())?;
+    let lock = locks
+        .acquire(&screen.scope, submission_id, &screen.holder, now)
         .await?;
-    if let ReviewClaim::HeldUntil(_) = claim {
+    if let ReviewLock::HeldUntil(_) = lock {
         screen.forget_photo(submission_id);
         let message = "not written: another reviewer has it, because this page was left alone for two minutes.";
         return Err(Refusal(StatusCode::CONFLICT, message.to_owned()));
@@ -247,7 +247,7 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
             queue.answered(submission_id, now);
         } else {
             // It changed, or waits for a second person. If the claim cannot be released, it ends within two minutes.
-            drop(queue.skip(&claims, submission_id, now).await);
+            drop(queue.skip(&locks, submission_id, now).await);
         }
     }
     said
@@ -329,22 +329,22 @@ fn no_field(name: &str) -> Failure {
 async fn skip(console: Console, form: Form) -> Reply {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let (id, claims) = (
+    let (id, locks) = (
         field(&form, "id")?,
-        console.tables()?.review_claims(console.env())?,
+        console.tables()?.review_locks(console.env())?,
     );
     screen.forget_photo(id);
-    screen.queue.lock().await.skip(&claims, id, now).await?;
+    screen.queue.lock().await.skip(&locks, id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Renews the claims, and returns those that were lost.
+/// Renews the locks, and returns those that were lost.
 async fn beat(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let claims = console.tables()?.review_claims(console.env())?;
+    let locks = console.tables()?.review_locks(console.env())?;
     let mut queue = screen.queue.lock().await;
-    let lost = queue.renew(&claims, now).await?;
+    let lost = queue.renew(&locks, now).await?;
     let waiting = queue.waiting();
     drop(queue);
     let progress = progress_line(&console, &screen, waiting).await?;
@@ -384,14 +384,14 @@ async fn progress_line(
 /// Releases what has no answer. The answers that the page sends when it closes may arrive later.
 async fn leave(console: Console, form: Form) -> Reply {
     let screen = console.screens().find(form.get("screen"), console.now())?;
-    let claims = console.tables()?.review_claims(console.env())?;
+    let locks = console.tables()?.review_locks(console.env())?;
     let answered: Vec<SubmissionId> = form
         .get("answered")
         .split(',')
         .filter_map(|id| id.parse().ok())
         .collect();
     screen.forget_photos();
-    screen.queue.lock().await.leave(&claims, &answered).await?;
+    screen.queue.lock().await.leave(&locks, &answered).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

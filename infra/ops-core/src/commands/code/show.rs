@@ -5,7 +5,7 @@ use common::domain::code::Code;
 use common::domain::codebook::Batch;
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
-use common::store::codes::Claim;
+use common::store::codes::CodeHold;
 use serde_json::{Value, json};
 
 use super::super::typed_or;
@@ -66,12 +66,12 @@ fn as_json(code: &CodeOfScope, phone: Option<&str>) -> Value {
         batch,
         state,
         is_void,
-        claim,
+        hold,
         submission,
     } = code;
-    let submission = claim.as_ref().map(|claim| {
+    let submission = hold.as_ref().map(|hold| {
         json!({
-            "id": claim.submission_id,
+            "id": hold.submission_id,
             "reference": submission.as_ref().map(Submission::reference),
             "created_at": submission.as_ref().map(|submission| submission.created_at.to_string()),
             "phone": phone,
@@ -93,7 +93,7 @@ fn as_text(code: &CodeOfScope, phone: Option<&str>, scope: &Scope, zone: Tz) -> 
         batch,
         state,
         is_void,
-        claim,
+        hold,
         submission,
     } = code;
     let batch_words =
@@ -110,10 +110,10 @@ fn as_text(code: &CodeOfScope, phone: Option<&str>, scope: &Scope, zone: Tz) -> 
         ),
         ("state", state_words(*state, *is_void).to_owned()),
     ];
-    if let Some(claim) = claim {
+    if let Some(hold) = hold {
         pairs.push((
             "submission",
-            submission_words(claim, submission.as_ref(), phone, zone),
+            submission_words(hold, submission.as_ref(), phone, zone),
         ));
     }
     lines(&pairs)
@@ -134,19 +134,19 @@ fn state_words(state: State, is_void: bool) -> &'static str {
 }
 
 fn submission_words(
-    claim: &Claim,
+    hold: &CodeHold,
     submission: Option<&Submission>,
     phone: Option<&str>,
     zone: Tz,
 ) -> String {
     let Some(submission) = submission else {
-        return claim.submission_id.to_string();
+        return hold.submission_id.to_string();
     };
     let phone = or_dash(phone);
     let created_at = zoned_time(submission.created_at, zone);
     format!(
         "{} ({}) of {phone}, {created_at}",
         submission.reference(),
-        claim.submission_id
+        hold.submission_id
     )
 }

@@ -35,10 +35,7 @@ async fn enter(stack: &Stack, serial: u64) {
         .entrant_id(&chai(Environment::Live), &phone)
         .await
         .expect("it answers");
-    assert_eq!(
-        record.expect("a record").claim.expect("a claim").entrant,
-        id
-    );
+    assert_eq!(record.expect("a record").hold.expect("a hold").entrant, id);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use common::domain::retry::PartnerProgress;
 use common::domain::settling::{PendingSettlement, Progress};
 use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
 use common::random;
-use common::store::review_claims::CLAIM_LIFETIME;
+use common::store::review_locks::LOCK_LIFETIME;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};
@@ -133,7 +133,7 @@ async fn held_answer_that_is_late_decides_nothing() {
     let reject = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
     stack
         .clock
-        .advance(CLAIM_LIFETIME - Duration::from_millis(1));
+        .advance(LOCK_LIFETIME - Duration::from_millis(1));
     assert_eq!(
         send(&juma, &of_juma, "next", "").await.0,
         204,

@@ -7,7 +7,7 @@ use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
-use common::store::review_claims::CLAIM_LIFETIME;
+use common::store::review_locks::LOCK_LIFETIME;
 use ops_core::review::answer::ReviewResult;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::{Value, json};
@@ -202,7 +202,7 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
         at_stake.contains(PRIZE) && !after.status.is_terminal(),
         "{at_stake}"
     );
-    let later = NOW.after(CLAIM_LIFETIME);
+    let later = NOW.after(LOCK_LIFETIME);
     assert_eq!(asha.next_id(later).await, None, "she has accepted it");
     assert_eq!(
         Screen::with_credentials(&stack, "asha")

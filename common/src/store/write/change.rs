@@ -1,57 +1,38 @@
-//! The update that turns a record from what was read into what it becomes. It names what differs and nothing else, so that
-//! attributes of a newer build, which this one does not know, stay, also those within maps.
+//! A change of a record names what differs and nothing else, so that attributes of a newer build stay, also those
+//! within maps.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Serialize;
+use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 
-use super::Item;
+use super::Write;
+use crate::store::Item;
 
 /// The time of an event; one that differs makes another event.
 const AT: &str = "at";
 
-/// The parts of an update expression.
-#[derive(Default)]
-pub(crate) struct RecordChange {
-    set: Vec<String>,
-    remove: Vec<String>,
-    /// Placeholders by name.
-    names: HashMap<String, String>,
-    pub(crate) values: Item,
-}
-
-impl RecordChange {
-    pub(crate) fn between(before: &Item, after: &Item) -> Self {
-        let mut change = Self::default();
-        change.compare_maps("", before, after);
-        change
-    }
-
-    /// Removes an attribute that this build does not keep in its own form.
-    #[must_use]
-    pub(crate) fn removing(mut self, name: &str) -> Self {
-        let path = self.path("", name);
-        self.remove.push(path);
+impl Write {
+    /// Turns a record from what was read into what it becomes.
+    pub(crate) fn change(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
+        let (before, after) = (self.kept(to_item(before)), self.kept(to_item(after)));
+        self.compare_maps("", &before, &after);
         self
     }
 
-    pub(crate) fn expression(&self) -> String {
-        let clause = |word: &str, parts: &[String]| {
-            if parts.is_empty() {
-                String::new()
-            } else {
-                format!("{word} {} ", parts.join(", "))
+    /// Like [`Self::change`], but an attribute that differs is written whole: an expression is limited to 4 KB.
+    pub(crate) fn change_whole(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
+        let before: Item = self.kept(to_item(before));
+        let after: Item = self.kept(to_item(after));
+        let gone = before.keys().filter(|name| !after.contains_key(*name));
+        let mut change = self.remove(gone.map(String::as_str));
+        for (name, value) in after {
+            if before.get(&name) != Some(&value) {
+                change = change.set_attribute(&name, value);
             }
-        };
-        clause("SET", &self.set) + &clause("REMOVE", &self.remove)
-    }
-
-    /// Names by placeholder.
-    pub(crate) fn names(&self) -> HashMap<String, String> {
-        self.names
-            .iter()
-            .map(|(name, placeholder)| (placeholder.clone(), name.clone()))
-            .collect()
+        }
+        change
     }
 
     fn compare_maps(&mut self, path: &str, before: &Item, after: &Item) {
@@ -60,7 +41,12 @@ impl RecordChange {
             let (before, after) = (before.get(name), after.get(name));
             // A name that no expression uses is refused.
             if before != after {
-                let path = self.path(path, name);
+                let name = self.name(name);
+                let path = if path.is_empty() {
+                    name
+                } else {
+                    format!("{path}.{name}")
+                };
                 self.compare(path, before, after);
             }
         }
@@ -96,25 +82,6 @@ impl RecordChange {
             (_, None) => self.remove.push(path),
         }
     }
-
-    fn path(&mut self, within: &str, name: &str) -> String {
-        let count = self.names.len();
-        let placeholder = self
-            .names
-            .entry(name.to_owned())
-            .or_insert_with(|| format!("#c{count}"));
-        if within.is_empty() {
-            placeholder.clone()
-        } else {
-            format!("{within}.{placeholder}")
-        }
-    }
-
-    fn value(&mut self, value: AttributeValue) -> String {
-        let placeholder = format!(":c{}", self.values.len());
-        self.values.insert(placeholder.clone(), value);
-        placeholder
-    }
 }
 
 fn is_same_event(before: &Item, after: &Item) -> bool {
@@ -139,23 +106,34 @@ fn are_same_events(before: &[AttributeValue], after: &[AttributeValue]) -> bool 
 
 #[cfg(test)]
 mod tests {
-    use serde_dynamo::aws_sdk_dynamodb_1::to_item;
+    use aws_sdk_dynamodb::Client;
+    use aws_sdk_dynamodb::config::{BehaviorVersion, Config};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::store::write::Kind;
 
-    /// The expression with its names and values in it.
+    fn write() -> Write {
+        let config = Config::builder().behavior_version(BehaviorVersion::latest());
+        let client = Client::from_conf(config.build());
+        Write::new(&client, "table", Item::new(), Kind::Update)
+    }
+
+    /// The expression of a change, with names in place of their placeholders.
     fn change(before: &Value, after: &Value) -> String {
-        let [before, after] = [before, after].map(|item| to_item(item).expect("an item"));
-        let change = RecordChange::between(&before, &after);
-        let mut text = change.expression();
-        for (placeholder, name) in change.names() {
-            text = text.replace(&format!("{placeholder} "), &format!("{name} "));
-            text = text.replace(&format!("{placeholder}."), &format!("{name}."));
-            text = text.replace(&format!("{placeholder}["), &format!("{name}["));
-            text = text.replace(&format!("{placeholder},"), &format!("{name},"));
-        }
-        text.trim().to_owned()
+        let change = write().change(before, after);
+        change.expression().unwrap_or_default().replace('#', "")
+    }
+
+    #[test]
+    fn attributes_of_a_condition_are_named() {
+        let write = write()
+            .rename("#day", "day:2026".to_owned())
+            .when("attribute_not_exists(#scope) OR #day < :limit")
+            .add("day:2026", AttributeValue::N("1".to_owned()));
+        assert_eq!(write.names["#scope"], "scope");
+        assert_eq!(write.expression().as_deref(), Some("ADD #day :v0"));
+        assert_eq!(write.names.len(), 2);
     }
 
     #[test]
@@ -165,7 +143,7 @@ mod tests {
         let after = json!({ "a": 1, "b": { "c": 2, "d": {} }, "g": null });
         assert_eq!(
             change(&before, &after),
-            "SET b.c = :c0, g = :c1 REMOVE b.d.e, f"
+            "SET b.c = :v0, g = :v1 REMOVE b.d.e, f"
         );
     }
 
@@ -175,7 +153,7 @@ mod tests {
         let wordless = json!({ "decision": { "at": 1, "by": "asha" } });
         assert_eq!(change(&before, &wordless), "REMOVE decision.why");
         let other = json!({ "decision": { "at": 2, "by": "juma", "why": "seen" } });
-        assert_eq!(change(&before, &other), "SET decision = :c0");
+        assert_eq!(change(&before, &other), "SET decision = :v0");
     }
 
     #[test]
@@ -184,17 +162,17 @@ mod tests {
         let before = json!({ "past": [one] });
         assert_eq!(
             change(&before, &json!({ "past": [one, two] })),
-            "SET past = list_append(past, :c0)"
+            "SET past = list_append(past, :v0)"
         );
         assert_eq!(
             change(&before, &json!({ "past": [{ "at": 1 }] })),
             "REMOVE past[0].why"
         );
-        assert_eq!(change(&before, &json!({ "past": [two] })), "SET past = :c0");
+        assert_eq!(change(&before, &json!({ "past": [two] })), "SET past = :v0");
         assert_eq!(
             change(&before, &json!({ "past": [{ "at": 1 }, two] })),
-            "SET past = :c0"
+            "SET past = :v0"
         );
-        assert_eq!(change(&before, &json!({ "past": [] })), "SET past = :c0");
+        assert_eq!(change(&before, &json!({ "past": [] })), "SET past = :v0");
     }
 }

@@ -1,0 +1,102 @@
+//! Campaigns take turns, one step each, so that no campaign holds up the others.
+//!
+//! A queue delivers roughly in the order of sending, so a campaign's only message can be behind thousands of another's.
+//! A message therefore wakes a worker for the campaign that is next, and goes back to the queue if that is another one.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::Worker;
+use crate::aws::settle_queue::SettleMessage;
+use crate::domain::scope::Scope;
+use crate::domain::settling::StepClaim;
+use crate::domain::submission::Submission;
+use crate::store::StoreError;
+use crate::telemetry;
+
+/// After this, the submission in the message goes next.
+const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
+
+impl Worker {
+    /// Chooses the campaign that goes next, if the message's step is due. `None` if the tables do not answer in time: an
+    /// unfair turn is better than none.
+    pub async fn choose<T>(
+        &self,
+        message: &SettleMessage,
+        choosing: impl Future<Output = Result<T, StoreError>>,
+    ) -> Option<T> {
+        let choosing = async {
+            if self.is_due(message).await {
+                choosing.await.map(Some)
+            } else {
+                Ok(None)
+            }
+        };
+        let chosen = take_turn(
+            message,
+            "no campaign was chosen",
+            CHOOSING_TIMEOUT,
+            choosing,
+        );
+        chosen.await.flatten()
+    }
+
+    /// True if the next step of the submission in a message is due. False if the submission cannot be read, which its
+    /// step handles.
+    async fn is_due(&self, message: &SettleMessage) -> bool {
+        let found = self
+            .store
+            .submissions()
+            .get(&message.scope, message.submission_id)
+            .await;
+        let Ok(Some(Submission {
+            settling: Some(settling),
+            ..
+        })) = found
+        else {
+            return false;
+        };
+        settling.progress.dependency() == self.dependency
+            && settling.claim(self.now()) != StepClaim::NotDue
+    }
+
+    /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of
+    /// their keys, and `last` had the last turn.
+    pub async fn next_campaign_before(
+        &self,
+        message: &SettleMessage,
+        last: Option<&Scope>,
+    ) -> Result<Option<SettleMessage>, StoreError> {
+        let next = self
+            .store
+            .submissions()
+            .next_due(self.dependency, last, self.now())
+            .await?;
+        // Compares with the message's own scope because the index may not show its submission yet.
+        let turn = |scope: &Scope| {
+            let key = scope.key("");
+            (last.is_some_and(|last| key <= last.key("")), key)
+        };
+        let next = next.filter(|next| turn(&next.scope) < turn(&message.scope));
+        Ok(next.map(|next| SettleMessage::new(&next.scope, next.submission_id)))
+    }
+}
+
+/// Runs a part of a turn within a limit, and logs this warning if it fails.
+pub async fn take_turn<T>(
+    message: &SettleMessage,
+    warning: &'static str,
+    limit: Duration,
+    part: impl Future<Output = Result<T, StoreError>>,
+) -> Option<T> {
+    let done = timeout(limit, part).await;
+    let done = done
+        .map_err(|late| StoreError::new("taking a turn", late))
+        .flatten();
+    done.inspect_err(|error| {
+        let error = telemetry::cause(error);
+        tracing::warn!(error, subject = %message.submission_id, "{warning}");
+    })
+    .ok()
+}

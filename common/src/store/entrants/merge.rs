@@ -1,0 +1,93 @@
+//! Moving the counts of an entrant to another id.
+
+use super::blocklist::BLOCKED;
+use super::erasure::ERASED_AS;
+use super::{
+    DAY, ENTRIES, Entrants, KEY, OPEN_RECEIPTS, SUBMISSIONS, THROTTLED_UNTIL, WRONG_CODES,
+};
+use crate::domain::entrant_id::EntrantId;
+use crate::domain::scope::Scope;
+use crate::store::record_version;
+use crate::store::transaction::{self, TransactionResult};
+use crate::store::write::Write;
+use crate::store::{Item, StoreError, read_text};
+
+/// Every change of a record sets one of these.
+const ADDED_BY_CHANGES: [&str; 7] = [
+    SUBMISSIONS,
+    ENTRIES,
+    OPEN_RECEIPTS,
+    WRONG_CODES,
+    THROTTLED_UNTIL,
+    BLOCKED,
+    ERASED_AS,
+];
+/// Days that one transaction moves: an expression has at most 4 KB, and each day takes some 15 bytes of it.
+const MAX_DAYS: usize = 100;
+
+impl Entrants {
+    /// Moves counts of days to an id until the rest fits into one transaction. False if the record has changed since it was
+    /// read; `item` is the record after the moves.
+    pub(super) async fn move_days(
+        &self,
+        item: &mut Item,
+        scope: &Scope,
+        id: &EntrantId,
+    ) -> Result<bool, StoreError> {
+        let days: Vec<String> = item
+            .keys()
+            .filter(|name| name.starts_with(DAY))
+            .cloned()
+            .collect();
+        for days in days.get(MAX_DAYS..).unwrap_or_default().chunks(MAX_DAYS) {
+            let moved: Item = item.extract_if(|name, _| days.contains(name)).collect();
+            let own = self.table.update(key(item)).when_same(&moved);
+            let own = own.remove(moved.keys().map(String::as_str));
+            let merged = self.merge(scope, id, moved);
+            let written = transaction::write(vec![own, merged]).await?;
+            if !matches!(written, TransactionResult::Committed) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Deletes a record if it is still as it was read.
+    pub(super) fn delete_unchanged(&self, item: &Item) -> Write {
+        unchanged(self.table.delete(key(item)), item)
+    }
+
+    /// Replaces a record by one with these attributes if it is still as it was read.
+    pub(super) fn replace_unchanged(&self, item: &Item, attributes: Item) -> Write {
+        unchanged(self.table.put_item(key(item), attributes), item)
+    }
+
+    /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
+    pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: Item) -> Write {
+        let mut update = self.update(scope, id);
+        for (name, value) in item {
+            update = match name.as_str() {
+                KEY | record_version::ATTRIBUTE => update,
+                SUBMISSIONS | ENTRIES | OPEN_RECEIPTS => update.add(&name, value),
+                day if day.starts_with(DAY) => update.add(day, value),
+                // Both logs of wrong codes count.
+                WRONG_CODES => update.append(&name, value),
+                _ => update.set_if_absent(&name, value),
+            };
+        }
+        update
+    }
+}
+
+fn key(item: &Item) -> &str {
+    read_text(item, KEY).unwrap_or_default()
+}
+
+/// A write of a record that still has exactly these attributes.
+fn unchanged(write: Write, item: &Item) -> Write {
+    // A change that only adds attributes adds one of these.
+    let added = ADDED_BY_CHANGES
+        .iter()
+        .filter(|name| !item.contains_key(**name));
+    added.fold(write.when_same(item), |write, name| write.when_absent(name))
+}

@@ -1,0 +1,100 @@
+//! Locks of submissions that an operator reviews, in the `coordination` table: two reviewers never have one at the same
+//! time.
+//!
+//! A lock is a separate record, so that it changes neither the submission nor its revision, and settling continues as
+//! usual. The lock of a reviewer who leaves expires.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+
+use super::table::Table;
+use super::write::Sent;
+use super::{StoreError, coordination, read_number};
+use crate::config::{ConfigError, Env};
+use crate::domain::ids::SubmissionId;
+use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
+
+/// The lifetime of a lock that is not renewed: longer than a look at a receipt, short enough for the next reviewer to
+/// wait.
+pub const LOCK_LIFETIME: Duration = Duration::from_mins(2);
+
+/// A submission can be locked while no other reviewer has it.
+///
+/// A timeline of two reviewers: the first writes its lock; the second's condition fails and returns the lock; two
+/// minutes later, the first has not renewed it, and the second's next try replaces it.
+const FREE_OR_OWN: &str =
+    "attribute_not_exists(#holder) OR #holder = :holder OR #held_until <= :now";
+
+const HOLDER: &str = "holder";
+const HELD_UNTIL: &str = "held_until";
+
+/// The result of locking a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewLock {
+    /// This reviewer has it.
+    Acquired,
+    /// Another reviewer has it until then.
+    HeldUntil(Timestamp),
+}
+
+/// The locks of all scopes.
+#[derive(Clone, Debug)]
+pub struct ReviewLocks {
+    table: Table,
+}
+
+impl ReviewLocks {
+    /// Reads the table's name from the environment.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self {
+            table: coordination::table(env, client)?,
+        })
+    }
+
+    /// Locks a submission, or renews the lock that the holder has. `holder` names one screen of one reviewer.
+    pub async fn acquire(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        holder: &str,
+        now: Timestamp,
+    ) -> Result<ReviewLock, StoreError> {
+        let until = now.after(LOCK_LIFETIME);
+        let sent = self
+            .table
+            .update(key(scope, id))
+            .set(HOLDER, holder)
+            .set(HELD_UNTIL, until)
+            .expires(until)
+            .when(FREE_OR_OWN)
+            .bind(":holder", holder)
+            .bind(":now", now)
+            .send_and_read("locking a submission for review")
+            .await?;
+        Ok(match sent {
+            Sent::Written(_) => ReviewLock::Acquired,
+            Sent::Refused(found) => {
+                let held = found.and_then(|item| read_number(&item, HELD_UNTIL));
+                ReviewLock::HeldUntil(held.map_or(until, Timestamp::from_millis))
+            }
+        })
+    }
+
+    /// Ends a lock, unless another reviewer has the submission by now.
+    pub async fn release(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        holder: &str,
+    ) -> Result<(), StoreError> {
+        let delete = self.table.delete(key(scope, id)).when_equal(HOLDER, holder);
+        let released = delete.send("releasing a submission that was locked for review");
+        released.await.map(drop)
+    }
+}
+
+fn key(scope: &Scope, id: SubmissionId) -> String {
+    format!("review_locks#{}", scope.key(id))
+}

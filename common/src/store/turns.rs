@@ -1,0 +1,138 @@
+//! Turns of campaigns at the tax authority and at partners, in the `coordination` table: one record for each, which all
+//! environments share.
+//!
+//! A turn is taken by a conditional write over the one before, so two environments never take the same. At the tax
+//! authority, each turn is the slot of one look-up. If an environment dies after taking a slot, that slot stays unused,
+//! and the next one is free an interval later.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+
+use super::table::Table;
+use super::write::{Sent, Write};
+use super::{Item, StoreError, coordination, number, read_number, read_text, required};
+use crate::config::{ConfigError, Env};
+use crate::domain::scope::Scope;
+use crate::domain::settling::Dependency;
+use crate::domain::timestamp::Timestamp;
+
+/// The attribute with the number of turns taken.
+const NUMBER: &str = "slot";
+/// The attribute with the time of the last turn, by the clock of the environment that took it.
+const TAKEN_AT: &str = "taken_at";
+/// The attribute with the scope of the last turn, as a key prefix.
+const SCOPE: &str = "scope";
+/// The expiry of the record: an older one decides nothing.
+const RETENTION: Duration = Duration::from_hours(24);
+
+/// The last turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The turn's number, from 1; 0 before the first one.
+    pub number: u64,
+    /// The time of taking, by the clock of the environment that took it.
+    pub taken_at: Timestamp,
+    /// The scope of the turn; `None` if this build cannot read it.
+    pub scope: Option<Scope>,
+}
+
+/// The result of taking a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TurnResult {
+    /// This environment has the turn.
+    Taken(Turn),
+    /// Another environment was first; this is the last turn now.
+    Missed(Option<Turn>),
+}
+
+/// The turns of campaigns with a dependency.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    table: Table,
+    key: String,
+}
+
+impl Turns {
+    /// Reads the table's name from the environment.
+    pub fn from_env(
+        env: &Env,
+        client: &Client,
+        dependency: Dependency,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            table: coordination::table(env, client)?,
+            key: format!("turns#{}", dependency.as_str()),
+        })
+    }
+
+    /// The last turn; `None` after a day without one.
+    pub async fn last(&self) -> Result<Option<Turn>, StoreError> {
+        let item = self.table.get(&self.key, READING).await?;
+        item.as_ref().map(read).transpose()
+    }
+
+    /// Takes the turn after `last`, for a scope.
+    ///
+    /// A timeline of two environments: both have seen turn 7; the first writes turn 8 on the condition that 7 is the
+    /// last; the second's condition fails and returns turn 8.
+    pub async fn take(
+        &self,
+        last: Option<&Turn>,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<TurnResult, StoreError> {
+        let turn = Turn {
+            number: last.map_or(1, |last| last.number.saturating_add(1)),
+            taken_at: now,
+            scope: Some(scope.clone()),
+        };
+        let write = self
+            .over(last, scope, now)
+            .set(NUMBER, turn.number)
+            .set(TAKEN_AT, now);
+        Ok(match write.send_and_read("taking a turn").await? {
+            Sent::Written(_) => TurnResult::Taken(turn),
+            Sent::Refused(found) => TurnResult::Missed(found.as_ref().map(read).transpose()?),
+        })
+    }
+
+    /// Records that a scope used its turn without a slot, unless a slot was taken since `last`.
+    ///
+    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope; the second's
+    /// condition fails, and the turn stays with the scope of slot 8.
+    pub async fn pass(
+        &self,
+        last: Option<&Turn>,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.over(last, scope, now)
+            .set_if_absent(NUMBER, number(0))
+            .set_if_absent(TAKEN_AT, number(0))
+            .send("recording a turn")
+            .await
+            .map(drop)
+    }
+
+    /// A turn of this scope, if no other was taken since `last`.
+    fn over(&self, last: Option<&Turn>, scope: &Scope, now: Timestamp) -> Write {
+        let write = self.table.update(&self.key).set(SCOPE, scope.key(""));
+        let write = write.expires(now.after(RETENTION));
+        match last {
+            Some(last) => write.when_equal(NUMBER, last.number),
+            None => write.when_absent(NUMBER),
+        }
+    }
+}
+
+const READING: &str = "reading the last turn";
+
+fn read(item: &Item) -> Result<Turn, StoreError> {
+    let scope = read_text(item, SCOPE).and_then(Scope::split_key);
+    Ok(Turn {
+        number: required(read_number(item, NUMBER), READING)?,
+        taken_at: Timestamp::from_millis(required(read_number(item, TAKEN_AT), READING)?),
+        scope: scope.map(|(scope, _)| scope),
+    })
+}

@@ -1,0 +1,400 @@
+//! A conditional write of one record, sent alone or as an item of a transaction.
+//!
+//! It sets the record's version, puts placeholders in place of attributes' names, and returns the record when the
+//! condition fails. A condition is an expression: `#name` stands for an attribute, `:name` for a bound value.
+
+mod change;
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+use serde::Serialize;
+use serde_dynamo::aws_sdk_dynamodb_1::to_attribute_value;
+
+use super::record_version::{self, FIRST};
+use super::{Item, StoreError, text};
+use crate::domain::timestamp::Timestamp;
+
+/// The attribute with the second after which DynamoDB deletes a record.
+pub const EXPIRY: &str = "expires_at";
+
+/// A write of one record.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Write {
+    client: Client,
+    table: String,
+    key: Item,
+    kind: Kind,
+    set: Vec<String>,
+    remove: Vec<String>,
+    add: Vec<String>,
+    conditions: Vec<String>,
+    /// Attributes by placeholder.
+    names: HashMap<String, String>,
+    values: Item,
+    /// The first value that DynamoDB cannot store.
+    defect: Option<serde_dynamo::Error>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Put(Item),
+    Update,
+    Delete,
+    /// A condition on a record that is not written.
+    Check,
+}
+
+/// The result of a write that was sent alone.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// All attributes after an update that asked for them.
+    Written(Item),
+    /// The record that the condition found.
+    Refused(Option<Item>),
+}
+
+impl Sent {
+    /// The record, whether it was written or not; empty if there is none.
+    pub(crate) fn item(self) -> Item {
+        match self {
+            Self::Written(item) => item,
+            Self::Refused(item) => item.unwrap_or_default(),
+        }
+    }
+}
+
+/// Fills a builder of the SDK.
+macro_rules! conditional {
+    ($builder:expr, $write:ident) => {
+        $builder
+            .table_name($write.table)
+            .set_condition_expression(joined(&$write.conditions, "", " AND "))
+            .set_expression_attribute_names(Some($write.names).filter(|names| !names.is_empty()))
+            .set_expression_attribute_values(Some($write.values).filter(|all| !all.is_empty()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    };
+}
+
+/// Sends a builder of the SDK.
+macro_rules! sent {
+    ($builder:expr, $error:ident, $action:ident) => {
+        match Box::pin($builder.send()).await {
+            Ok(reply) => Ok(Sent::Written(reply.attributes.unwrap_or_default())),
+            Err(error) => match error.as_service_error() {
+                Some($error::ConditionalCheckFailedException(failed)) => {
+                    Ok(Sent::Refused(failed.item.clone()))
+                }
+                Some(_) | None => Err(StoreError::new($action, error)),
+            },
+        }
+    };
+}
+
+impl Write {
+    /// The replacement of a record.
+    pub(super) fn put(
+        client: &Client,
+        table: &str,
+        key: Item,
+        record: Result<Item, serde_dynamo::Error>,
+    ) -> Self {
+        let mut write = Self::new(client, table, Item::new(), Kind::Update);
+        let mut item = write.kept(record);
+        item.extend(key);
+        write.kind = Kind::Put(FIRST.mark(item));
+        write
+    }
+
+    /// The update of a record, which is created if it does not exist.
+    pub(super) fn update(client: &Client, table: &str, key: Item) -> Self {
+        let write = Self::new(client, table, key, Kind::Update);
+        write.set_if_absent(record_version::ATTRIBUTE, FIRST.attribute())
+    }
+
+    pub(super) fn delete(client: &Client, table: &str, key: Item) -> Self {
+        Self::new(client, table, key, Kind::Delete)
+    }
+
+    /// A condition on a record that is not written.
+    pub(super) fn check(client: &Client, table: &str, key: Item) -> Self {
+        Self::new(client, table, key, Kind::Check)
+    }
+
+    fn new(client: &Client, table: &str, key: Item, kind: Kind) -> Self {
+        Self {
+            client: client.clone(),
+            table: table.to_owned(),
+            key,
+            kind,
+            set: Vec::new(),
+            remove: Vec::new(),
+            add: Vec::new(),
+            conditions: Vec::new(),
+            names: HashMap::new(),
+            values: Item::new(),
+            defect: None,
+        }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Adds the sort key.
+    pub(crate) fn sort(mut self, name: &str, value: impl Into<String>) -> Self {
+        let key = match &mut self.kind {
+            Kind::Put(item) => item,
+            Kind::Update | Kind::Delete | Kind::Check => &mut self.key,
+        };
+        key.insert(name.to_owned(), text(value));
+        self
+    }
+
+    pub(crate) fn set(mut self, name: &str, value: impl Serialize) -> Self {
+        let value = self.stored(value);
+        self.set_attribute(name, value)
+    }
+
+    pub(crate) fn set_attribute(mut self, name: &str, value: AttributeValue) -> Self {
+        if let Kind::Put(item) = &mut self.kind {
+            item.insert(name.to_owned(), value);
+        } else {
+            let part = format!("{} = {}", self.name(name), self.value(value));
+            self.set.push(part);
+        }
+        self
+    }
+
+    pub(crate) fn set_if_absent(mut self, name: &str, value: AttributeValue) -> Self {
+        let (name, value) = (self.name(name), self.value(value));
+        self.set
+            .push(format!("{name} = if_not_exists({name}, {value})"));
+        self
+    }
+
+    /// Appends to a list, which may not exist.
+    pub(crate) fn append(mut self, name: &str, list: AttributeValue) -> Self {
+        let none = self.value(AttributeValue::L(Vec::new()));
+        let (name, list) = (self.name(name), self.value(list));
+        self.set.push(format!(
+            "{name} = list_append(if_not_exists({name}, {none}), {list})"
+        ));
+        self
+    }
+
+    /// Lets DynamoDB delete the record after this time.
+    pub(crate) fn expires(self, at: Timestamp) -> Self {
+        self.set(EXPIRY, at.as_seconds())
+    }
+
+    pub(crate) fn remove<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        for name in names {
+            let name = self.name(name);
+            self.remove.push(name);
+        }
+        self
+    }
+
+    /// Adds to a number or a set, which may not exist.
+    pub(crate) fn add(mut self, name: &str, amount: AttributeValue) -> Self {
+        let part = format!("{} {}", self.name(name), self.value(amount));
+        self.add.push(part);
+        self
+    }
+
+    /// Writes only if this condition holds, with all others.
+    pub(crate) fn when(mut self, condition: &str) -> Self {
+        for (placeholder, name) in names_in(condition) {
+            self.names.entry(placeholder).or_insert(name);
+        }
+        // DynamoDB refuses redundant parentheses.
+        self.conditions.push(if condition.contains(" OR ") {
+            format!("({condition})")
+        } else {
+            condition.to_owned()
+        });
+        self
+    }
+
+    /// Writes only if an attribute has this value.
+    pub(crate) fn when_equal(mut self, name: &str, value: impl Serialize) -> Self {
+        let value = self.stored(value);
+        self.when_same(&Item::from([(name.to_owned(), value)]))
+    }
+
+    /// Writes only if these attributes have these values.
+    pub(crate) fn when_same(mut self, attributes: &Item) -> Self {
+        for (name, value) in attributes {
+            let part = format!("{} = {}", self.name(name), self.value(value.clone()));
+            self.conditions.push(part);
+        }
+        self
+    }
+
+    /// Writes only if the record does not have an attribute.
+    pub(crate) fn when_absent(mut self, name: &str) -> Self {
+        let name = self.name(name);
+        self.conditions
+            .push(format!("attribute_not_exists({name})"));
+        self
+    }
+
+    /// Writes only if the record has an attribute.
+    pub(crate) fn when_present(mut self, name: &str) -> Self {
+        let name = self.name(name);
+        self.conditions.push(format!("attribute_exists({name})"));
+        self
+    }
+
+    /// The value of a placeholder of a condition.
+    pub(crate) fn bind(mut self, placeholder: &str, value: impl Serialize) -> Self {
+        let value = self.stored(value);
+        self.values.insert(placeholder.to_owned(), value);
+        self
+    }
+
+    /// The attribute of a placeholder of a condition, if the placeholder is not its name.
+    pub(crate) fn rename(mut self, placeholder: &str, name: String) -> Self {
+        self.names.insert(placeholder.to_owned(), name);
+        self
+    }
+
+    /// Sends it alone. False if its condition failed.
+    pub(crate) async fn send(self, action: &'static str) -> Result<bool, StoreError> {
+        let sent = self.send_returning(action, ReturnValue::None).await?;
+        Ok(matches!(sent, Sent::Written(_)))
+    }
+
+    /// Sends it alone, and returns the record after it.
+    pub(crate) async fn send_and_read(self, action: &'static str) -> Result<Sent, StoreError> {
+        self.send_returning(action, ReturnValue::AllNew).await
+    }
+
+    async fn send_returning(
+        mut self,
+        action: &'static str,
+        returned: ReturnValue,
+    ) -> Result<Sent, StoreError> {
+        if let Some(defect) = self.defect.take() {
+            return Err(StoreError::new(action, defect));
+        }
+        let (client, expression) = (self.client.clone(), self.expression());
+        match self.kind {
+            Kind::Put(item) => {
+                let put = conditional!(client.put_item().set_item(Some(item)), self);
+                sent!(put, PutItemError, action)
+            }
+            Kind::Update => {
+                let update = client
+                    .update_item()
+                    .set_key(Some(self.key))
+                    .return_values(returned)
+                    .set_update_expression(expression);
+                sent!(conditional!(update, self), UpdateItemError, action)
+            }
+            Kind::Delete => {
+                let delete = client.delete_item().set_key(Some(self.key));
+                sent!(conditional!(delete, self), DeleteItemError, action)
+            }
+            Kind::Check => Err(StoreError::new(action, "a condition alone writes nothing")),
+        }
+    }
+
+    /// The item of a transaction.
+    pub(super) fn into_item(
+        mut self,
+        action: &'static str,
+    ) -> Result<TransactWriteItem, StoreError> {
+        if let Some(defect) = self.defect.take() {
+            return Err(StoreError::new(action, defect));
+        }
+        let (item, expression) = (TransactWriteItem::builder(), self.expression());
+        let item = match self.kind {
+            Kind::Put(new) => conditional!(Put::builder().set_item(Some(new)), self)
+                .build()
+                .map(|put| item.put(put)),
+            Kind::Update => conditional!(Update::builder().set_key(Some(self.key)), self)
+                .set_update_expression(expression)
+                .build()
+                .map(|update| item.update(update)),
+            Kind::Delete => conditional!(Delete::builder().set_key(Some(self.key)), self)
+                .build()
+                .map(|delete| item.delete(delete)),
+            Kind::Check => conditional!(ConditionCheck::builder().set_key(Some(self.key)), self)
+                .build()
+                .map(|check| item.condition_check(check)),
+        };
+        item.map(|item| item.build())
+            .map_err(StoreError::during(action))
+    }
+
+    fn expression(&self) -> Option<String> {
+        let clauses = [
+            ("SET ", &self.set),
+            ("REMOVE ", &self.remove),
+            ("ADD ", &self.add),
+        ];
+        let clauses: Vec<_> = clauses
+            .into_iter()
+            .filter_map(|(word, parts)| joined(parts, word, ", "))
+            .collect();
+        joined(&clauses, "", " ")
+    }
+
+    /// The placeholder of an attribute.
+    fn name(&mut self, name: &str) -> String {
+        let is_plain = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let known = self.names.iter().find(|(_, known)| *known == name);
+        let placeholder = match known {
+            Some((placeholder, _)) => return placeholder.clone(),
+            None if is_plain => format!("#{name}"),
+            None => format!("#_{}", self.names.len()),
+        };
+        self.names.insert(placeholder.clone(), name.to_owned());
+        placeholder
+    }
+
+    /// The placeholder of a value.
+    fn value(&mut self, value: AttributeValue) -> String {
+        let placeholder = format!(":v{}", self.values.len());
+        self.values.insert(placeholder.clone(), value);
+        placeholder
+    }
+
+    fn stored(&mut self, value: impl Serialize) -> AttributeValue {
+        let value = to_attribute_value(value).map(Some);
+        self.kept(value).unwrap_or(AttributeValue::Null(true))
+    }
+
+    fn kept<T: Default>(&mut self, stored: Result<T, serde_dynamo::Error>) -> T {
+        stored.unwrap_or_else(|defect| {
+            self.defect.get_or_insert(defect);
+            T::default()
+        })
+    }
+}
+
+/// The placeholders `#name` of an expression, each with its attribute.
+pub(super) fn names_in(expression: &str) -> impl Iterator<Item = (String, String)> {
+    expression.split('#').skip(1).map(|rest| {
+        let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let name = rest.split(is_end).next().unwrap_or_default();
+        (format!("#{name}"), name.to_owned())
+    })
+}
+
+/// A clause or condition; `None` without parts.
+fn joined(parts: &[String], word: &str, separator: &str) -> Option<String> {
+    (!parts.is_empty()).then(|| word.to_owned() + &parts.join(separator))
+}
