@@ -254,6 +254,12 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         .fine(&[&["submission", "settle", &rejected], &reject[..]].concat())
         .await;
     let minted = stack.arg(&format!("minted-{turn}.csv"));
+    let new = stack.arg(&format!("soda-{turn}.yaml"));
+    let clone = ["campaign", "clone", "chai-bora-2026"];
+    let slug = format!("soda-{turn}");
+    stack
+        .fine(&[&clone[..], &[&slug, "--output", &new]].concat())
+        .await;
     let id = left(stack, 0).await;
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
     write(stack, &submission(random::submission_id(), won, None), None).await;
@@ -263,6 +269,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("submission show {id} --show-phone"),
         format!("submission list {CAMPAIGN} --phone 0712345678"),
         format!("campaign apply {file} --yes"),
+        format!("campaign apply {new} --yes"),
         format!("submission reopen {rejected} --why mistake"),
         "campaign pause chai-bora-2026".to_owned(),
         "campaign archive chai-bora-2026".to_owned(),
