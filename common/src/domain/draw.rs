@@ -1,5 +1,4 @@
-//! Draws as records: the commitment of a draw, and the contact log of its winners. The computation of winners is in
-//! `infra/draw`, which only operators need.
+//! Draws as records. The computation is in `infra/draw`, which only operators need.
 
 pub mod contact;
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::timestamp::Timestamp;
 
-/// A draw's name within its campaign and environment, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
+/// A draw's name, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DrawName(String);
@@ -77,35 +76,35 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// The name that the operator gave, else the AWS identity.
+    /// The given name, else the identity.
     pub fn name(&self) -> &str {
         self.by.as_deref().unwrap_or(&self.who)
     }
 }
 
-/// A frozen draw. Publishing and drawing each add their part once. `result.json` has the order, which can be long.
+/// A frozen draw. Publishing and drawing each add their part once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// Its name, unique within the campaign.
     pub name: DrawName,
     /// `commitment.txt`: 64 hexadecimal digits.
     pub commitment: String,
-    /// The Merkle root of the lines of `entries.csv`, in the same form.
+    /// The Merkle root of `entries.csv`, in the same form.
     pub root: String,
     /// `header.json`, byte for byte.
     pub header: String,
-    /// The hash of the beacon's chain, as in the header.
+    /// The hash of the beacon's chain.
     pub chain: String,
-    /// The beacon's round, as in the header.
+    /// The beacon's round.
     pub round: NonZeroU64,
-    /// When the beacon gives the round.
+    /// The time of the round.
     pub round_at: Timestamp,
     /// Unsettled submissions of before the period's end.
     pub unsettled: u64,
     /// The entries of the largest rows, largest first.
     #[serde(default)]
     pub largest_rows: Vec<u64>,
-    /// Entries that people gave by accepting a submission, not the service.
+    /// Entries that people gave.
     #[serde(default)]
     pub given_by_hand: u64,
     /// When the commitment was recorded.
@@ -118,7 +117,7 @@ pub struct Draw {
     /// The round, once the draw was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
-    /// The number of times that contacts of the draw were added or changed.
+    /// The number of changes of its contacts.
     pub contact_changes: u64,
 }
 
@@ -129,10 +128,10 @@ pub struct FreezeLock {
     pub id: String,
     /// The draw that is being frozen.
     pub draw: DrawName,
-    /// The end of the time in which the draw can be recorded. `None` once it is recorded or given up.
+    /// The last time to record the draw. `None` once it is recorded or given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The folder of its openings. `None` until it uploads them.
+    /// The folder of its openings, once they are uploaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
 }
@@ -151,7 +150,7 @@ pub struct DrawOutcome {
     pub signature: String,
     /// Its SHA-256, in hexadecimal.
     pub randomness: String,
-    /// When the round was fetched and the winners were recorded.
+    /// When the winners were recorded.
     pub drawn_at: Timestamp,
     /// Who ran the draw.
     pub drawn_by: Operator,
@@ -169,7 +168,7 @@ impl Draw {
         self.outcome.is_none() && self.is_published_in_time() && self.round_at <= now
     }
 
-    /// True if winners can be drawn. A draw that was published late never has any.
+    /// True if winners can be drawn. A draw that was published late has none.
     pub fn can_be_drawn(&self, now: Timestamp) -> bool {
         self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
     }
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_smuggle_a_separator_into_a_key() {
+    fn name_cannot_smuggle_a_separator_into_a_key() {
         for bad in [
             "",
             "-a",
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commitment_has_to_be_public_before_the_round() {
+    fn commitment_has_to_be_public_before_the_round() {
         let round_at = Timestamp::from_millis(1_000);
         let published = |millis: Option<i64>| Draw {
             name: "week-03".parse().expect("a name"),

@@ -86,11 +86,11 @@ impl Draws {
         let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
         let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);
-        let is_claimed =
+        let is_uncollected =
             |contact: &Contact| contact.is_open() || contact.changed_at().is_some_and(is_recent);
         draws.retain(|draw| {
             let mut own = contacts.iter().filter(|contact| contact.draw == draw.name);
-            draw.can_be_drawn(now) || own.any(is_claimed)
+            draw.can_be_drawn(now) || own.any(is_uncollected)
         });
         Ok(draws)
     }

@@ -13,7 +13,7 @@ use crate::header::Header;
 use crate::log::{Log, LoggedPlace};
 use crate::merkle::MerkleTree;
 use crate::opening::Opening;
-use crate::order::{Order, Place, TicketRanges};
+use crate::order::{Place, order};
 use crate::result::{DrawResult, TierResult};
 use crate::row::Row;
 use crate::strict;
@@ -39,7 +39,8 @@ pub struct Committed {
     header: Header,
     root: Digest,
     commitment: Digest,
-    ranges: TicketRanges,
+    /// The first tickets of the rows.
+    starts: Vec<u64>,
     hashes: Vec<Digest>,
 }
 
@@ -68,12 +69,11 @@ impl Committed {
             "commitment.txt says {published}, but header.json and entries.csv lead to {commitment} (root {root}): one of \
              the three files was changed"
         );
-        let total = header.total;
         Ok(Self {
             header,
             root,
             commitment,
-            ranges: TicketRanges { starts, total },
+            starts,
             hashes,
         })
     }
@@ -273,8 +273,9 @@ impl Committed {
         self.order(randomness, tier).take(length).collect()
     }
 
-    fn order(&self, randomness: Digest, tier: &str) -> Order<'_> {
-        Order::new(&self.ranges, seed(self.commitment, randomness, tier))
+    fn order(&self, randomness: Digest, tier: &str) -> impl Iterator<Item = Place> {
+        let seed = seed(self.commitment, randomness, tier);
+        order(&self.starts, self.header.total, seed)
     }
 }
 

@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_root_is_that_of_the_rfc(lines in prop::collection::vec("[a-c]{0,2}", 0..70)) {
+        fn root_is_that_of_the_rfc(lines in prop::collection::vec("[a-c]{0,2}", 0..70)) {
             prop_assert_eq!(root(&lines), defined(&lines));
         }
 

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_references_does_not_matter() {
+    fn order_of_references_does_not_matter() {
         let hashes = [&["B-1", "A-1"], &["A-1", "B-1"]]
             .map(|order| opening(order).expect("valid").row_hash());
         assert_eq!(hashes[0], hashes[1]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_read_back_however_it_was_pasted() {
+    fn opening_is_read_back_however_it_was_pasted() {
         let opening = opening(&["K7M2-Q9XD", "ABCD-EFGH"]).expect("valid");
         let text = opening.to_string();
         for pasted in [
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_not_printed_by_accident() {
+    fn opening_is_not_printed_by_accident() {
         assert_eq!(format!("{:?}", opening(&["K7M2-Q9XD"])), "Ok(Opening(***))");
     }
 }

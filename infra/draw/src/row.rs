@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_one_line() {
+    fn row_has_one_line() {
         let row = Row {
             hash: Digest::from_parts(&[]),
             start: 4,

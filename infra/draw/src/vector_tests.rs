@@ -7,7 +7,7 @@ use crate::commitment::{commitment, randomness, seed};
 use crate::digest::Digest;
 use crate::freeze::{Entries, FreezeError, Rows};
 use crate::header::{Algorithm, Header, LeftOut, Period, Prize};
-use crate::order::{Order, TicketRanges};
+use crate::order::order;
 use crate::row::Row;
 
 const ENTRANTS: [(&str, u64); 5] = [
@@ -72,7 +72,7 @@ fn digest(text: &str) -> Digest {
 }
 
 #[test]
-fn the_vector_comes_out() {
+fn vector_comes_out() {
     let entrants = ["0", "1", "2", "3", "4"];
     let entries: Vec<_> = entrants
         .into_iter()
@@ -114,12 +114,8 @@ fn the_vector_comes_out() {
     assert_eq!(randomness, digest(RANDOMNESS));
     let seed = seed(commitment, randomness, "grand-prize");
     assert_eq!(seed, digest(SEED));
-    let starts = rows.iter().map(|row| row.start).collect();
-    let ranges = TicketRanges {
-        starts,
-        total: header.total,
-    };
-    let order: Vec<_> = Order::new(&ranges, seed)
+    let starts: Vec<_> = rows.iter().map(|row| row.start).collect();
+    let order: Vec<_> = order(&starts, header.total, seed)
         .map(|place| (place.row, place.ticket))
         .collect();
     assert_eq!(order, [(0, 0), (3, 18), (2, 6), (1, 3), (4, 19)]);
@@ -141,7 +137,7 @@ fn entries_of_one_entrant_make_one_row() {
 }
 
 #[test]
-fn what_cannot_be_frozen_is_refused() {
+fn invalid_entries_and_headers_are_refused() {
     assert!(matches!(rows(&[]), Err(FreezeError::NoEntries)));
     assert!(matches!(
         rows(&[("a", "A-1", 1), ("a", "A-1", 1)]),

@@ -1,4 +1,4 @@
-//! The contact log of a draw: its winners, and the steps of each.
+//! The winners of a draw, and the log of calls to them.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::{DrawName, Operator};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::timestamp::Timestamp;
 
-/// Calls to a winner before the next one is drawn, as the inspectors of lotteries ask for.
+/// Calls to a winner before the next one is drawn.
 pub const MAX_CALLS: u8 = 3;
 /// The least time between two calls. Verifiers ask for it too.
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
@@ -17,20 +17,20 @@ const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 /// A winner: a place in a tier's order that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
-    /// The draw that this is a winner of.
+    /// The draw.
     pub draw: DrawName,
-    /// The tier, by its place in the header's prizes; from 0.
+    /// The tier; from 0.
     pub tier: u32,
-    /// The name of the tier's prize, as in the header.
+    /// The tier's prize.
     pub prize: String,
-    /// The place in the tier's order; from 1.
+    /// The place in its order; from 1.
     pub place: u64,
     /// The row of `entries.csv`; from 0.
     pub row: u64,
     /// The first reference of the row, published. `None` if there was no number to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// The submission with this reference, whose phone is called.
+    /// The submission whose phone is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission_id: Option<SubmissionId>,
     /// The region; `None` once the person was erased.
@@ -39,9 +39,9 @@ pub struct Contact {
     /// The masked phone; `None` once the person was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked_phone: Option<String>,
-    /// The log, oldest first. The first step is [`ContactEvent::Drawn`].
+    /// The log, oldest first, from [`ContactEvent::Drawn`] on.
     pub steps: Vec<ContactStep>,
-    /// The number of changes. A change is written only over the revision that it was made from.
+    /// The number of changes.
     pub revision: u32,
 }
 
@@ -61,7 +61,7 @@ pub struct ContactStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
-    /// The place came up in the order; the first step of every contact.
+    /// The place came up in the order.
     Drawn,
     /// Called without an answer.
     NoAnswer,
@@ -71,7 +71,7 @@ pub enum ContactEvent {
     Identified,
     /// Has the prize.
     HandedOver,
-    /// Does not get the prize: the next in the order is drawn.
+    /// The next in the order is drawn.
     Skipped {
         /// Why.
         reason: SkipReason,
@@ -81,31 +81,31 @@ pub enum ContactEvent {
     },
 }
 
-/// The reason why a winner does not get the prize.
+/// A reason to skip a winner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// Did not answer three calls.
     NoAnswer,
-    /// The number belongs to another person.
+    /// It is another person's number.
     WrongNumber,
     /// Under 18.
     UnderAge,
-    /// Showed no identity card, or that of another person.
+    /// Showed no identity card of their own.
     NotIdentified,
     /// Does not want the prize.
     Declined,
-    /// The terms exclude the person, such as staff of the brand.
+    /// The terms exclude the person.
     Excluded,
-    /// Did not collect the prize in the time that the terms give.
+    /// Did not collect the prize in time.
     NotCollected,
-    /// Won a prize of an earlier tier, and the rules give one to each entrant.
+    /// Has another prize of the draw.
     HasPrize,
-    /// The person's data was erased, so there is no number to call.
+    /// The person was erased.
     Erased,
-    /// The number was deleted by the campaign's retention.
+    /// Retention deleted the number.
     PhoneDeleted,
-    /// Every entry of the row was revoked after the freeze.
+    /// Every entry of the row was revoked.
     Revoked,
 }
 
@@ -165,11 +165,11 @@ impl SkipReason {
     }
 }
 
-/// The state of a contact. Its `Display` form is for operators and certificates.
+/// The state of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactState {
-    /// Drawn, and not called yet.
+    /// Not called yet.
     Drawn,
     /// Called without an answer.
     Called {
@@ -178,7 +178,7 @@ pub enum ContactState {
     },
     /// Answered a call.
     Reached,
-    /// Showed an identity card: the prize is theirs.
+    /// Showed an identity card.
     Identified,
     /// Has the prize.
     HandedOver,
@@ -202,19 +202,19 @@ impl fmt::Display for ContactState {
     }
 }
 
-/// Whether the entries of a row still count.
+/// The entries of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
-    /// At least one of them is accepted.
+    /// One is accepted.
     Counts,
-    /// Every one was revoked after the freeze.
+    /// All were revoked.
     Revoked,
 }
 
 /// The reason why a step is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
-    /// The step does not follow the state.
+    /// It does not follow the state.
     #[error(
         "the step does not follow: a winner is called, reached, identified, and then gets the prize"
     )]
@@ -222,7 +222,7 @@ pub enum StepRefused {
     /// Three calls were made.
     #[error("three calls were made without an answer; skip this one, and the next is drawn")]
     NoMoreCalls,
-    /// The last call was less than a minute ago, or this clock is behind that of the log.
+    /// The last call was less than a minute ago.
     #[error("calls to a winner are at least a minute apart; the next one can be logged at {next}")]
     TooSoon {
         /// When the next call is possible.
@@ -231,16 +231,16 @@ pub enum StepRefused {
     /// Fewer than three calls were made.
     #[error("a winner who does not answer is called three times before the next one is drawn")]
     TooFewCalls,
-    /// The reason needs a call that is not in the log.
+    /// The reason needs a call.
     #[error("this reason needs a call: log it first with `ops draw call`")]
     NotCalled,
-    /// The reason needs an answered call that is not in the log.
+    /// The reason needs an answered call.
     #[error("this reason needs a winner who was reached: log the call first with `ops draw call`")]
     NotYetReached,
-    /// The reason contradicts an answered call or an identity card in the log.
+    /// The reason contradicts the log.
     #[error("the log says otherwise: this winner was reached, or has shown an identity card")]
     Contradicts,
-    /// Only the rules of the draw give this reason.
+    /// The rules alone give this reason.
     #[error("the rules of the draw give this reason by themselves")]
     NotGiven,
     /// Every entry of the row was revoked.
@@ -253,7 +253,7 @@ pub enum StepRefused {
         "an entry of this winner is still accepted; revoke it first with `ops submission revoke`"
     )]
     NotRevoked,
-    /// The prize was handed over, or the contact skipped.
+    /// Handed over, or skipped.
     #[error("this is final: the prize was handed over, or the winner was skipped")]
     Final,
 }
@@ -301,7 +301,7 @@ impl Contact {
         self.is_open() || self.state() == ContactState::HandedOver
     }
 
-    /// The next revision, with this step.
+    /// The contact with this step.
     ///
     /// # Errors
     /// When the step does not follow.
@@ -331,10 +331,10 @@ impl Contact {
         }
     }
 
-    /// [`Self::after`], for a step that an operator takes.
+    /// [`Self::after`], for an operator's step.
     ///
     /// # Errors
-    /// When the step does not follow, or the entries do not allow it.
+    /// When the step does not follow, or its reason does not fit the entries.
     pub fn after_operator(
         &self,
         step: ContactStep,
@@ -357,7 +357,7 @@ impl Contact {
         }
     }
 
-    /// The next revision, without the person: reference, place and steps stay.
+    /// The contact without the person.
     #[must_use]
     pub fn erased(&self) -> Self {
         let revision = self.revision.saturating_add(1);
@@ -390,7 +390,6 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     }
 }
 
-/// The log has the calls and the identity card that a reason implies.
 fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
     let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);

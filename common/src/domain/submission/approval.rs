@@ -1,5 +1,4 @@
-//! The rule of two people: a change that can decide who gets a prize, or that gives more entries than the service itself does,
-//! takes effect once a second operator asks for the same.
+//! The rule of two people: what decides about a prize, or gives many entries, needs a second operator who asks for the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +29,11 @@ pub enum ProposedChange {
 pub struct Acceptance {
     /// The entries to award.
     pub entries: u32,
-    /// The purchase to claim; `None` if the submission has no receipt, or the receipt's code cannot be read.
+    /// The purchase; `None` without a receipt, or with one whose code cannot be read.
     pub purchase: Option<VerificationCode>,
 }
 
-/// The effect of an operator's request where two people have to agree.
+/// The effect of an operator's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// It waits for a second operator.
@@ -46,7 +45,7 @@ pub enum Agreement {
 }
 
 impl Submission {
-    /// The effect of an operator asking for this change.
+    /// The effect of a request for this change.
     pub fn agreement(&self, second: &Approval) -> Agreement {
         let is_same = |first: &&Approval| first.change == second.change;
         let Some(first) = self.approval.as_ref().filter(is_same) else {
@@ -70,7 +69,7 @@ impl Submission {
         })
     }
 
-    /// The submission with the request of a first operator. Its callers see no change.
+    /// The submission with a first operator's request, which callers do not see.
     #[must_use]
     pub fn awaiting(&self, approval: Approval) -> Self {
         Self {
@@ -80,7 +79,7 @@ impl Submission {
         }
     }
 
-    /// The acceptance that waits for a second operator, and the first one's decision.
+    /// The acceptance that waits, and its decision.
     pub fn first_acceptance(&self) -> Option<(&Acceptance, &OperatorDecision)> {
         let Approval { change, decision } = self.approval.as_ref()?;
         match change {
@@ -89,7 +88,7 @@ impl Submission {
         }
     }
 
-    /// The correction that waits for a second operator, and the first one's decision.
+    /// The correction that waits, and its decision.
     pub fn first_correction(&self) -> Option<(Correction, &OperatorDecision)> {
         let Approval { change, decision } = self.approval.as_ref()?;
         match change {
@@ -98,7 +97,7 @@ impl Submission {
         }
     }
 
-    /// True if a person of this identity or name accepted it first, and it waits for a second operator.
+    /// True if this person accepted it, and it waits for a second operator.
     pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.first_acceptance()
             .is_some_and(|(_, decision)| decision.is_by(identity, by))

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signature_of_another_round_is_refused() {
+    fn signature_of_another_round_is_refused() {
         let chain = Chain::quicknet();
         let [_, (_, signature, _), _] = ROUNDS;
         let reply = |number| format!(r#"{{"round":{number},"signature":"{signature}"}}"#);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signature_of_another_chain_is_refused() {
+    fn signature_of_another_chain_is_refused() {
         let seconds = NonZeroU32::MIN;
         let chains = [[1; 32], [2; 32]]
             .map(|seed| SimulatedChain::new(&seed, time("2026-01-01T00:00:00Z"), seconds));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_signature_is_refused() {
+    fn invalid_signature_is_refused() {
         let chain = Chain::quicknet();
         let infinity = format!("c0{}", "00".repeat(47));
         let reply = |signature: &str| format!(r#"{{"round":42,"signature":"{signature}"}}"#);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_needs_a_key() {
+    fn chain_needs_a_key() {
         let chain = Chain::quicknet();
         let new = |hash: &str, key: &str| {
             Chain::new(hash, key, chain.genesis(), chain.period_seconds()).map(drop)
@@ -408,14 +408,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn the_first_round_from_its_time_is_the_round(number in 1..1_u64 << 40) {
+        fn first_round_from_its_time_is_the_round(number in 1..1_u64 << 40) {
             let chain = Chain::quicknet();
             let at = chain.time_of(round(number)).expect("within all years");
             prop_assert_eq!(chain.first_round_from(at), Some(round(number)));
         }
 
         #[test]
-        fn a_signature_with_another_bit_is_refused(bit in 0..SIGNATURE_BYTES * 8) {
+        fn signature_with_another_bit_is_refused(bit in 0..SIGNATURE_BYTES * 8) {
             let [(number, signature, _), ..] = ROUNDS;
             let mut signature = hex::decode(signature).expect("hexadecimal");
             signature[bit / 8] ^= 1 << (bit % 8);

@@ -110,7 +110,7 @@ async fn ask(answer: Answer) -> Result<VerifiedRound, RelayFailure> {
 }
 
 #[tokio::test]
-async fn an_honest_relay_gives_the_round() {
+async fn honest_relay_gives_the_round() {
     let chain = simulated(1);
     let verified = ask(ok(chain.reply(ROUND))).await.expect("the round");
     assert_eq!(
@@ -120,7 +120,7 @@ async fn an_honest_relay_gives_the_round() {
 }
 
 #[tokio::test]
-async fn a_relay_that_lies_is_not_believed() {
+async fn relay_that_lies_is_not_believed() {
     let (chain, other) = (simulated(1), simulated(2));
     let claims_round = |reply: String| reply.replace(r#""round":43"#, r#""round":42"#);
     for (lie, expected) in [
@@ -139,7 +139,7 @@ async fn a_relay_that_lies_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_relay_that_lies_about_the_randomness_changes_nothing() {
+async fn relay_that_lies_about_the_randomness_changes_nothing() {
     let chain = simulated(1);
     let mut reply: serde_json::Value = serde_json::from_str(&chain.reply(ROUND)).expect("JSON");
     reply["randomness"] = "00".repeat(32).into();
@@ -148,7 +148,7 @@ async fn a_relay_that_lies_about_the_randomness_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_named() {
+async fn invalid_reply_is_named() {
     for (answer, expected) in [
         (Answer::Says(404, String::new()), RelayFailure::NotYet),
         (Answer::Says(425, String::new()), RelayFailure::NotYet),
@@ -206,7 +206,7 @@ async fn every_relay_is_named_with_what_it_did() {
 }
 
 #[tokio::test]
-async fn a_relay_that_is_late_is_asked_again() {
+async fn relay_that_is_late_is_asked_again() {
     let chain = simulated(1);
     let not_yet = Answer::Says(404, String::new());
     let (late, asked) = relay("", vec![not_yet.clone(), not_yet, ok(chain.reply(ROUND))]).await;

@@ -13,7 +13,7 @@ fn names_and_reasons_cannot_become_markup() {
 }
 
 #[test]
-fn a_certificate_asks_for_nothing_and_runs_one_script() {
+fn certificate_asks_for_nothing_and_runs_one_script() {
     let page = Sample::new().certificate(true);
     assert!(
         page.contains(
@@ -26,7 +26,7 @@ fn a_certificate_asks_for_nothing_and_runs_one_script() {
 }
 
 #[test]
-fn a_sheet_has_the_commitment_in_groups_and_names_are_no_markup() {
+fn sheet_has_the_commitment_in_groups_and_names_are_no_markup() {
     let sample = Sample::new();
     let page = sample.sheet();
     assert!(page.contains(&sample.read().expect("whole").commitment().in_groups()));
@@ -50,7 +50,7 @@ fn a_sheet_has_the_commitment_in_groups_and_names_are_no_markup() {
 }
 
 #[test]
-fn a_certificate_has_the_exact_list_or_none() {
+fn certificate_has_the_exact_list_or_none() {
     let sample = Sample::new();
     let list = |page: &str| {
         let (_, rest) = page

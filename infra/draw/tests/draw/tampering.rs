@@ -190,7 +190,7 @@ fn forged_draws_are_refused_by_three_programs() {
 }
 
 #[test]
-fn an_opening_that_was_changed_is_named_by_its_row() {
+fn opening_that_was_changed_is_named_by_its_row() {
     let sample = Sample::new();
     let read = |openings: &str| {
         let mut openings = openings.as_bytes();

@@ -1,4 +1,4 @@
-//! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
+//! Freezes the entries of a period: one commitment for one name, published before the round.
 //!
 //! Files are uploaded first, then the commitment is recorded, then published, so a recorded draw has its entries and openings.
 //! A freeze that is interrupted before leaves nothing that counts: its [`FreezeLock`] leads the next freeze or erasure to its

@@ -1,19 +1,18 @@
-//! Draws that anyone can check. The computation and public randomness are in the crate `draw`; here is what connects them to the
-//! stack: its entries, its table of draws, and two buckets.
+//! Draws on a stack: its entries, its table of draws, and two buckets. The computation is in the crate `draw`.
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the chain that draws wait for, and its relays | `chain` |
+//! | the chain and its relays | `chain` |
 //! | the entries of a period | `entries` |
-//! | freezing them, once for each name | `freeze`, `freeze_lock` |
-//! | publishing a frozen draw, and when that was | `publish` |
-//! | drawing winners, and the next one after a skip | `run`, `assign_winners` |
-//! | files of a draw: published and locked, or secret and erasable | `files` |
+//! | freezing them | `freeze`, `freeze_lock` |
+//! | publishing the commitment | `publish` |
+//! | drawing winners | `run`, `assign_winners` |
+//! | files, in a folder and in buckets | `files` |
 //! | calls to winners, and skips | [`call_log`] |
 //! | a draw in words | [`shown`] |
-//! | the certificate, and the files to publish beside it | `certificate` |
-//! | verifying what was published of a draw, without a stack | `verify` |
-//! | openings: whose entries a row stands for; erasing them | `openings` |
+//! | the certificate and the sheet | `certificate` |
+//! | verifying a folder, without a stack | `verify` |
+//! | whose entries a row has; erasing that | `openings` |
 
 mod assign_winners;
 pub mod call_log;

@@ -1,8 +1,7 @@
 //! Verifies a published folder, without a stack. `infra/draws.md` lists the checks.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::num::NonZeroU32;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
@@ -12,6 +11,7 @@ use draw::{Committed, Difference, Digest, DrawResult, Evidence, Header, Log};
 
 use super::chain;
 use super::files::{COMMITMENT, ENTRIES, HEADER, LOG, OPENINGS, RESULT};
+use crate::cli::VerifyArgs;
 use crate::failure::Failure;
 
 pub(crate) struct Verified {
@@ -24,36 +24,16 @@ pub(crate) struct Verified {
     pub(crate) given_at: DateTime<Utc>,
 }
 
-/// The verifier's own knowledge.
-pub(crate) struct Trusted<'a> {
-    /// May have the chain of a local stack.
-    pub(crate) env: &'a Env,
-    /// The commitment, copied before the round.
-    pub(crate) commitment: Option<Digest>,
-    /// A chain other than drand's quicknet.
-    pub(crate) chain: Option<TrustedChain<'a>>,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct TrustedChain<'a> {
-    pub(crate) key: &'a str,
-    /// Time of the first round, in seconds since 1970.
-    pub(crate) genesis: i64,
-    /// Seconds between two rounds.
-    pub(crate) period: NonZeroU32,
-}
-
 /// Computes a draw again, and compares.
 ///
 /// # Errors
 /// The first difference, by file and line; or a file that cannot be read.
-pub(crate) fn verify(folder: &Path, trusted: &Trusted<'_>) -> Result<Verified, Failure> {
+pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified, Failure> {
+    let folder = args.path.as_path();
     check_folder(folder)?;
     let committed = read_committed(folder)?;
-    if let Some(copied) = trusted
-        .commitment
-        .filter(|copied| *copied != committed.commitment())
-    {
+    let is_other = |copied: &Digest| *copied != committed.commitment();
+    if let Some(copied) = args.commitment.filter(is_other) {
         let message = format!(
             "the files agree with each other, but their commitment is {} and you copied {copied}: this is not the list that \
              was committed to, unless a digit of the copy is wrong",
@@ -61,18 +41,22 @@ pub(crate) fn verify(folder: &Path, trusted: &Trusted<'_>) -> Result<Verified, F
         );
         return Err(Failure::new("commitment_differs", message));
     }
-    let chain = chain_of(committed.header(), trusted)?;
+    let chain = chain_of(committed.header(), args, env)?;
     let given_at = committed
         .check_round_time(chain.time_of(committed.header().round))
         .map_err(differs)?;
     let result = committed
         .read_result(&read(folder, RESULT)?)
         .map_err(differs)?;
-    let log = read_if_there(folder, LOG)?;
-    let log = log
-        .map(|log| committed.read_log(&result, given_at, &log))
-        .transpose()
-        .map_err(differs)?;
+    let mut log = None;
+    if folder.join(LOG).exists() {
+        let text = read(folder, LOG)?;
+        log = Some(
+            committed
+                .read_log(&result, given_at, &text)
+                .map_err(differs)?,
+        );
+    }
     let round = chain.verify(result.round, result.signature.as_bytes());
     round.map_err(|error| signature_differs(&committed, error))?;
     Ok(Verified {
@@ -108,12 +92,10 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
 fn read_committed(folder: &Path) -> Result<Committed, Failure> {
     let (header, commitment) = (read(folder, HEADER)?, read(folder, COMMITMENT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
-    let openings = folder.join(OPENINGS);
-    let mut openings = if openings.exists() {
-        Some(open(&openings)?)
-    } else {
-        None
-    };
+    let mut openings = None;
+    if folder.join(OPENINGS).exists() {
+        openings = Some(open(&folder.join(OPENINGS))?);
+    }
     let evidence = Evidence {
         entries: &mut entries,
         header: &header,
@@ -130,43 +112,28 @@ fn read(folder: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     fs::read(&path).map_err(|error| Failure::from_io(&path, "reading", &error))
 }
 
-fn read_if_there(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Failure> {
-    let path = folder.join(name);
-    match fs::read(&path) {
-        Ok(content) => Ok(Some(content)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::from_io(&path, "reading", &error)),
-    }
-}
-
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     File::open(path)
         .map(BufReader::new)
         .map_err(|error| Failure::from_io(path, "reading", &error))
 }
 
-fn chain_of(header: &Header, trusted: &Trusted<'_>) -> Result<Chain, Failure> {
+fn chain_of(header: &Header, args: &VerifyArgs, env: &Env) -> Result<Chain, Failure> {
     let hash = header.chain.to_string();
-    match trusted.chain {
-        Some(_) if hash == Chain::quicknet().hash() => {
+    let invalid = |why: &str| Failure::new("chain_key_invalid", why);
+    match (&args.chain_key, args.chain_genesis, args.chain_period) {
+        (Some(_), _, _) if hash == Chain::quicknet().hash() => {
             let message = "the header names drand's quicknet, whose key this program has; leave --chain-key out";
             Err(Failure::new("chain_known", message))
         }
-        Some(TrustedChain {
-            key,
-            genesis,
-            period,
-        }) => {
-            let genesis = DateTime::from_timestamp_secs(genesis).ok_or_else(|| {
-                Failure::new(
-                    "chain_key_invalid",
-                    "--chain-genesis is no time in seconds since 1970",
-                )
-            })?;
+        (Some(key), Some(genesis), Some(period)) => {
+            let genesis = DateTime::from_timestamp_secs(genesis)
+                .ok_or_else(|| invalid("--chain-genesis is no time in seconds since 1970"))?;
             Chain::new(&hash, key, genesis, period)
-                .map_err(|error| Failure::new("chain_key_invalid", format!("--chain-key: {error}")))
+                .map_err(|error| invalid(&format!("--chain-key: {error}")))
         }
-        None => chain::known(trusted.env, &hash)?.ok_or_else(|| {
+        // The command line takes all three or none.
+        _ => chain::known(env, &hash)?.ok_or_else(|| {
             let message = format!(
                 "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
                  winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \

@@ -142,7 +142,7 @@ async fn relay_reply(stack: &Stack, draw: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_draw_is_frozen_run_and_shown() {
+async fn draw_is_frozen_run_and_shown() {
     let stack = with_entries().await;
     let frozen = frozen(
         &stack,
@@ -285,7 +285,7 @@ async fn running_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
+async fn entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
     let stack = with_entries().await;
     frozen(
         &stack,
@@ -320,7 +320,7 @@ async fn an_entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
 }
 
 #[tokio::test]
-async fn an_entrant_gets_the_opening_of_their_row() {
+async fn entrant_gets_the_opening_of_their_row() {
     let stack = with_entries().await;
     let asking = entered(&stack, "0711000004", 5).await;
     let other = entered(&stack, "0711000004", 1).await;

@@ -117,7 +117,7 @@ async fn forged_draws_are_refused_by_the_command() {
 }
 
 #[tokio::test]
-async fn the_commitment_that_was_copied_decides_whether_it_is_this_draw() {
+async fn copied_commitment_decides_if_it_is_this_draw() {
     let sample = Sample::new();
     let folder = written(&sample);
     let groups = sample
@@ -157,7 +157,7 @@ async fn changed_opening_is_named_by_its_row() {
 }
 
 #[tokio::test]
-async fn a_forged_signature_is_named_even_if_everything_follows_from_it() {
+async fn forged_signature_is_named_if_all_else_follows() {
     let sample = Sample::forged();
     let (code, message) = refused(written(&sample).path(), &[]).await;
     assert_eq!(code, "signature_differs");
@@ -251,7 +251,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_missing_is_named() {
+async fn file_that_is_missing_is_named() {
     let folder = written(&Sample::new());
     std::fs::remove_file(folder.path().join("result.json")).expect("a disk");
     let (code, message) = refused(folder.path(), &[]).await;

@@ -111,7 +111,7 @@ async fn handed_over(stack: &Stack, prize: &str, place: &str) {
 }
 
 #[tokio::test]
-async fn a_draw_is_walked_to_its_certificate_which_others_check() {
+async fn draw_is_walked_to_its_certificate_which_others_check() {
     let stack = drawn().await;
     let next = skipped(&stack, "Kettle", "1").await;
     assert_eq!(
@@ -297,7 +297,7 @@ async fn call_within_a_minute_is_refused_with_when() {
 }
 
 #[tokio::test]
-async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
+async fn skip_takes_the_draws_name_and_can_be_run_again() {
     let stack = drawn().await;
     logged(&stack, "call", "Kettle", "1", &REACHED).await;
     let asked = [
@@ -484,7 +484,7 @@ pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
 }
 
 #[tokio::test]
-async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
+async fn winner_revoked_after_the_freeze_is_skipped() {
     let stack = drawn().await;
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
     let reference = shown["winners"][0]["ref"]
@@ -499,7 +499,7 @@ async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
 }
 
 #[tokio::test]
-async fn the_number_is_shown_only_when_asked_for_and_each_look_is_recorded() {
+async fn number_is_shown_when_asked_for_and_recorded() {
     let stack = drawn().await;
     let call = logged(&stack, "call", "Kettle", "1", &NO_ANSWER)
         .await
@@ -524,7 +524,7 @@ async fn the_number_is_shown_only_when_asked_for_and_each_look_is_recorded() {
 }
 
 #[tokio::test]
-async fn a_certificate_needs_winners_and_a_sheet_does_not() {
+async fn certificate_needs_winners_and_a_sheet_does_not() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
     stack

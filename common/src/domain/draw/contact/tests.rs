@@ -80,7 +80,7 @@ fn calls_are_a_minute_apart_by_the_clock_of_the_log() {
 }
 
 #[test]
-fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
+fn prize_is_handed_over_after_call_and_identity_card() {
     use ContactEvent::{HandedOver, Identified, NoAnswer, Reached};
     let walk = [NoAnswer, NoAnswer, Reached, Identified, HandedOver];
     let states = [
@@ -105,7 +105,7 @@ fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
 }
 
 #[test]
-fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
+fn winner_without_an_answer_is_called_three_times() {
     use ContactEvent::{NoAnswer, Reached};
     let skip = || skipped(SkipReason::NoAnswer);
     assert_eq!(
@@ -126,7 +126,7 @@ fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn()
 }
 
 #[test]
-fn a_prize_is_held_until_its_winner_is_skipped() {
+fn prize_is_held_until_its_winner_is_skipped() {
     use ContactEvent::{HandedOver, Identified, Reached};
     let holds = |events: &[ContactEvent]| {
         let last = events.iter().try_fold(drawn(), |contact, event| {
@@ -158,7 +158,7 @@ fn what_is_final_stays() {
 }
 
 #[test]
-fn a_reason_needs_what_it_tells_of() {
+fn reason_needs_what_it_tells_of() {
     use ContactEvent::{Identified, NoAnswer, Reached};
     let talked = [
         SkipReason::UnderAge,
@@ -240,7 +240,7 @@ fn any_event() -> impl Strategy<Value = ContactEvent> {
 
 proptest! {
     #[test]
-    fn whatever_is_logged_nothing_is_taken_back_and_no_step_left_out(
+    fn no_step_is_taken_back_or_left_out(
         events in prop::collection::vec((any_event(), any::<bool>()), 1..40)
     ) {
         let mut contact = drawn();
@@ -266,7 +266,7 @@ proptest! {
 }
 
 #[test]
-fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
+fn erasure_leaves_the_place_the_reference_and_the_steps() {
     let erased = drawn().erased();
     assert_eq!(
         (erased.place, erased.reference, erased.revision),
@@ -280,14 +280,14 @@ fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
 }
 
 #[test]
-fn a_reason_is_stored_under_its_key() {
+fn reason_is_stored_under_its_key() {
     for reason in SkipReason::ALL {
         assert_eq!(serde_json::to_value(reason).expect("JSON"), reason.as_str());
     }
 }
 
 #[test]
-fn a_state_is_in_words_for_people_and_under_its_key_for_programs() {
+fn state_has_words_and_a_key() {
     for (state, words, key) in [
         (ContactState::Drawn, "drawn", json!({ "is": "drawn" })),
         (

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::VerifyArgs;
 use crate::draws::chain;
-use crate::draws::verify::{Trusted, TrustedChain, Verified, verify};
+use crate::draws::verify::{Verified, verify};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, table};
 use crate::terminal::Report;
@@ -18,26 +18,8 @@ use crate::terminal::Report;
 const MAX_NAMED: usize = 10;
 
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
-    let VerifyArgs {
-        path,
-        commitment,
-        chain_key,
-        chain_genesis,
-        chain_period,
-    } = args;
-    let chain = chain_key.as_deref().zip(*chain_genesis).zip(*chain_period);
-    let chain = chain.map(|((key, genesis), period)| TrustedChain {
-        key,
-        genesis,
-        period,
-    });
-    let trusted = Trusted {
-        env,
-        commitment: *commitment,
-        chain,
-    };
-    let verified = verify(path, &trusted)?;
-    Ok(report(&verified, commitment.is_some()))
+    let verified = verify(args, env)?;
+    Ok(report(&verified, args.commitment.is_some()))
 }
 
 fn report(verified: &Verified, is_compared: bool) -> Report {

@@ -36,7 +36,7 @@ async fn refused(stack: &Stack, options: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
+async fn invalid_freeze_is_refused_and_leaves_nothing() {
     let stack = with_entries().await;
     for (options, code) in [
         (
@@ -96,7 +96,7 @@ async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_freeze_shows_what_it_commits_to_and_asks() {
+async fn freeze_shows_what_it_commits_to_and_asks() {
     let stack = with_entries().await;
     submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
     let command = freeze(
@@ -148,7 +148,7 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
 }
 
 #[tokio::test]
-async fn a_folder_with_something_in_it_is_not_written_to() {
+async fn folder_with_something_in_it_is_not_written_to() {
     let stack = with_entries().await;
     fs::create_dir(stack.path("taken")).expect("a disk");
     stack.file("taken/precious", "x");
@@ -178,7 +178,7 @@ async fn one_entrant_wins_once_however_many_prizes_there_are() {
 }
 
 #[tokio::test]
-async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
+async fn entries_of_another_row_do_not_keep_a_winner() {
     let stack = Stack::with_chai().await;
     let earlier = Timestamp::from_millis(NOW.as_millis() - 30 * 24 * 60 * 60 * 1000);
     submitted(
@@ -234,7 +234,7 @@ async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
 }
 
 #[tokio::test]
-async fn a_weight_of_a_million_counts_a_million_times() {
+async fn weight_of_a_million_counts_a_million_times() {
     let stack = with_entries().await;
     entered(&stack, "0711000009", 1_000_000).await;
     let draw = frozen(&stack, "heavy", &["--prize", "Kettle=1"]).await;
@@ -254,7 +254,7 @@ async fn a_weight_of_a_million_counts_a_million_times() {
 }
 
 #[tokio::test]
-async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
+async fn late_settled_entry_is_in_the_next_draw_alone() {
     let stack = with_entries().await;
     let late = submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
     let reference = late.reference().to_string();
@@ -318,7 +318,7 @@ async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_accepted_after_the_period_is_left_out_and_what_is_rejected_too() {
+async fn late_and_rejected_submissions_are_left_out() {
     let stack = with_entries().await;
     let end = Timestamp::from_millis(NOW.as_millis() - 3 * 60 * 60 * 1000);
     let accepted = SubmissionStatus::accepted(9, None);
@@ -370,7 +370,7 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
 }
 
 #[tokio::test]
-async fn a_campaign_that_keeps_phones_no_longer_has_no_more_draws() {
+async fn campaign_that_keeps_phones_no_longer_has_no_more_draws() {
     let stack = with_entries().await;
     let ended = CHAI.replace("end: null", "end: 2026-02-27T00:00:00+03:00");
     let kept = |days: u32| {

@@ -68,7 +68,7 @@ async fn step(stack: &Stack, event: ContactEvent) {
 }
 
 #[tokio::test]
-async fn a_person_who_is_erased_before_a_draw_is_not_in_it() {
+async fn person_erased_before_a_draw_is_not_in_it() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1000).await;
     stack.fine(&erase()).await;
@@ -85,7 +85,7 @@ async fn a_person_who_is_erased_before_a_draw_is_not_in_it() {
 }
 
 #[tokio::test]
-async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
+async fn person_erased_after_the_freeze_is_skipped() {
     let stack = Stack::with_chai().await;
     let (gone, other) = (
         entered(&stack, PHONE, 1000).await,
@@ -147,7 +147,7 @@ async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
 }
 
 #[tokio::test]
-async fn a_phone_that_retention_deleted_is_not_called_an_erasure() {
+async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -177,7 +177,7 @@ async fn a_phone_that_retention_deleted_is_not_called_an_erasure() {
 }
 
 #[tokio::test]
-async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
+async fn erasure_needs_no_openings_past_their_retention() {
     let stack = Stack::with_chai().await;
     let entry = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -203,7 +203,7 @@ async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
 }
 
 #[tokio::test]
-async fn clearing_test_data_does_not_need_openings_that_are_past_their_retention() {
+async fn clearing_needs_no_openings_past_their_retention() {
     let stack = Stack::with_chai().await;
     submitted_in(
         Environment::Test,
@@ -241,7 +241,7 @@ async fn clearing_test_data_does_not_need_openings_that_are_past_their_retention
 }
 
 #[tokio::test]
-async fn an_erasure_waits_while_a_prize_is_being_claimed() {
+async fn erasure_waits_while_a_prize_is_being_claimed() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -305,7 +305,7 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
 }
 
 #[tokio::test]
-async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants() {
+async fn clearing_takes_entrants_out_of_test_draws() {
     let stack = Stack::with_chai().await;
     let mut references = Vec::new();
     for (environment, phone) in [
@@ -368,7 +368,7 @@ async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants
 }
 
 #[tokio::test]
-async fn an_erasure_that_was_interrupted_while_the_draw_was_run_finds_the_winner_again() {
+async fn interrupted_erasure_finds_the_winner_again() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -397,7 +397,7 @@ async fn an_erasure_that_was_interrupted_while_the_draw_was_run_finds_the_winner
 
 /// An erasure that dies at any of its calls is finished by running it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
+async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     /// Every call would take minutes.
     const STRIDE: usize = 3;
     const PEOPLE: u32 = 32;

@@ -55,7 +55,7 @@ async fn interrupt(stack: &Stack, draw: &Value) {
 }
 
 #[tokio::test]
-async fn a_name_is_frozen_once() {
+async fn name_is_frozen_once() {
     let stack = with_entries().await;
     let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     entered(&stack, "0711000004", 100).await;
@@ -160,7 +160,7 @@ async fn of_two_operators_at_once_one_freezes() {
 }
 
 #[tokio::test]
-async fn an_interrupted_freeze_is_finished_by_running_it_again() {
+async fn interrupted_freeze_is_finished_by_running_it_again() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let folder = stack.path("week-03");
@@ -194,7 +194,7 @@ async fn an_interrupted_freeze_is_finished_by_running_it_again() {
 }
 
 #[tokio::test]
-async fn an_interrupted_freeze_is_not_finished_with_other_arguments() {
+async fn interrupted_freeze_is_not_finished_with_other_arguments() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     interrupt(&stack, &draw).await;
@@ -222,7 +222,7 @@ async fn an_interrupted_freeze_is_not_finished_with_other_arguments() {
 }
 
 #[tokio::test]
-async fn a_second_freeze_of_a_period_names_the_first() {
+async fn second_freeze_of_a_period_names_the_first() {
     let stack = with_entries().await;
     let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     assert_eq!(first["header"]["overlapping"], json!([]));
@@ -236,7 +236,7 @@ async fn a_second_freeze_of_a_period_names_the_first() {
 }
 
 #[tokio::test]
-async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
+async fn late_commitment_is_not_drawn() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     interrupt(&stack, &draw).await;
@@ -285,8 +285,7 @@ async fn winners_that_an_interrupted_run_has_recorded_stay() {
 }
 
 #[tokio::test]
-async fn a_skip_that_ended_before_the_next_winner_was_drawn_is_shown_and_finished_by_running_it_again()
- {
+async fn interrupted_skip_is_shown_and_finished_by_another_run() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
     stack.json(&run("week-03", &[])).await;

@@ -36,7 +36,7 @@ fn records_the_draw(_: &str, body: &str) -> bool {
 }
 
 #[tokio::test]
-async fn an_erasure_waits_for_a_freeze_that_is_running() {
+async fn erasure_waits_for_a_freeze_that_is_running() {
     let (hold, stack, person) = with_two().await;
     hold.select(uploads_openings);
     let erasing = async {
@@ -68,7 +68,7 @@ async fn an_erasure_waits_for_a_freeze_that_is_running() {
 }
 
 #[tokio::test]
-async fn openings_of_a_freeze_that_was_killed_go_with_the_next_erasure() {
+async fn openings_of_a_killed_freeze_go_with_the_next_erasure() {
     let (hold, stack, _) = with_two().await;
     hold.select(records_the_draw);
     let command = freeze(&stack, "week-03", &PRIZE);
@@ -87,7 +87,7 @@ async fn openings_of_a_freeze_that_was_killed_go_with_the_next_erasure() {
 }
 
 #[tokio::test]
-async fn clearing_test_data_deletes_openings_of_a_freeze_that_was_killed() {
+async fn clearing_deletes_openings_of_a_killed_freeze() {
     let (hold, stack, _) = with_two().await;
     let accepted = SubmissionStatus::accepted(1, None);
     submitted_in(Environment::Test, &stack, PHONE, accepted, ENTERED).await;
@@ -137,7 +137,7 @@ async fn freeze_that_an_erasure_gave_up_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_draw_that_is_frozen_during_an_erasure_does_not_keep_the_person() {
+async fn draw_frozen_during_an_erasure_forgets_the_person() {
     let (hold, stack, person) = with_two().await;
     hold.select(|_, body| body.contains("TransactItems") && body.contains("\"submissions\""));
     let freezing = async {
@@ -158,7 +158,7 @@ async fn a_draw_that_is_frozen_during_an_erasure_does_not_keep_the_person() {
 }
 
 #[tokio::test]
-async fn a_winner_who_is_erased_while_a_run_looks_them_up_is_skipped() {
+async fn winner_who_is_erased_while_a_run_looks_them_up_is_skipped() {
     let (hold, stack, person) = with_two().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
     hold.select(|_, body| body.contains("TransactItems") && body.contains("contact#week-03"));

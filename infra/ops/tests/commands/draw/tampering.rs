@@ -29,7 +29,7 @@ async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
 }
 
 #[tokio::test]
-async fn where_no_relay_answers_the_round_is_taken_from_a_file() {
+async fn round_is_taken_from_a_file() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let down = without_relay(&stack, &[]).await;
@@ -50,7 +50,7 @@ async fn where_no_relay_answers_the_round_is_taken_from_a_file() {
 }
 
 #[tokio::test]
-async fn a_round_that_is_not_the_draws_is_refused() {
+async fn round_that_is_not_the_draws_is_refused() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let round = NonZeroU64::new(draw["round"].as_u64().expect("a round")).expect("not zero");
@@ -92,7 +92,7 @@ async fn a_round_that_is_not_the_draws_is_refused() {
 }
 
 #[tokio::test]
-async fn a_draw_waits_for_its_own_chain_alone() {
+async fn draw_waits_for_its_own_chain_alone() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let without = [("BEACON_CHAIN".to_owned(), String::new())]
@@ -120,7 +120,7 @@ async fn a_draw_waits_for_its_own_chain_alone() {
 }
 
 #[tokio::test]
-async fn a_result_that_was_changed_is_not_skipped_by() {
+async fn result_that_was_changed_is_not_skipped_by() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     stack
@@ -167,7 +167,7 @@ async fn a_result_that_was_changed_is_not_skipped_by() {
 }
 
 #[tokio::test]
-async fn a_draw_on_quicknet_has_its_whole_notice() {
+async fn draw_on_quicknet_has_its_whole_notice() {
     let stack = with_entries().await;
     let env = [("BEACON_CHAIN", ""), ("RETRY_SPEEDUP", "1000000")];
     let env = env
