@@ -69,7 +69,7 @@ fn main() -> Result<(), Failure> {
         openings: Some(&mut BufReader::new(File::open(path("openings.csv"))?)),
     })?;
     watch.lap("verify files and openings");
-    let result = committed.run(header.round, [0; 48])?;
+    let result = committed.run(header.round, [0; 48].into())?;
     watch.lap("order");
     for tier in result.tiers {
         println!(

@@ -94,9 +94,13 @@ impl Committed {
     ///
     /// # Errors
     /// When it is another round than the header's.
-    pub fn run(&self, round: NonZeroU64, signature: [u8; 48]) -> Result<DrawResult, Difference> {
+    pub fn run(
+        &self,
+        round: NonZeroU64,
+        signature: RoundSignature,
+    ) -> Result<DrawResult, Difference> {
         self.check_round(round)?;
-        let randomness = randomness(&signature);
+        let randomness = randomness(signature.as_bytes());
         let tiers = self
             .header
             .prizes
@@ -109,7 +113,7 @@ impl Committed {
         });
         Ok(DrawResult {
             round,
-            signature: RoundSignature::from(signature),
+            signature,
             randomness,
             tiers: tiers.collect(),
         })

@@ -62,7 +62,7 @@
 //! let commitment = frozen.commitment.to_string();
 //! let json = frozen.header_json.as_bytes();
 //! let committed = Committed::read(Evidence { entries: &mut &*entries, header: json, commitment: &commitment, openings: None })?;
-//! let result = committed.run(header.round, [0; 48])?;
+//! let result = committed.run(header.round, [0; 48].into())?;
 //! assert_eq!(result.tiers[0].order.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -83,7 +83,7 @@ async fn info_of(
     State(rounds): State<Arc<Rounds>>,
     Path(chain): Path<String>,
 ) -> Result<String, StatusCode> {
-    if chain == rounds.chain.chain().hash() {
+    if chain == rounds.chain.chain().hash().to_string() {
         Ok(rounds.info())
     } else {
         Err(StatusCode::NOT_FOUND)
@@ -97,7 +97,7 @@ async fn round_of(
     let known = rounds.chain.chain();
     let at = known
         .time_of(round)
-        .filter(|_| chain == known.hash())
+        .filter(|_| chain == known.hash().to_string())
         .ok_or(StatusCode::NOT_FOUND)?;
     if at > DateTime::from(rounds.clock.now()) {
         return Err(StatusCode::TOO_EARLY);

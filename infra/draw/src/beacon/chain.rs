@@ -6,21 +6,18 @@ use blst::BLST_ERROR;
 use blst::min_sig::{PublicKey, Signature};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+
+use crate::digest::{Digest, RoundSignature};
 
 /// Of the scheme `bls-unchained-g1-rfc9380`.
 pub(super) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
-const SIGNATURE_BYTES: usize = 48;
 
-const QUICKNET: [u8; 32] = [
-    0x52, 0xdb, 0x9b, 0xa7, 0x0e, 0x0c, 0xc0, 0xf6, 0xea, 0xf7, 0x80, 0x3d, 0xd0, 0x74, 0x47, 0xa1,
-    0xf5, 0x47, 0x77, 0x35, 0xfd, 0x3f, 0x66, 0x17, 0x92, 0xba, 0x94, 0x60, 0x0c, 0x84, 0xe9, 0x71,
-];
+const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
 
 /// A chain of the scheme `bls-unchained-g1-rfc9380`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    hash: [u8; 32],
+    hash: Digest,
     public_key: PublicKey,
     genesis: DateTime<Utc>,
     period_seconds: NonZeroU32,
@@ -29,8 +26,6 @@ pub struct Chain {
 /// The reason why there is no such chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidChain {
-    #[error("the chain's hash is not 64 hexadecimal digits; copy it from the beacon's /info")]
-    Hash,
     #[error(
         "the chain's public key is not a point of G2 in 192 hexadecimal digits; copy it from the beacon's /info"
     )]
@@ -56,7 +51,7 @@ pub enum InvalidRound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedRound {
     number: NonZeroU64,
-    signature: [u8; SIGNATURE_BYTES],
+    signature: RoundSignature,
 }
 
 impl VerifiedRound {
@@ -65,7 +60,7 @@ impl VerifiedRound {
     }
 
     /// Its SHA-256 is the randomness.
-    pub fn signature(&self) -> [u8; SIGNATURE_BYTES] {
+    pub fn signature(&self) -> RoundSignature {
         self.signature
     }
 }
@@ -74,7 +69,7 @@ impl VerifiedRound {
 #[derive(Deserialize)]
 struct RelayReply {
     round: u64,
-    signature: String,
+    signature: RoundSignature,
 }
 
 impl Chain {
@@ -85,35 +80,34 @@ impl Chain {
                           0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a";
         let genesis = DateTime::from_timestamp_secs(1_692_803_367).expect("a time");
         let period_seconds = NonZeroU32::MIN.saturating_add(2);
-        Self::with_key(QUICKNET, public_key, genesis, period_seconds).expect("a key")
+        let hash = QUICKNET.parse().expect("a digest");
+        Self::with_key(hash, public_key, genesis, period_seconds).expect("a key")
     }
 
     /// True for the public chain. The holder of another one's key knows its rounds in advance.
     pub fn is_quicknet(&self) -> bool {
-        self.hash == QUICKNET
+        self.hash.to_string() == QUICKNET
     }
 
-    /// Hash and public key in hexadecimal. With quicknet's hash, no other constants are taken.
+    /// The public key is in hexadecimal. With quicknet's hash, no other constants are taken.
     ///
     /// # Errors
-    /// When the hash or key is invalid, or quicknet has other constants.
+    /// When the key is invalid, or quicknet has other constants.
     pub fn new(
-        hash: &str,
+        hash: Digest,
         public_key: &str,
         genesis: DateTime<Utc>,
         period_seconds: NonZeroU32,
     ) -> Result<Self, InvalidChain> {
-        let mut bytes = [0; 32];
-        hex::decode_to_slice(hash, &mut bytes).map_err(|_| InvalidChain::Hash)?;
-        let chain = Self::with_key(bytes, public_key, genesis, period_seconds)?;
-        if chain.is_quicknet() && !chain.is_same(&Self::quicknet()) {
+        let chain = Self::with_key(hash, public_key, genesis, period_seconds)?;
+        if chain.is_quicknet() && chain != Self::quicknet() {
             return Err(InvalidChain::NotQuicknet);
         }
         Ok(chain)
     }
 
     fn with_key(
-        hash: [u8; 32],
+        hash: Digest,
         public_key: &str,
         genesis: DateTime<Utc>,
         period_seconds: NonZeroU32,
@@ -128,14 +122,8 @@ impl Chain {
         })
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        self.public_key == other.public_key
-            && (self.genesis, self.period_seconds) == (other.genesis, other.period_seconds)
-    }
-
-    /// 64 lower-case hexadecimal digits.
-    pub fn hash(&self) -> String {
-        hex::encode(self.hash)
+    pub fn hash(&self) -> Digest {
+        self.hash
     }
 
     /// 192 lower-case hexadecimal digits.
@@ -175,18 +163,23 @@ impl Chain {
     /// When it is not the round's.
     pub fn verify(
         &self,
-        round: NonZeroU64,
-        signature: &[u8],
+        number: NonZeroU64,
+        signature: RoundSignature,
     ) -> Result<VerifiedRound, InvalidRound> {
-        let bytes = signature.try_into().map_err(|_| InvalidRound::Unreadable)?;
         // Only compressed: other forms would have other digests.
-        let point = Signature::uncompress(signature).map_err(|_| InvalidRound::Forged)?;
+        let point = Signature::uncompress(signature.as_bytes());
+        let point = point.map_err(|_| InvalidRound::Forged)?;
+        let message = message(number);
         // The key was checked when the chain was made.
-        match point.verify(true, &message(round), DOMAIN, &[], &self.public_key, false) {
-            BLST_ERROR::BLST_SUCCESS => Ok(VerifiedRound {
-                number: round,
-                signature: bytes,
-            }),
+        match point.verify(
+            true,
+            message.as_bytes(),
+            DOMAIN,
+            &[],
+            &self.public_key,
+            false,
+        ) {
+            BLST_ERROR::BLST_SUCCESS => Ok(VerifiedRound { number, signature }),
             _ => Err(InvalidRound::Forged),
         }
     }
@@ -205,16 +198,13 @@ impl Chain {
         if reply.round != round.get() {
             return Err(InvalidRound::OtherRound { found: reply.round });
         }
-        self.verify(
-            round,
-            &hex::decode(reply.signature).map_err(|_| InvalidRound::Unreadable)?,
-        )
+        self.verify(round, reply.signature)
     }
 }
 
 /// The signed message, without the round before: rounds are unchained.
-pub(super) fn message(round: NonZeroU64) -> [u8; 32] {
-    Sha256::digest(round.get().to_be_bytes()).into()
+pub(super) fn message(round: NonZeroU64) -> Digest {
+    Digest::from_parts(&[&round.get().to_be_bytes()])
 }
 
 #[cfg(test)]
@@ -264,10 +254,8 @@ mod tests {
             );
             let verified = verified(&chain, number, &reply).expect("the chain's own");
             assert_eq!(verified.number(), round(number));
-            assert_eq!(
-                hex::encode(Sha256::digest(verified.signature())),
-                randomness
-            );
+            let digest = crate::randomness(verified.signature().as_bytes());
+            assert_eq!(digest.to_string(), randomness);
         }
     }
 
@@ -292,13 +280,13 @@ mod tests {
         let chains = [[1; 32], [2; 32]]
             .map(|seed| SimulatedChain::new(&seed, time("2026-01-01T00:00:00Z"), seconds));
         let signature = chains[0].sign(round(7));
-        assert!(chains[0].chain().verify(round(7), &signature).is_ok());
+        assert!(chains[0].chain().verify(round(7), signature).is_ok());
         assert_eq!(
-            chains[1].chain().verify(round(7), &signature),
+            chains[1].chain().verify(round(7), signature),
             Err(InvalidRound::Forged)
         );
         assert_eq!(
-            Chain::quicknet().verify(round(7), &signature),
+            Chain::quicknet().verify(round(7), signature),
             Err(InvalidRound::Forged)
         );
     }
@@ -334,8 +322,9 @@ mod tests {
         // The same point, written in another form, would have another digest.
         let point =
             Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");
+        let other_form = reply(&hex::encode(point.serialize()));
         assert_eq!(
-            chain.verify(round(42), &point.serialize()),
+            verified(&chain, 42, &other_form),
             Err(InvalidRound::Unreadable)
         );
     }
@@ -343,22 +332,17 @@ mod tests {
     #[test]
     fn chain_needs_a_key() {
         let chain = Chain::quicknet();
-        let new = |hash: &str, key: &str| {
-            Chain::new(hash, key, chain.genesis(), chain.period_seconds()).map(drop)
+        let new = |key: &str| {
+            Chain::new(chain.hash(), key, chain.genesis(), chain.period_seconds()).map(drop)
         };
-        assert_eq!(new(&chain.hash(), &chain.public_key()), Ok(()));
-        assert_eq!(new("52", &chain.public_key()), Err(InvalidChain::Hash));
+        assert_eq!(new(&chain.public_key()), Ok(()));
         for key in [
             "",
             "zz",
             &format!("c0{}", "00".repeat(95)),
             &"11".repeat(96),
         ] {
-            assert_eq!(
-                new(&chain.hash(), key),
-                Err(InvalidChain::PublicKey),
-                "{key}"
-            );
+            assert_eq!(new(key), Err(InvalidChain::PublicKey), "{key}");
         }
     }
 
@@ -368,18 +352,14 @@ mod tests {
         let (hash, key) = (quicknet.hash(), quicknet.public_key());
         let other = SimulatedChain::new(&[1; 32], quicknet.genesis(), quicknet.period_seconds());
         let (genesis, period) = (quicknet.genesis(), quicknet.period_seconds());
-        for hash in [hash.clone(), hash.to_uppercase()] {
-            assert!(
-                Chain::new(&hash, &key, genesis, period).is_ok_and(|chain| chain.is_quicknet())
-            );
-            for (key, genesis, period) in [
-                (other.chain().public_key(), genesis, period),
-                (key.clone(), genesis + TimeDelta::seconds(1), period),
-                (key.clone(), genesis, NonZeroU32::MIN),
-            ] {
-                let refused = Chain::new(&hash, &key, genesis, period).map(drop);
-                assert_eq!(refused, Err(InvalidChain::NotQuicknet));
-            }
+        assert!(Chain::new(hash, &key, genesis, period).is_ok_and(|chain| chain.is_quicknet()));
+        for (key, genesis, period) in [
+            (other.chain().public_key(), genesis, period),
+            (key.clone(), genesis + TimeDelta::seconds(1), period),
+            (key.clone(), genesis, NonZeroU32::MIN),
+        ] {
+            let refused = Chain::new(hash, &key, genesis, period).map(drop);
+            assert_eq!(refused, Err(InvalidChain::NotQuicknet));
         }
         assert!(!other.chain().is_quicknet());
     }
@@ -415,11 +395,12 @@ mod tests {
         }
 
         #[test]
-        fn signature_with_another_bit_is_refused(bit in 0..SIGNATURE_BYTES * 8) {
+        fn signature_with_another_bit_is_refused(bit in 0_usize..48 * 8) {
             let [(number, signature, _), ..] = ROUNDS;
-            let mut signature = hex::decode(signature).expect("hexadecimal");
-            signature[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(Chain::quicknet().verify(round(number), &signature), Err(InvalidRound::Forged));
+            let mut bytes = [0; 48];
+            hex::decode_to_slice(signature, &mut bytes).expect("hexadecimal");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(Chain::quicknet().verify(round(number), bytes.into()), Err(InvalidRound::Forged));
         }
     }
 }

@@ -17,7 +17,7 @@
 //! let reply = br#"{"round": 657413, "signature":
 //!     "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b"}"#;
 //! let verified = chain.verify_reply(round, reply)?;
-//! assert_eq!(verified.signature().len(), 48);
+//! assert!(verified.signature().to_string().starts_with("b713718a"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -143,8 +143,11 @@ fn round_url(relay: &Url, chain: &Chain, round: NonZeroU64) -> Url {
     let mut url = relay.clone();
     // The client refuses a URL without a path.
     if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty()
-            .extend([chain.hash().as_str(), "public", &round.to_string()]);
+        path.pop_if_empty().extend([
+            chain.hash().to_string().as_str(),
+            "public",
+            &round.to_string(),
+        ]);
     }
     url
 }

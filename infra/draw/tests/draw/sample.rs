@@ -7,7 +7,8 @@ use std::{fs, io};
 use chrono::{DateTime, FixedOffset};
 use draw::{
     Algorithm, Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event,
-    Evidence, Header, LeftOut, Log, LoggedPlace, Opening, Period, Prize, Sheet, Step,
+    Evidence, Header, LeftOut, Log, LoggedPlace, Opening, Period, Prize, RoundSignature, Sheet,
+    Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -33,10 +34,8 @@ fn number(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).expect("not zero")
 }
 
-fn signature() -> [u8; 48] {
-    let mut signature = [0; 48];
-    hex::decode_to_slice(SIGNATURE, &mut signature).expect("hexadecimal");
-    signature
+fn signature() -> RoundSignature {
+    SIGNATURE.parse().expect("hexadecimal")
 }
 
 fn time(text: &str) -> DateTime<FixedOffset> {
@@ -56,12 +55,12 @@ impl Sample {
     /// A result that follows from a signature that is not the beacon's.
     pub(crate) fn forged() -> Self {
         let mut sample = Self::new();
-        sample.draw([7; 48]);
+        sample.draw([7; 48].into());
         sample
     }
 
     /// The draw on another chain.
-    pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> [u8; 48]) -> Self {
+    pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> RoundSignature) -> Self {
         let mut entries = Entries::default();
         for at in 0..ENTRANTS {
             for entry in 0..=at % 3 {
@@ -122,7 +121,7 @@ impl Sample {
     }
 
     /// Draws, and logs what happened since.
-    fn draw(&mut self, signature: [u8; 48]) {
+    fn draw(&mut self, signature: RoundSignature) {
         let committed = self.read().expect("whole");
         let round = committed.header().round;
         let result = committed

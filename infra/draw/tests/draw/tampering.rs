@@ -263,7 +263,7 @@ fn verify_py_compares_with_what_was_copied_before_the_draw() {
 fn verify_py_takes_the_constants_of_another_chain() {
     let folder = tempfile::tempdir().expect("a folder");
     let chain = draw::Digest::from_parts(&[b"a chain"]);
-    Sample::on_chain(chain, |_| [7; 48])
+    Sample::on_chain(chain, |_| [7; 48].into())
         .write(folder.path())
         .expect("a folder to write to");
     let printed = verify_py(folder.path(), &[]);

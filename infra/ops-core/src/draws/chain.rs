@@ -6,8 +6,8 @@ use chrono::DateTime;
 use common::config::{ConfigError, Env};
 use common::domain::draw::Draw;
 use common::upstream::http_client::Addresses;
-use draw::Header;
 use draw::beacon::{Chain, Relays};
+use draw::{Digest, Header};
 use reqwest::Url;
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ pub const RELAY_VARIABLE: &str = "BEACON_URL";
 
 #[derive(Deserialize)]
 struct ChainInfo {
-    hash: String,
+    hash: Digest,
     public_key: String,
     /// In seconds since 1970.
     genesis_time: i64,
@@ -42,18 +42,18 @@ pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
         Some((DateTime::from_timestamp_secs(info.genesis_time)?, info))
     };
     let (genesis, info) = read().ok_or(malformed)?;
-    Chain::new(&info.hash, &info.public_key, genesis, info.period)
+    Chain::new(info.hash, &info.public_key, genesis, info.period)
         .map_err(|error| Failure::new("not_configured", format!("{CHAIN_VARIABLE}: {error}")))
 }
 
 /// `None` if it is neither quicknet nor the one for new draws.
-pub(crate) fn known(env: &Env, hash: &str) -> Result<Option<Chain>, Failure> {
+pub(crate) fn known(env: &Env, hash: Digest) -> Result<Option<Chain>, Failure> {
     let mut known = [Chain::quicknet(), configured(env)?].into_iter();
     Ok(known.find(|chain| chain.hash() == hash))
 }
 
 pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
-    known(env, &draw.chain)?.ok_or_else(|| {
+    known(env, super::header(draw)?.chain)?.ok_or_else(|| {
         let message = format!(
             "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
              of that chain answers to /info",
@@ -81,7 +81,7 @@ pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
 }
 
 pub(crate) fn described(hash: &str) -> String {
-    if hash == Chain::quicknet().hash() {
+    if hash == Chain::quicknet().hash().to_string() {
         return format!("drand quicknet, {hash}");
     }
     format!(
@@ -94,6 +94,6 @@ pub(crate) fn described(hash: &str) -> String {
 pub(crate) fn public_address(header: &Header) -> Option<String> {
     let relay = draw::beacon::PUBLIC_RELAYS
         .first()
-        .filter(|_| header.chain.to_string() == Chain::quicknet().hash())?;
+        .filter(|_| header.chain == Chain::quicknet().hash())?;
     Some(format!("{relay}/{}/public/{}", header.chain, header.round))
 }

@@ -172,7 +172,7 @@ async fn read(
         overlapping: overlapping(tables, plan).await?,
         prizes: plan.prizes.clone(),
         one_prize_per_row: plan.one_prize_per_entrant,
-        chain: chain.hash().parse().map_err(|_| too_late())?,
+        chain: chain.hash(),
         round,
     };
     header.check().map_err(|error| not_frozen(&error.into()))?;

@@ -57,7 +57,7 @@ pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified, Failure> 
                 .map_err(differs)?,
         );
     }
-    let round = chain.verify(result.round, result.signature.as_bytes());
+    let round = chain.verify(result.round, result.signature);
     round.map_err(|error| signature_differs(&committed, error))?;
     Ok(Verified {
         committed,
@@ -119,7 +119,7 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
 }
 
 fn chain_of(header: &Header, args: &VerifyArgs, env: &Env) -> Result<Chain, Failure> {
-    let hash = header.chain.to_string();
+    let hash = header.chain;
     let invalid = |why: &str| Failure::new("chain_key_invalid", why);
     match (&args.chain_key, args.chain_genesis, args.chain_period) {
         (Some(_), _, _) if hash == Chain::quicknet().hash() => {
@@ -129,11 +129,11 @@ fn chain_of(header: &Header, args: &VerifyArgs, env: &Env) -> Result<Chain, Fail
         (Some(key), Some(genesis), Some(period)) => {
             let genesis = DateTime::from_timestamp_secs(genesis)
                 .ok_or_else(|| invalid("--chain-genesis is no time in seconds since 1970"))?;
-            Chain::new(&hash, key, genesis, period)
+            Chain::new(hash, key, genesis, period)
                 .map_err(|error| invalid(&format!("--chain-key: {error}")))
         }
         // The command line takes all three or none.
-        _ => chain::known(env, &hash)?.ok_or_else(|| {
+        _ => chain::known(env, hash)?.ok_or_else(|| {
             let message = format!(
                 "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
                  winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \

@@ -208,10 +208,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
 
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let chain = draw::beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
-    let mut simulated =
-        Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| {
-            chain.sign(round)
-        });
+    let mut simulated = Sample::on_chain(chain.chain().hash(), |round| chain.sign(round));
     // Its log has the times of quicknet's round.
     simulated.log = None;
     let folder = written(&simulated);

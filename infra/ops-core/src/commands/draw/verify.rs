@@ -67,7 +67,7 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
             result.round
         ),
     ));
-    pairs.push(("chain", chain::described(&chain.hash())));
+    pairs.push(("chain", chain::described(&chain.hash().to_string())));
     let mut text = format!(
         "HOLDS: {}, {}: the order follows from the entries, the header and the round\n{}",
         header.campaign,
