@@ -12,7 +12,7 @@ use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::files::DrawFiles;
+use super::files::{DrawFiles, OPENINGS};
 use super::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -151,7 +151,7 @@ impl Drawing<'_> {
         let files = DrawFiles::new(self.tables, self.env, self.scope, name, commitment)?;
         let places = self.result.tiers.iter().flat_map(|tier| &tier.order);
         let rows: HashSet<_> = places.map(|place| place.row).collect();
-        let (file, _) = files.read_openings().await?;
+        let file = files.read(OPENINGS).await?;
         openings::read(self.draw, file, |row, _| rows.contains(&row))
     }
 

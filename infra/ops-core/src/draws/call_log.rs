@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::assign_winners::Drawing;
-use super::files::DrawFiles;
+use super::files::{DrawFiles, OPENINGS};
 use super::openings;
 use crate::audit::Action;
 use crate::failure::Failure;
@@ -260,9 +260,8 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
     if counts(&drawn) {
         return Ok(RowStatus::Counts);
     }
-    let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?
-        .read_openings()
-        .await?;
+    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let file = files.read(OPENINGS).await?;
     let openings = openings::read(draw, file, |row, _| row == contact.row)?;
     let of_row = openings
         .get(&contact.row)

@@ -20,7 +20,7 @@ use draw::{
 };
 
 use super::files::{
-    COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, temporary, unreadable,
+    COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, OPENINGS, RESULT, holds, temporary, unreadable,
 };
 use super::publish::published_in_time;
 use super::{chain, openings};
@@ -49,7 +49,7 @@ pub(crate) async fn write(
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     let published_at = published_in_time(env, draw, &files).await?;
-    let (mut opened, _) = files.read_openings().await?;
+    let mut opened = files.read(OPENINGS).await?;
     let committed = files.committed(draw, Some(&mut opened)).await?;
     let differs = |difference| unreadable(draw, &difference);
     let given_at = committed

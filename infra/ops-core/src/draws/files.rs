@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -51,13 +51,6 @@ pub(crate) struct DrawFiles {
     folder: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Upload {
-    Done,
-    /// Another file is there.
-    Refused,
-}
-
 impl DrawFiles {
     /// # Errors
     /// Names the missing variable.
@@ -84,24 +77,11 @@ impl DrawFiles {
         format!("s3://{}/{}", self.evidence, self.folder)
     }
 
-    pub(crate) async fn publish(&self, name: &str, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.evidence, name, path, None).await
-    }
-
     /// Publishes a text. A file that is there has to be the same.
     pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let put = self
-            .s3
-            .put_object()
-            .bucket(&self.evidence)
-            .key(self.key(name))
-            .if_none_match("*");
-        let put = put.checksum_sha256(STANDARD.encode(Sha256::digest(text)));
-        let sent = put
-            .body(ByteStream::from(text.as_bytes().to_vec()))
-            .send()
-            .await;
-        if outcome(sent)? == Upload::Done || self.read_text(name).await? == text {
+        let body = ByteStream::from(text.as_bytes().to_vec());
+        let is_written = self.put(name, body, &Sha256::digest(text), None).await?;
+        if is_written || self.read_text(name).await? == text {
             return Ok(());
         }
         let message = format!(
@@ -136,20 +116,6 @@ impl DrawFiles {
         Ok(last)
     }
 
-    pub(crate) async fn keep_openings(&self, path: &Path) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, None).await
-    }
-
-    /// Writes openings over those with this ETag.
-    pub(crate) async fn replace_openings(
-        &self,
-        path: &Path,
-        etag: &str,
-    ) -> Result<Upload, Failure> {
-        self.upload(&self.openings, OPENINGS, path, Some(etag))
-            .await
-    }
-
     /// Deletes openings that no draw has, which needs no row of the audit log.
     pub(crate) async fn delete_openings(&self, tables: &Tables) -> Result<(), Failure> {
         let s3 = tables.audit.unguarded().s3();
@@ -164,9 +130,9 @@ impl DrawFiles {
             .map_err(|error| StoreError::new("deleting openings", error).into())
     }
 
-    /// A published file, in a temporary file.
+    /// A file, in a temporary one.
     pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
-        Ok(self.download(&self.evidence, name).await?.0)
+        Ok(self.read_version(name).await?.0)
     }
 
     pub(crate) async fn read_text(&self, name: &str) -> Result<String, Failure> {
@@ -174,11 +140,6 @@ impl DrawFiles {
         let read = self.read(name).await?.read_to_string(&mut text);
         read.map_err(|error| temporary(&error))?;
         Ok(text)
-    }
-
-    /// The openings in a temporary file, and their ETag.
-    pub(crate) async fn read_openings(&self) -> Result<(BufReader<File>, String), Failure> {
-        self.download(&self.openings, OPENINGS).await
     }
 
     /// The evidence of a draw, verified.
@@ -213,39 +174,66 @@ impl DrawFiles {
         format!("{}{name}", self.folder)
     }
 
-    /// Without an ETag, writes only if nothing is there.
-    async fn upload(
+    /// Everything but openings is published.
+    fn bucket(&self, name: &str) -> &str {
+        if name == OPENINGS {
+            &self.openings
+        } else {
+            &self.evidence
+        }
+    }
+
+    /// Writes over the version with this ETag, or only if nothing is there. Returns false if it is another one.
+    pub(crate) async fn upload(
         &self,
-        bucket: &str,
         name: &str,
         path: &Path,
         etag: Option<&str>,
-    ) -> Result<Upload, Failure> {
+    ) -> Result<bool, Failure> {
         let digest = digest(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
         let body = ByteStream::from_path(path).await;
         let body = body.map_err(|error| StoreError::new("reading a file of the draw", error))?;
-        let put = self
-            .s3
-            .put_object()
-            .bucket(bucket)
-            .key(self.key(name))
-            .body(body);
+        self.put(name, body, digest.as_ref(), etag).await
+    }
+
+    async fn put(
+        &self,
+        name: &str,
+        body: ByteStream,
+        digest: &[u8],
+        etag: Option<&str>,
+    ) -> Result<bool, Failure> {
+        let put = self.s3.put_object().bucket(self.bucket(name));
         // Buckets with object lock take no upload without a checksum.
         let put = put.checksum_sha256(STANDARD.encode(digest));
         let put = match etag {
             Some(etag) => put.if_match(etag),
             None => put.if_none_match("*"),
         };
-        outcome(put.customize().config_override(patient()).send().await)
+        let put = put.key(self.key(name)).body(body).customize();
+        match put.config_override(patient()).send().await {
+            Ok(_) => Ok(true),
+            // The second code: two uploads at once.
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some("PreconditionFailed" | "ConditionalRequestConflict")
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(StoreError::new("uploading a file of the draw", error).into()),
+        }
     }
 
-    async fn download(
+    /// A file in a temporary one, and its ETag.
+    pub(crate) async fn read_version(
         &self,
-        bucket: &str,
         name: &str,
     ) -> Result<(BufReader<File>, String), Failure> {
         const ACTION: &str = "reading a file of the draw";
-        let get = self.s3.get_object().bucket(bucket).key(self.key(name));
+        let get = self.s3.get_object();
+        let get = get.bucket(self.bucket(name)).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
         let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
         let etag = object.e_tag.unwrap_or_default();
@@ -275,25 +263,6 @@ fn patient() -> aws_sdk_s3::config::Builder {
         .operation_timeout(TRANSFER_TIMEOUT)
         .build();
     aws_sdk_s3::config::Builder::new().timeout_config(timeouts)
-}
-
-fn outcome<T, E>(sent: Result<T, SdkError<E>>) -> Result<Upload, Failure>
-where
-    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-{
-    match sent {
-        Ok(_) => Ok(Upload::Done),
-        // The second code: two uploads at once.
-        Err(error)
-            if matches!(
-                error.code(),
-                Some("PreconditionFailed" | "ConditionalRequestConflict")
-            ) =>
-        {
-            Ok(Upload::Refused)
-        }
-        Err(error) => Err(StoreError::new("uploading a file of the draw", error).into()),
-    }
 }
 
 fn digest(path: &Path) -> io::Result<impl AsRef<[u8]> + use<>> {

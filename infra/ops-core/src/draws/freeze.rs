@@ -275,8 +275,9 @@ async fn commit(
         freeze_lock::begin_upload(tables, env, &plan.scope, lock, &draw.commitment, now);
     *lock = uploading.await?.ok_or_else(given_up)?;
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
-    files.keep_openings(&folder.file(OPENINGS)).await?;
-    files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
+    for name in [OPENINGS, ENTRIES] {
+        files.upload(name, &folder.file(name), None).await?;
+    }
     check_recent(lock, clock.now())?;
     if draw.round_at.since(clock.now()) < notice {
         let message = "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
@@ -397,7 +398,7 @@ async fn publish_recorded(
         return Err(Failure::new("freeze_differs", message));
     }
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
-    let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
+    let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read(OPENINGS).await?);
     let contents: [(&str, &mut dyn Read); 4] = [
         (ENTRIES, &mut entries),
         (OPENINGS, &mut openings),

@@ -13,7 +13,7 @@ use common::domain::timestamp::Timestamp;
 use draw::{Difference, Opening};
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, Upload, temporary, unreadable};
+use super::files::{DrawFiles, OPENINGS, temporary, unreadable};
 use super::freeze_lock;
 use crate::failure::Failure;
 use crate::people::PersonRecords;
@@ -148,9 +148,9 @@ async fn erase(
 ) -> Result<u64, Failure> {
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
-        let (openings, etag) = files.read_openings().await?;
+        let (openings, etag) = files.read_version(OPENINGS).await?;
         let (kept, erased) = without(openings, &is_erased).map_err(|error| temporary(&error))?;
-        if erased == 0 || files.replace_openings(kept.path(), &etag).await? == Upload::Done {
+        if erased == 0 || files.upload(OPENINGS, kept.path(), Some(&etag)).await? {
             return Ok(erased);
         }
     }

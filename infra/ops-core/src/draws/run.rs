@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::assign_winners::Drawing;
 use super::chain;
-use super::files::{DrawFiles, RESULT, unreadable};
+use super::files::{DrawFiles, OPENINGS, RESULT, unreadable};
 use super::publish::{published_in_time, published_late, unpublished};
 use crate::audit::Action;
 use crate::failure::Failure;
@@ -89,7 +89,7 @@ pub(crate) async fn run(
         }
         None => fetch(env, &chain, &draw, None, zone, clock, terminal).await?,
     };
-    let (mut openings, _) = files.read_openings().await?;
+    let mut openings = files.read(OPENINGS).await?;
     let committed = files.committed(&draw, Some(&mut openings)).await?;
     let result = committed.run(round.number(), round.signature());
     let result = result.map_err(|error| unreadable(&draw, &error))?;
