@@ -1,8 +1,9 @@
 //! The certificate: a page that computes a draw again in the browser, without requests.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
+use crate::beacon::Chain;
 use crate::page::{content_security_digest, escaped, fill};
 
 /// A certificate with more would not open on a phone: 16 MB. Its reader chooses the published file instead.
@@ -28,17 +29,20 @@ pub struct Certificate<'a> {
     pub result: &'a str,
     /// `log.json`
     pub log: &'a str,
-    /// `None` for quicknet, which the page knows.
-    pub chain: Option<ChainTimes>,
+    /// The chain of the header.
+    #[serde(serialize_with = "times")]
+    pub chain: &'a Chain,
 }
 
-/// The times of a chain's rounds.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct ChainTimes {
-    /// Time of the first round, in seconds since 1970.
-    pub genesis_time: i64,
-    /// Seconds between two rounds.
-    pub period: u32,
+/// The times of a chain other than quicknet, which the page knows.
+fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error> {
+    let times = json!({
+        "genesis_time": chain.genesis().timestamp(),
+        "period": chain.period_seconds(),
+    });
+    (!chain.is_quicknet())
+        .then_some(times)
+        .serialize(serializer)
 }
 
 impl Certificate<'_> {

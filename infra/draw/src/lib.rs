@@ -87,7 +87,7 @@ mod strict;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, ChainTimes, MAX_EMBEDDED_ROWS};
+pub use certificate::{Certificate, MAX_EMBEDDED_ROWS};
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, Hex, InvalidHex, RoundSignature};

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::{fs, io};
 
 use chrono::{DateTime, FixedOffset};
+use draw::beacon::Chain;
 use draw::{
-    Algorithm, Certificate, ChainTimes, Committed, Difference, Digest, DrawResult, Entries, Event,
-    Evidence, Header, LeftOut, Log, LoggedPlace, Opening, Period, Prize, RoundSignature, Sheet,
-    Step,
+    Algorithm, Certificate, Committed, Difference, Digest, DrawResult, Entries, Event, Evidence,
+    Header, LeftOut, Log, LoggedPlace, Opening, Period, Prize, RoundSignature, Sheet, Step,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -168,10 +168,7 @@ impl Sample {
             commitment: &self.commitment,
             result: &self.result,
             log: self.log.as_deref().expect("a log"),
-            chain: (!self.header.contains(QUICKNET)).then_some(ChainTimes {
-                genesis_time: 0,
-                period: 1,
-            }),
+            chain: &Chain::quicknet(),
         };
         certificate.html(with_entries.then_some(&self.entries))
     }

@@ -14,10 +14,7 @@ use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::beacon::Chain;
-use draw::{
-    Certificate, ChainTimes, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
-};
+use draw::{Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY};
 
 use super::files::{
     COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, OPENINGS, RESULT, holds, temporary, unreadable,
@@ -86,7 +83,7 @@ pub(crate) async fn write(
         commitment: &draw.commitment,
         result: &result_json,
         log: &log,
-        chain: times_of(&chain),
+        chain: &chain,
     };
     let mut entries = None;
     if committed.header().rows.get() <= MAX_EMBEDDED_ROWS {
@@ -123,14 +120,6 @@ pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Re
         given_by_hand: draw.given_by_hand,
     };
     create(output, &sheet.html())
-}
-
-fn times_of(chain: &Chain) -> Option<ChainTimes> {
-    let times = ChainTimes {
-        genesis_time: chain.genesis().timestamp(),
-        period: chain.period_seconds().get(),
-    };
-    (!chain.is_quicknet()).then_some(times)
 }
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
