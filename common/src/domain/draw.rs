@@ -152,7 +152,7 @@ pub struct DrawOutcome {
     pub randomness: String,
     /// When the winners were recorded.
     pub drawn_at: Timestamp,
-    /// Who ran the draw.
+    /// The operator who ran the draw.
     pub drawn_by: Operator,
 }
 

@@ -1,5 +1,6 @@
-//! A submission. [`transition`] settles it, [`approval`] makes two people agree on a prize or many entries, [`correction`] undoes
-//! mistaken decisions, [`second_look`] has some decisions checked by another person.
+//! A submission. [`transition`] settles it, [`approval`] makes two people agree on a prize or many
+//! entries, [`correction`] undoes mistaken decisions, [`second_look`] has some decisions checked by
+//! another person.
 
 pub mod approval;
 pub mod correction;
@@ -41,7 +42,8 @@ pub struct Submission {
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_key: Option<String>,
-    /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only for counting.
+    /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only
+    /// for counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
     /// The holder of its code, if it was rejected because of that.
@@ -61,7 +63,8 @@ pub struct Submission {
     pub status: SubmissionStatus,
     /// Message keys, or reasons for operators.
     pub reasons: Vec<String>,
-    /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`. Limits count by it, even if it settles later.
+    /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`. Limits count by it, even
+    /// if it settles later.
     pub day: String,
     /// The consumer's region, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,14 +120,16 @@ pub struct CodeRefusal {
 /// A consumer's consent, given when the submission was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// The version of the text that the consumer agreed to, if the campaign or the caller names one.
+    /// The version of the text that the consumer agreed to, if the campaign or the caller names
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The language of the request.
     pub language: Language,
 }
 
-/// The maximum length of a history. Each state adds about 200 bytes to every later write of the submission.
+/// The maximum length of a history. Each state adds about 200 bytes to every later write of the
+/// submission.
 const MAX_HISTORY: usize = 12;
 
 /// An earlier state of a submission.
@@ -198,7 +203,8 @@ pub struct Confirmation {
     pub identity: Option<String>,
 }
 
-/// The name of the user or of the session in an ARN. Single sign-on gives a person the same session name in each role.
+/// The name of the user or of the session in an ARN. Single sign-on gives a person the same session
+/// name in each role.
 pub fn name_in_arn(arn: &str) -> &str {
     arn.rsplit(['/', ':']).next().unwrap_or(arn)
 }
@@ -330,7 +336,8 @@ impl Submission {
         self.submission_id.reference()
     }
 
-    /// The next revision, with the same status. Adds the present state to the history, unless it is already the latest.
+    /// The next revision, with the same status. Adds the present state to the history, unless it is
+    /// already the latest.
     #[must_use]
     pub fn changed(&self, now: Timestamp) -> Self {
         let mut history = self.history.clone();
@@ -363,7 +370,8 @@ impl Submission {
         }
     }
 
-    /// When it was accepted; `None` if it is not. A correction that only adds words leaves this time.
+    /// When it was accepted; `None` if it is not. A correction that only adds words leaves this
+    /// time.
     pub fn accepted_at(&self) -> Option<Timestamp> {
         let is_accepted = |status: &SubmissionStatus| status.state() == State::Accepted;
         let past = self
@@ -388,7 +396,8 @@ impl Submission {
             })
     }
 
-    /// The submission without its personal data: its reference, outcome, entries, day and prize stay.
+    /// The submission without its personal data: its reference, outcome, entries, day and prize
+    /// stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
         let upstream = self.upstream.clone().map(|upstream| PartnerMessage {
@@ -420,8 +429,8 @@ impl Submission {
         }
     }
 
-    /// The submission once its campaign's retention is over: without its personal data, but under the same pseudonym, which
-    /// limits and codes refer to. `None` while the phone is still needed.
+    /// The submission once its campaign's retention is over: without its personal data, but under
+    /// the same pseudonym, which limits and codes refer to. `None` while the phone is still needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.approval.is_none();
@@ -433,14 +442,15 @@ impl Submission {
         Some(if is_same { self.clone() } else { after })
     }
 
-    /// Whether it has a receipt that the service has yet to settle; a phone's number of these is limited.
+    /// Whether it has a receipt that the service has yet to settle; a phone's number of these is
+    /// limited.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;
         self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
     }
 
-    /// Seconds before a caller should poll again; `None` when settled. The interval grows with age, ends no earlier
-    /// than the next planned step, and is long while an operator is reviewing.
+    /// Seconds before a caller should poll again; `None` when settled. The interval grows with age,
+    /// ends no earlier than the next planned step, and is long while an operator is reviewing.
     pub fn poll_after_seconds(&self, now: Timestamp) -> Option<u64> {
         /// Fast enough to feel immediate.
         const MIN_SECONDS: u64 = 2;

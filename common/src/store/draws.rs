@@ -1,7 +1,8 @@
-//! The `draws` table: the draws of each campaign and environment, and their winners. Only operators write it.
+//! The `draws` table: the draws of each campaign and environment, and their winners. Only operators
+//! write it.
 //!
-//! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
-//! of a fixed width, so that they are in order. The lock of its freezes is in a partition of its own.
+//! A partition has the records of a scope: `draw#week-03`, and contacts as `contact#week-03#0#17`
+//! with padded numbers. The lock of freezes has its own.
 
 use std::time::Duration;
 
@@ -79,8 +80,7 @@ impl Draws {
         self.read(scope.to_string(), "contact#").await
     }
 
-    /// The draws whose entries still decide who gets a prize: a winner is to be drawn, or a prize to be collected. All phones
-    /// stay so long, since the next entrant wins once a winner is skipped.
+    /// The draws whose entries still decide who gets a prize, so that all phones stay.
     pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, StoreError> {
         // Before the contacts: a draw has all of its winners before it has an outcome.
         let mut draws = self.list(scope).await?;
@@ -114,14 +114,16 @@ impl Draws {
 
     /// The condition of a transaction that no freeze has begun since the lock was read.
     ///
-    /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no draw with the entry; the
-    /// freeze begins, and reads the entry as accepted; the operator's write fails, because the lock is another one.
+    /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no
+    /// draw with the entry; the freeze begins, and reads the entry as accepted; the operator's
+    /// write fails, because the lock is another one.
     pub fn no_freeze_check(&self, scope: &Scope, seen: Option<&FreezeLock>) -> Write {
         let check = self.table.check(lock_key(scope)).sort(SORT, LOCK);
         when_seen(check, seen)
     }
 
-    /// Records a frozen draw, and releases the lock. Returns false if the name is taken or the lock was changed.
+    /// Records a frozen draw, and releases the lock. Returns false if the name is taken or the lock
+    /// was changed.
     pub async fn create(
         &self,
         scope: &Scope,
@@ -135,7 +137,7 @@ impl Draws {
         self.write(vec![put, when_seen(release, Some(lock))]).await
     }
 
-    /// Records when all evidence was in its bucket. Returns false if a time is recorded.
+    /// Records the time of publishing. Returns false if there is one.
     pub async fn publish(
         &self,
         scope: &Scope,
@@ -162,8 +164,8 @@ impl Draws {
         self.write(vec![update]).await
     }
 
-    /// Adds contacts, at most [`MAX_ADDED`]. Returns false if contacts of the draw were changed since [`Draw::contact_changes`]
-    /// was read, since the next winners depend on all others; or if one of `conditions` fails.
+    /// Adds at most [`MAX_ADDED`] contacts. Returns false if contacts of the draw were changed
+    /// since [`Draw::contact_changes`] was read, or one of `conditions` fails.
     pub async fn add_contacts(
         &self,
         scope: &Scope,

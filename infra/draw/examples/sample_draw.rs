@@ -1,5 +1,5 @@
-//! Writes the files of a sample draw, its certificates and its sheet into a folder: what `.ci/try-page/certificate.mjs` tries.
-//! usage: sample_draw FOLDER
+//! Writes the files of a sample draw, its certificates and its sheet into a folder: what
+//! `.ci/try-page/certificate.mjs` tries. usage: sample_draw FOLDER
 
 #[expect(
     clippy::expect_used,

@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::beacon::Chain;
 use crate::page::{content_security_digest, escaped, fill};
 
-/// A certificate with more would not open on a phone: 16 MB. Its reader chooses the published file instead.
+/// A certificate with more would not open on a phone: 16 MB. Its reader chooses the published file
+/// instead.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
 const PAGE: &str = include_str!("../certificate/page.html");

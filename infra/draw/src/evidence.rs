@@ -130,7 +130,8 @@ impl Committed {
         longer
     }
 
-    /// Reads `result.json`, and runs the draw to compare. [`crate::beacon::Chain::verify`] checks the signature.
+    /// Reads `result.json`, and runs the draw to compare. [`crate::beacon::Chain::verify`] checks
+    /// the signature.
     ///
     /// # Errors
     /// The first difference.

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::strict::MAX_INTEGER;
 
-/// As the text of [`InvalidHeader`] says.
 const MAX_NAME_CHARACTERS: usize = 64;
 
 /// Published names of computations.
@@ -67,9 +66,10 @@ pub struct Header {
     /// Entries by the day they were made, which the brand compares with its own totals.
     pub days: BTreeMap<String, u64>,
     pub left_out: LeftOut,
-    /// Earlier draws with an overlapping period; otherwise the best of several could be shown as the only one.
+    /// Earlier draws with an overlapping period; otherwise the best of several could be shown as
+    /// the only one.
     pub overlapping: Vec<OtherDraw>,
-    /// In the order in which they are drawn.
+    /// Drawn in this order.
     pub prizes: Vec<Prize>,
     /// Applied by the log: a row with a prize is skipped for all others.
     pub one_prize_per_row: bool,
@@ -154,7 +154,8 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// Places of each tier's order that are published. Winners of earlier tiers may be skipped, so they count too.
+    /// Places of each tier's order that are published. Winners of earlier tiers may be skipped, so
+    /// they count too.
     pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());

@@ -1,8 +1,9 @@
 //! Draws that anyone can check.
 //!
-//! The list of entries is committed to before a public random value exists that nobody can foresee or choose; the order of
-//! winners follows from both by a computation that anyone can repeat. This crate is that computation, and [`beacon`] the public
-//! random value. It has no clock, no randomness and no files: readers, writers and salts are arguments.
+//! The list of entries is committed to before a public random value exists that nobody can foresee
+//! or choose; the order of winners follows from both by a computation that anyone can repeat. This
+//! crate is that computation, and [`beacon`] the public random value. It has no clock, no
+//! randomness and no files: readers, writers and salts are arguments.
 //!
 //! | step | here |
 //! | --- | --- |
@@ -14,8 +15,7 @@
 //! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then [`beacon::Chain::verify`] |
 //! | opening | an [`Opening`] gives the hash of its row |
 //!
-//! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for
-//! the log: a row that has a prize is skipped in the orders of the other tiers, with this as the reason.
+//! `one_prize_per_row` is a rule for the log: a row that has a prize is skipped in the other tiers.
 //!
 //! The computation, step by step:
 //!

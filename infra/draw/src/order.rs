@@ -50,7 +50,8 @@ pub struct Place {
     pub ticket: u64,
 }
 
-/// Rows by their first ticket that is drawn. `starts` has the first ticket of each row, ascending from 0.
+/// Rows by their first ticket that is drawn. `starts` has the first ticket of each row, ascending
+/// from 0.
 pub(crate) fn order(
     starts: &[u64],
     total: NonZeroU64,
@@ -65,7 +66,7 @@ pub(crate) fn order(
         let row = u64::try_from(row).ok().filter(|_| is_first)?;
         Some(Place { row, ticket })
     });
-    // Without the end, it would look for another row for ever.
+    // It would look for another row for ever.
     places.take(starts.len())
 }
 
@@ -132,7 +133,7 @@ mod tests {
         assert!(tickets(seed(1), total).take(kept.len()).eq(kept));
     }
 
-    /// By chi-squared: the first place over many seeds, against the weights.
+    /// Chi-squared test of the first place over many seeds, against the weights.
     #[test]
     fn first_place_has_the_chance_of_its_weight() {
         let counts = [1, 2, 3, 4, 10];
@@ -147,7 +148,8 @@ mod tests {
                 (f64::from(firsts[row]) - expected).powi(2) / expected
             })
             .sum();
-        // Four degrees of freedom: one seed in a thousand series is above it. The series is always the same.
+        // Four degrees of freedom: one seed in a thousand series is above it. The series is always
+        // the same.
         assert!(statistic < 18.5, "{firsts:?}: {statistic}");
     }
 

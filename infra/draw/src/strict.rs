@@ -11,8 +11,8 @@ use crate::difference::Difference;
 /// Largest integer that a floating-point number holds exactly.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// Reads JSON without repeated keys, with exactly the keys of `T`, whose numbers are integers from 0 on. `what` begins
-/// the difference.
+/// Reads JSON without repeated keys, with exactly the keys of `T`, whose numbers are integers from
+/// 0 on. `what` begins the difference.
 ///
 /// # Errors
 /// The first thing that is different.

@@ -21,7 +21,7 @@ const HEADER: &[u8] = br#"{"campaign":"chai-bora-2026","draw":"week-03","round":
 const ROOT: &str = "ea1ccdaabf2a3bdeee1a59b2f8a77afae843b5e61346ec0c71671ca537e7e27c";
 const COMMITMENT: &str = "fff1c1abc3eed17399dc460b6a4bc61bd42e2f758fdac11481a8570eb7358f1b";
 const SEED: &str = "67e78df3312f8456536139e4d9d15b502f4ecd245cd6e05a4a6ba1e49a4456a9";
-/// Of round 657413 of quicknet.
+/// Round 657413 of quicknet.
 const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 const RANDOMNESS: &str = "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587";
 

@@ -1,7 +1,7 @@
-//! Revokes and reopens settled submissions. Reopening a decision takes another person than the one who made it. If a prize was won,
-//! an instant one or one of a draw, two people have to agree, on reopening as well as on revoking. Revoking an entry takes two
-//! from the moment when a draw of it begins to be frozen until that draw is finished, and waits between the draw's round and
-//! its run.
+//! Revokes and reopens settled submissions. Reopening a decision takes another person than the one
+//! who made it. If a prize was won, an instant one or one of a draw, two people have to agree, on
+//! reopening as well as on revoking. Revoking an entry takes two from the moment when a draw of it
+//! begins to be frozen until that draw is finished, and waits between the draw's round and its run.
 
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
@@ -39,8 +39,8 @@ pub enum Corrected {
 /// Corrects the submission with an id or a reference.
 ///
 /// # Errors
-/// When there is no such submission, its state does not allow the correction, its code or place is taken, it needs a second
-/// operator and this is the first, or a table does not answer.
+/// When there is no such submission, its state does not allow the correction, its code or place is
+/// taken, it needs a second operator and this is the first, or a table does not answer.
 pub async fn correct(
     tables: &Tables,
     name: &str,
@@ -113,8 +113,8 @@ pub async fn correct(
         .map(Corrected::Done)
 }
 
-/// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is
-/// atomic, and needs separate permissions.
+/// The next step of having a settled submission decided again: revokes an accepted one, reopens a
+/// rejected one. Each is atomic, and needs separate permissions.
 ///
 /// # Errors
 /// As [`correct`].
@@ -141,8 +141,8 @@ pub async fn reopen(
     .await
 }
 
-/// True if a correction can decide who gets a prize: the submission won an instant one, it is in a draw that is not finished,
-/// or the phone holds a prize of a draw since the submission was made.
+/// True if a correction can decide who gets a prize: the submission won an instant one, it is in a
+/// draw that is not finished, or the phone holds a prize of a draw since the submission was made.
 async fn is_at_stake(
     tables: &Tables,
     before: &Submission,
@@ -179,7 +179,8 @@ async fn is_at_stake(
     Ok(of_phone.into_iter().any(is_drawn))
 }
 
-/// True if an accepted entry is in a draw that is not finished, or can be in one that is being frozen.
+/// True if an accepted entry is in a draw that is not finished, or can be in one that is being
+/// frozen.
 ///
 /// # Errors
 /// When the draw has its round and was not run.
@@ -199,7 +200,8 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
     }
 }
 
-/// Refuses the person who took the decision that reopening takes back: of a revoked submission, the one before it was revoked.
+/// Refuses the person who took the decision that reopening takes back: of a revoked submission, the
+/// one before it was revoked.
 fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(), Failure> {
     let verdict = match before.history.last() {
         Some(last) if before.is_revoked() => last.decision.as_ref(),
@@ -278,7 +280,7 @@ async fn write(
     }
 }
 
-/// Whether the code of a revoked submission stays used.
+/// True if the code of a revoked submission stays used.
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
     let Submission {
         scope,

@@ -189,11 +189,11 @@ async fn contacts(
 /// Refuses to erase a person whose submissions or prizes still need the phone.
 ///
 /// # Errors
-/// Names the first submission that is not settled, or the first prize that is being claimed.
+/// Names the first submission that is not settled, or the first prize that is not collected.
 pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
     if let Some(open) = held.contacts.iter().find(|contact| contact.is_open()) {
         let message = format!(
-            "{} of the draw {} of {} is being claimed, which needs the phone; run this again once it is handed over or the \
+            "{} of the draw {} of {} is not collected yet, which needs the phone; run this again once it is handed over or the \
              winner is skipped",
             open.prize, open.draw, held.scope
         );

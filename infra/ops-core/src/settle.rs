@@ -344,7 +344,7 @@ fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, 
     })
 }
 
-/// Whether the service may ask the partner at any moment, or has just done so.
+/// True if the service may ask the partner at any moment, or has just done so.
 fn is_with_the_partner(submission: &Submission) -> bool {
     let asks = submission
         .settling

@@ -147,7 +147,7 @@ impl SkipReason {
         }
     }
 
-    /// In words, for certificates.
+    /// The reason in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::NoAnswer => "did not answer three calls",

@@ -1,4 +1,5 @@
-//! The rule of two people: what decides about a prize, or gives many entries, needs a second operator who asks for the same.
+//! The rule of two people: what decides about a prize, or gives many entries, needs a second
+//! operator who asks for the same.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Operators' corrections of settled submissions: an accepted one is revoked, a rejected one is reopened.
+//! Operators' corrections of settled submissions: an accepted one is revoked, a rejected one is
+//! reopened.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,9 @@ const REVOKED: &str = "revoked";
 /// The reason of a reopened submission.
 const REOPENED: &str = "reopened";
 
-/// The key of a revoked submission. Of the keys that callers know, its text alone sends the consumer to customer care;
-/// the others blame a code or a receipt that was found good, and ask for another try.
+/// The key of a revoked submission. Of the keys that callers know, its text alone sends the
+/// consumer to customer care; the others blame a code or a receipt that was found good, and ask for
+/// another try.
 const REVOKED_KEY: MessageKey = MessageKey::Blocked;
 
 /// A change of a settled submission.
@@ -42,7 +44,8 @@ pub enum NotCorrectable {
     /// Only a rejected submission is reopened.
     #[error("the submission is accepted")]
     Accepted,
-    /// It was refused before it took a code or a receipt, so that accepting it would leave both free.
+    /// It was refused before it took a code or a receipt, so that accepting it would leave both
+    /// free.
     #[error("the submission has no code and no receipt")]
     WithoutEvidence,
     /// Its person was erased: there is no number to call, and no limit counts it.
@@ -116,7 +119,8 @@ impl Submission {
         Ok(Self {
             status,
             reasons: vec![REOPENED.to_owned()],
-            // Without a record, the purchase is the code that an operator typed, perhaps by mistake.
+            // Without a record, the purchase is the code that an operator typed, perhaps by
+            // mistake.
             purchase: self.purchase.clone().filter(|_| self.receipt.is_some()),
             settling: Some(PendingSettlement::due_at(now, prize).escalate(now)),
             approval: None,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::digest::{Digest, RoundSignature};
 
-/// Of the scheme `bls-unchained-g1-rfc9380`.
+/// Domain of the scheme `bls-unchained-g1-rfc9380`.
 pub(super) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 
 const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";

@@ -1,6 +1,7 @@
 //! Public randomness for draws: rounds of a [drand](https://drand.love) chain.
 //!
-//! A round's signature is unknown until its time, and anyone can verify it. So relays need not be trusted.
+//! A round's signature is unknown until its time, and anyone can verify it. So relays need not be
+//! trusted.
 //!
 //! - [`Chain`]: constants, times of rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
 //! - [`Relays`]: rounds over HTTP;

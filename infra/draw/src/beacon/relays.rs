@@ -41,7 +41,7 @@ pub struct Relays {
 #[derive(Debug)]
 pub struct Unavailable {
     pub round: NonZeroU64,
-    /// By host, in the order of asking.
+    /// Hosts, in the order of asking.
     pub relays: Vec<(String, RelayFailure)>,
 }
 

@@ -21,7 +21,6 @@ const SHORT: Duration = Duration::from_secs(1);
 const ROUND: NonZeroU64 = NonZeroU64::MIN.saturating_add(41);
 const NEXT: NonZeroU64 = NonZeroU64::MIN.saturating_add(42);
 
-/// What a relay does with a request.
 #[derive(Clone, Debug)]
 enum Answer {
     /// This status and this body.
@@ -42,7 +41,8 @@ fn ok(body: String) -> Answer {
     Answer::Says(200, body)
 }
 
-/// A relay with an answer for each request; the last one counts for all that follow. Returns how often it was asked.
+/// A relay with an answer for each request; the last one counts for all that follow. Returns how
+/// often it was asked.
 async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!(

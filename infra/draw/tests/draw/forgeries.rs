@@ -17,7 +17,8 @@ pub(crate) struct Forgery {
 }
 
 enum Change {
-    /// A text of the header, with a commitment, a result and a log that follow from the new one, as far as there are any.
+    /// A text of the header, with a commitment, a result and a log that follow from the new one, as
+    /// far as there are any.
     Header(&'static str, &'static str),
     HeaderAndLog(&'static str, &'static str, fn(&mut Value)),
     /// A text of the header alone.

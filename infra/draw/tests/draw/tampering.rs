@@ -84,7 +84,8 @@ for folder in sys.argv[1:]:
     .collect()
 }
 
-/// The certificate's script, for all of these folders. `None` where there is no Node; a browser does it in `.ci/run certificate`.
+/// The certificate's script, for all of these folders. `None` where there is no Node; a browser
+/// does it in `.ci/run certificate`.
 fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");

@@ -53,7 +53,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws until the orders of the result end, and again if a contact or submission changes meanwhile. Returns all contacts.
+    /// Draws until the orders of the result end, and again if a contact or submission changes
+    /// meanwhile. Returns all contacts.
     async fn assign_published(
         &self,
         drawn: &mut Vec<Contact>,
@@ -69,7 +70,8 @@ impl Drawing<'_> {
             let new = self.missing(&known, now).await?;
             let mut is_current = true;
             for new in new.chunks(MAX_ADDED) {
-                // An erasure in the meantime would not find the contacts. A transaction names each record once.
+                // An erasure in the meantime would not find the contacts. A transaction names each
+                // record once.
                 let mut ids = HashSet::new();
                 let submissions = new.iter().filter_map(|(_, submission)| submission.as_ref());
                 let conditions = submissions

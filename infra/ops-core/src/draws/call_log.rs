@@ -39,9 +39,6 @@ pub struct Logged {
 }
 
 /// The winner with a place of a prize, or of the only prize.
-///
-/// # Errors
-/// When there is no such draw, prize or winner, or the table does not answer.
 pub async fn find(
     tables: &Tables,
     scope: Scope,
@@ -113,9 +110,6 @@ async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submissio
 }
 
 /// Submissions of open winners whose phones were blocked since the freeze.
-///
-/// # Errors
-/// When a table does not answer.
 pub async fn blocked(
     tables: &Tables,
     scope: &Scope,
@@ -143,9 +137,6 @@ pub async fn blocked(
 }
 
 /// The number to call, after a row of the audit log.
-///
-/// # Errors
-/// When the row cannot be written, or the number cannot be read.
 pub async fn show_phone(
     tables: &Tables,
     winner: &Winner,
@@ -170,9 +161,6 @@ pub async fn show_phone(
 }
 
 /// Logs a step. After a skip, draws the next winner; finishes an interrupted skip.
-///
-/// # Errors
-/// When the step does not follow, or another operator logged one at the same time.
 pub async fn log(
     tables: &Tables,
     env: &Env,

@@ -126,7 +126,7 @@ fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
     DateTime::from(at).with_timezone(&zone).fixed_offset()
 }
 
-/// Without its opening, nothing proves a reference.
+/// Publishes a reference with the opening that proves it.
 fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> LoggedPlace {
     let reference = contact.reference.as_ref().filter(|_| opening.is_some());
     LoggedPlace {

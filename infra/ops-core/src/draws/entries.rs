@@ -42,9 +42,10 @@ pub(crate) struct DayTotal {
     pub(crate) entries: u64,
 }
 
-/// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the time when it was accepted, so
-/// that one that is settled late is in a later draw, and none is in two that follow each other. Entries of people who were
-/// erased are left out, since they could not be called, and those of phones that are blocked by now.
+/// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the
+/// time when it was accepted, so that one that is settled late is in a later draw, and none is in
+/// two that follow each other. Entries of people who were erased are left out, since they could not
+/// be called, and those of phones that are blocked by now.
 pub(super) async fn read(
     tables: &Tables,
     scope: &Scope,

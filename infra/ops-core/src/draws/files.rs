@@ -1,8 +1,8 @@
 //! The files of a draw: in a folder of the operator's, and in two buckets.
 //!
-//! Evidence is locked for five years. Openings are in a bucket without versions, where a person's can be erased. Both have
-//! the files below the commitment, so that a second freeze cannot overwrite the first; only the recorded commitment has a
-//! `commitment.txt`.
+//! Evidence is locked for five years. Openings are in a bucket without versions, where a person's
+//! can be erased. Both have the files below the commitment, so that a second freeze cannot
+//! overwrite the first; only the recorded commitment has a `commitment.txt`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -52,8 +52,6 @@ pub(crate) struct DrawFiles {
 }
 
 impl DrawFiles {
-    /// # Errors
-    /// Names the missing variable.
     pub(crate) fn new(
         tables: &Tables,
         env: &Env,
@@ -183,7 +181,8 @@ impl DrawFiles {
         }
     }
 
-    /// Writes over the version with this ETag, or only if nothing is there. Returns false if it is another one.
+    /// Writes over the version with this ETag, or only if nothing is there. Returns false if it is
+    /// another one.
     pub(crate) async fn upload(
         &self,
         name: &str,
@@ -309,8 +308,6 @@ pub(crate) struct NewFolder {
 }
 
 impl NewFolder {
-    /// # Errors
-    /// When something is in its place, or its parent cannot be written to.
     pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
         let is_free = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),

@@ -1,8 +1,9 @@
 //! Freezes the entries of a period: one commitment for one name, published before the round.
 //!
-//! Files are uploaded first, then the commitment is recorded, then published, so a recorded draw has its entries and openings.
-//! A freeze that is interrupted before leaves nothing that counts: its [`FreezeLock`] leads the next freeze or erasure to its
-//! openings. One that is interrupted after is finished by running it again.
+//! Files are uploaded first, then the commitment is recorded, then published, so a recorded draw
+//! has its entries and openings. A freeze that is interrupted before leaves nothing that counts:
+//! its [`FreezeLock`] leads the next freeze or erasure to its openings. One that is interrupted
+//! after is finished by running it again.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Read};
@@ -39,7 +40,7 @@ use crate::format::zoned_time;
 use crate::tables::Tables;
 use crate::terminal::Terminal;
 
-/// From the freeze to the round: time to read the commitment out.
+/// Time to read the commitment out, before the round.
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 /// The part of it for reading the entries.
 const MAX_READING: Duration = Duration::from_secs(5 * 60);
@@ -300,7 +301,7 @@ async fn commit(
     })
 }
 
-/// After that, one person may have revoked an entry that was read.
+/// One person may have revoked an entry after that.
 fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<(), Failure> {
     if lock.is_held(now) {
         return Ok(());
@@ -311,7 +312,7 @@ fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<(), Failure> {
 }
 
 impl FreezePlan {
-    /// In the campaign's zone.
+    /// The period in the campaign's zone.
     fn period(&self) -> Period {
         let [from, to] = [self.from, self.to].map(|time| {
             DateTime::from(time)

@@ -1,5 +1,5 @@
-//! The lock of a scope's freezes. The newest freeze has it, so an interrupted one blocks no other. It leads to the
-//! openings of a draw that is not recorded.
+//! The lock of a scope's freezes. The newest freeze has it, so an interrupted one blocks no other.
+//! It leads to the openings of a draw that is not recorded.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Draws on a stack: its entries, its table of draws, and two buckets. The computation is in the crate `draw`.
+//! Draws on a stack: its entries, its table of draws, and two buckets. The computation is in the
+//! crate `draw`.
 //!
 //! | what | where |
 //! | --- | --- |
@@ -39,9 +40,6 @@ use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
 
-///
-/// # Errors
-/// When there is no such draw, or the table does not answer.
 pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
     tables.draws.get(scope, name).await?.ok_or_else(|| {
         let message = format!(
@@ -71,9 +69,6 @@ pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
     Failure::new("draw_not_run", message)
 }
 
-///
-/// # Errors
-/// When the record is damaged.
 pub fn header(draw: &Draw) -> Result<Header, Failure> {
     serde_json::from_str(&draw.header).map_err(|error| {
         let message = format!(

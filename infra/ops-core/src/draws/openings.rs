@@ -1,4 +1,5 @@
-//! Openings tell whose entries a row has. They are secret, and a person's can be erased; the row stays.
+//! Openings tell whose entries a row has. They are secret, and a person's can be erased; the row
+//! stays.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Write};
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 use crate::people::PersonRecords;
 use crate::tables::Tables;
 
-/// As in the lifecycle of their bucket, which deletes them later.
+/// The lifecycle of their bucket deletes them later.
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 const MAX_TRIES: u32 = 10;
 
@@ -108,7 +109,8 @@ pub(crate) async fn erase_person(
     Ok(())
 }
 
-/// Erases every entrant, also those who have not collected their prize. Returns the number of openings.
+/// Erases every entrant, also those who have not collected their prize. Returns the number of
+/// openings.
 pub(crate) async fn erase_everyone(
     tables: &Tables,
     env: &Env,

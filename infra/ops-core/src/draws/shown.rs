@@ -25,9 +25,6 @@ pub fn state(draw: &Draw) -> &'static str {
 }
 
 /// A draw as names and values.
-///
-/// # Errors
-/// When its record has no readable header.
 pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
     let time = |time: Timestamp| zoned_time(time, zone);
     let grouped_commitment = draw.commitment.parse().map_or_else(
@@ -186,9 +183,6 @@ pub fn prize_option(header: &Header, prize: &str) -> String {
 }
 
 /// The next step with a draw; `None` once each prize has a winner.
-///
-/// # Errors
-/// When its record has no readable header.
 pub fn next_step(
     scope: &Scope,
     draw: &Draw,

@@ -25,9 +25,6 @@ pub(crate) struct Verified {
 }
 
 /// Computes a draw again, and compares.
-///
-/// # Errors
-/// The first difference, by file and line; or a file that cannot be read.
 pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified, Failure> {
     let folder = args.path.as_path();
     check_folder(folder)?;

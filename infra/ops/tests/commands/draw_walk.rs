@@ -84,7 +84,8 @@ fn because(reason: &str) -> [&str; 5] {
     ["--reason", reason, "--inspector", "A. Inspector", "--yes"]
 }
 
-/// The places of the prize whose winners were drawn and not called yet: a winner of the kettle is skipped for tea.
+/// The places of the prize whose winners were drawn and not called yet: a winner of the kettle is
+/// skipped for tea.
 async fn open_places(stack: &Stack, prize: &str) -> Vec<String> {
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
     let winners = shown["winners"].as_array().expect("a list").iter();

@@ -373,7 +373,8 @@ async fn interrupted_erasure_finds_the_winner_again() {
     let winner = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     stack.fine(&run("week-03", &[])).await;
-    // The first erasure looked for winners before the draw was run, and ended when it had changed the submission.
+    // The first erasure looked for winners before the draw was run, and ended when it had changed
+    // the submission.
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables

@@ -1,4 +1,5 @@
-//! Records of submissions that were changed after the freeze, so that another person would be called.
+//! Records of submissions that were changed after the freeze, so that another person would be
+//! called.
 
 use std::collections::HashMap;
 

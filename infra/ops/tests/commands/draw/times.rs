@@ -1,4 +1,5 @@
-//! Whose clock counts: that of the storage for what is published, that of the campaign for what is typed.
+//! Whose clock counts: that of the storage for what is published, that of the campaign for what is
+//! typed.
 
 use common::aws::Aws;
 use common::clock::Clock;
