@@ -175,39 +175,35 @@ pub async fn log(
         ..
     } = winner;
     let is_skip = matches!(event, ContactEvent::Skipped { .. });
-    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
+    let is_skipped = is_skip && matches!(contact.state(), ContactState::Skipped { .. });
+    // The log keeps the first reason.
+    let recorded = contact.steps.last().filter(|_| is_skipped);
+    let recorded = recorded.map_or(&event, |step| &step.event);
+    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
     let action = Action::new(action_name(&event))
         .in_scope(scope)
         .on(&draw.name)
         .with(details);
-    if is_skip && matches!(contact.state(), ContactState::Skipped { .. }) {
-        // The log keeps the first reason.
-        let recorded = contact.steps.last().map(|step| &step.event);
-        let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
-        tables.audit.append(action.with(details), now).await?;
-        let next = draw_next(tables, env, winner, now).await?;
-        return Ok(Logged {
-            contact: contact.clone(),
-            next,
-        });
+    let mut after = contact.clone();
+    if !is_skipped {
+        let row_status = row_status(tables, env, winner).await?;
+        let step = ContactStep {
+            at: now,
+            by: Some(tables.audit.operator().await?),
+            event,
+        };
+        after = contact
+            .after_operator(step, row_status)
+            .map_err(|refused| {
+                let message = format!(
+                    "nothing was logged for place {} of {}: {refused}",
+                    contact.place, contact.prize
+                );
+                Failure::new("step_refused", message)
+            })?;
     }
-    let row_status = row_status(tables, env, winner).await?;
-    let step = ContactStep {
-        at: now,
-        by: Some(tables.audit.operator().await?),
-        event: event.clone(),
-    };
-    let after = contact
-        .after_operator(step, row_status)
-        .map_err(|refused| {
-            let message = format!(
-                "nothing was logged for place {} of {}: {refused}",
-                contact.place, contact.prize
-            );
-            Failure::new("step_refused", message)
-        })?;
     tables.audit.append(action, now).await?;
-    if !tables.draws.change_contact(scope, contact, &after).await? {
+    if !is_skipped && !tables.draws.change_contact(scope, contact, &after).await? {
         let message = "another operator logged a step for this winner at the same time; nothing was logged. Look with \
                        `ops draw show`, then run this again if it still applies";
         return Err(Failure::new("changed_meanwhile", message));

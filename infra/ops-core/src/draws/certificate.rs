@@ -94,7 +94,9 @@ pub(crate) async fn write(
         put(&output.with_file_name(name), files.read(name).await?)?;
     }
     put(&output.with_file_name(VERIFY), VERIFY_PY.as_bytes())?;
-    replace(&output.with_file_name(LOG), &log)?;
+    // Over that of an earlier certificate.
+    let path = output.with_file_name(LOG);
+    fs::write(&path, &log).map_err(|error| Failure::from_io(&path, "writing", &error))?;
     Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, LOG, VERIFY])
 }
 
@@ -173,10 +175,6 @@ fn log_differs(draw: &Draw, difference: &draw::Difference) -> Failure {
         draw.name
     );
     Failure::new("draw_log_differs", message)
-}
-
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| Failure::from_io(path, "writing", &error))
 }
 
 fn create(path: &Path, page: &str) -> Result<(), Failure> {

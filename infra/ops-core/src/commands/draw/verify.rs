@@ -3,9 +3,6 @@
 use common::config::Env;
 use common::domain::draw::contact::SkipReason;
 use draw::{Event, LoggedPlace, TierResult};
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
@@ -135,12 +132,11 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
 
 fn happened(place: &LoggedPlace) -> String {
     if let Some(skip) = place.skip() {
-        let reason: StrDeserializer<'_, Error> = skip
-            .reason
-            .as_deref()
-            .unwrap_or_default()
-            .into_deserializer();
-        let reason = SkipReason::deserialize(reason).map_or("", SkipReason::in_words);
+        let given = skip.reason.as_deref();
+        let reason = SkipReason::ALL
+            .into_iter()
+            .find(|reason| Some(reason.as_str()) == given)
+            .map_or("", SkipReason::in_words);
         return format!("passed over: {reason}");
     }
     let words = match place.steps.last().map(|step| step.is) {

@@ -53,7 +53,8 @@ async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
         .to_string();
     revoked_by_one(&stack, &early).await;
     let others = [
-        entered(&stack, PHONE, 1).await,
+        // Its row has two more entries, so that it can win.
+        entered(&stack, "0711000003", 1).await,
         entered(&stack, "0711000006", 1).await,
     ];
     let [before, after] = others.map(|entry| entry.reference().to_string());
