@@ -109,7 +109,9 @@ impl Draws {
         after: &FreezeLock,
     ) -> Result<bool, StoreError> {
         let put = self.table.put(lock_key(scope), after).sort(SORT, LOCK);
-        when_seen(put, before).send(WRITING).await
+        // It is written too if the answer was lost, and the call sent again.
+        Ok(when_seen(put, before).send(WRITING).await?
+            || self.freeze_lock(scope).await?.as_ref() == Some(after))
     }
 
     /// The condition of a transaction that no freeze has begun since the lock was read.
