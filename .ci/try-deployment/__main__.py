@@ -79,10 +79,10 @@ def serves(stack, release):
 def switched_back(stack, ops, url):
     """Switches back to the previous release while entries come in."""
     with Entries(ops, url) as entries:
-        ops.sh("infra/switch-release", stack.name, FIRST)
+        ops.sh("infra/stack/switch-release", stack.name, FIRST)
     entries.report("during the switch")
     serves(stack, FIRST)
-    if ops.sh("infra/switch-release", stack.name).split() != [SECOND, FIRST]:
+    if ops.sh("infra/stack/switch-release", stack.name).split() != [SECOND, FIRST]:
         fail("switch-release does not list both releases")
     ops.smoke(url, f"switched back to {FIRST}")
 
@@ -107,7 +107,7 @@ def campaign_alarm(stack):
         "QuietMinutes": "360",
         "AlarmTopic": stack.output("AlarmTopic"),
     }
-    own.deploy((ROOT / "infra/monitoring/campaign.yaml").read_text(), parameters, "CREATE_COMPLETE")
+    own.deploy((ROOT / "infra/stack/monitoring/campaign.yaml").read_text(), parameters, "CREATE_COMPLETE")
     return own
 
 

@@ -1,11 +1,11 @@
-"""Credentials of a deployer: a role with no other policy than infra/deployer.json."""
+"""Credentials of a deployer: a role with no other policy than infra/stack/deployer.json."""
 
 import json
 import pathlib
 
 from emulator import ACCOUNT, REGION
 
-POLICY = pathlib.Path(__file__).resolve().parent.parent.parent / "infra" / "deployer.json"
+POLICY = pathlib.Path(__file__).resolve().parent.parent.parent / "infra" / "stack" / "deployer.json"
 NAME = "campaign-deployer"
 
 

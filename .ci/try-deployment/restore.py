@@ -82,17 +82,17 @@ def restored(emulator, template, url, start_ops):
 
 
 def restore_all(ops, env_file, tables, restores):
-    ops.sh("infra/restore-tables", env_file, TIME)
+    ops.sh("infra/stack/restore-tables", env_file, TIME)
     names = set(restores.times)
     # The state after the script was interrupted before the last table.
     missing = next(iter(names))
     tables.delete_table(TableName=missing)
     del restores.times[missing]
     restores.seen.clear()
-    ops.sh("infra/restore-tables", env_file, TIME)
+    ops.sh("infra/stack/restore-tables", env_file, TIME)
     if set(restores.times) != names or restores.seen != names:
         fail(f"restored again: {restores.times}, waited for: {restores.seen}")
-    refused = ops.tried("infra/restore-tables", env_file, OTHER_TIME)
+    refused = ops.tried("infra/stack/restore-tables", env_file, OTHER_TIME)
     if refused.returncode == 0 or f"is not of {OTHER_TIME}" not in refused.stderr:
         fail(f"tables of two times: {refused.stdout}{refused.stderr}")
     return len(names)
@@ -103,7 +103,7 @@ def copied_back(ops, stack, tables):
     lost = tables.scan(TableName=table)["Items"][0]
     key = {"id": lost["id"]}
     tables.delete_item(TableName=table, Key=key)
-    ops.sh("infra/copy-back", table, json.dumps(key))
+    ops.sh("infra/stack/copy-back", table, json.dumps(key))
     if tables.get_item(TableName=table, Key=key).get("Item") != lost:
         fail("the submission that was copied back is not what it was")
     ops.run("submission", "show", lost["id"]["S"].rsplit("#", 1)[-1])

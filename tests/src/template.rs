@@ -19,7 +19,7 @@ pub fn service() -> Value {
 
 /// The policy of the role that deploys.
 pub fn deployer() -> Value {
-    serde_json::from_str(&text_of("infra/deployer.json")).expect("JSON")
+    serde_json::from_str(&text_of("infra/stack/deployer.json")).expect("JSON")
 }
 
 /// `CheckCode` for `check-code`.

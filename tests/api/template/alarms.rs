@@ -15,7 +15,7 @@ use super::crates;
 #[test]
 fn every_function_has_alarms_by_its_objective() {
     let template = service();
-    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let monitoring = parse(&text_of("infra/stack/monitoring/template.yaml"));
     let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
     let expected: BTreeSet<_> = crates()
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn has_server_errors(function: &str) -> bool {
 /// Properties of the alarms by name.
 fn alarms() -> BTreeMap<String, Value> {
     let files = ["template.yaml", "function.yaml", "campaign.yaml"];
-    let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
+    let templates = files.map(|file| parse(&text_of(&format!("infra/stack/monitoring/{file}"))));
     let all = templates
         .iter()
         .flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
@@ -114,7 +114,7 @@ fn every_alarm_counts_its_own_stack_alone() {
 
 /// The widgets of the dashboard.
 fn widgets() -> Vec<Value> {
-    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let monitoring = parse(&text_of("infra/stack/monitoring/template.yaml"));
     let body =
         monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
     let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
@@ -607,7 +607,7 @@ fn every_alarm_has_its_section_in_the_runbook() {
 #[test]
 fn runbook_says_which_alarms_wake_people_up() {
     let files = ["template", "function", "campaign"]
-        .map(|file| text_of(&format!("infra/monitoring/{file}.yaml")));
+        .map(|file| text_of(&format!("infra/stack/monitoring/{file}.yaml")));
     let names = files
         .iter()
         .flat_map(|text| text.lines())

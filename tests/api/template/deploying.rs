@@ -44,8 +44,8 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
     };
     for file in [
         "template.yaml",
-        "infra/monitoring/template.yaml",
-        "infra/monitoring/function.yaml",
+        "infra/stack/monitoring/template.yaml",
+        "infra/stack/monitoring/function.yaml",
     ] {
         let template = parse(&text_of(file));
         for resource in template["Resources"]
@@ -302,62 +302,5 @@ fn every_variable_of_a_pages_commands_is_set_on_that_page() {
                 assert!(name.is_empty() || is_set(name), "{page}: {name} in {line}");
             }
         }
-    }
-}
-
-/// API Gateway reads the truststore with the permissions of the caller that creates the domain.
-#[test]
-fn the_deployer_may_read_the_certificates_of_mutual_tls() {
-    let policy = deployer();
-    let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements
-        .find(|statement| statement["Sid"] == "Truststore")
-        .expect("a statement");
-    assert_eq!(
-        statement["Action"],
-        json!(["s3:GetObject", "s3:GetObjectVersion"])
-    );
-    let bucket = statement["Resource"]
-        .as_str()
-        .and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
-    let bucket = bucket
-        .and_then(|bucket| bucket.strip_suffix("/*"))
-        .expect("a bucket");
-    assert!(
-        text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')),
-        "{bucket}"
-    );
-}
-
-/// API Gateway asks for them, besides the rights to create and change a domain, when it is given a truststore or loses
-/// it.
-#[test]
-fn the_deployer_may_turn_mutual_tls_on_and_off() {
-    let policy = deployer();
-    let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements
-        .find(|statement| statement["Sid"] == "Apis")
-        .expect("a statement");
-    for needed in [
-        "apigateway:AddCertificateToDomain",
-        "apigateway:RemoveCertificateFromDomain",
-    ] {
-        assert!(
-            statement["Action"]
-                .as_array()
-                .expect("actions")
-                .contains(&json!(needed)),
-            "{needed}"
-        );
-    }
-    for domains in ["domainnames", "domainnames/*"] {
-        let arn = json!(format!("arn:aws:apigateway:REGION::/{domains}"));
-        assert!(
-            statement["Resource"]
-                .as_array()
-                .expect("resources")
-                .contains(&arn),
-            "{arn}"
-        );
     }
 }
