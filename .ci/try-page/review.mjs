@@ -21,7 +21,7 @@ const TYPED = 100;
 const CODES = ['AB12CD34', 'ea12cs34'];
 const KEY_MS = [20, 60, 90];
 const PATIENCE_MS = 120_000;
-// The issue's limit is for the time between a key and the next receipt, photo included.
+// The limit is for the time between a key and the next receipt, photo included.
 const MAX_MS = 200;
 const require = createRequire(`${resolve(tools)}/`);
 const { chromium } = require('playwright-core');
