@@ -16,7 +16,7 @@ use crate::world::World;
 use crate::{binaries, process};
 
 /// The most time to the first poll, as a multiple of the empty function's.
-const TIMES_EMPTY: f64 = 2.0;
+const TIMES_EMPTY: f64 = 3.0;
 /// The most memory that a function may use.
 const PEAK_MEMORY_MB: f64 = 40.0;
 /// The largest program on disk.
