@@ -580,7 +580,7 @@ fn every_alarm_has_its_section_in_the_runbook() {
     let named: BTreeSet<_> = files
         .iter()
         .flat_map(|file| {
-            text_of(&format!("infra/{file}"))
+            text_of(&format!("infra/stack/{file}"))
                 .lines()
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
