@@ -1,11 +1,15 @@
-//! The errors of calls: a caller's mistakes, and our own failures. No HTTP here: [`crate::http::reply`] is the only
-//! place that turns an error into a reply.
+//! The errors of calls: a caller's mistakes, and our own failures. No HTTP here: `http::reply` is the only place that
+//! turns an error into a reply.
+
+mod store_error;
 
 use std::error::Error as StdError;
 use std::time::Duration;
 
 use crate::domain::rate_limit_status::RateLimitStatus;
-use crate::store::StoreError;
+
+pub(crate) use self::store_error::{LaterVersion, Throttled};
+pub use self::store_error::{StoreError, UnreadableRecord};
 
 /// The Retry-After of a throttled request: DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);

@@ -1,20 +1,17 @@
 //! Shared by all functions of the Campaign Entry Service.
 //!
-//! A request passes through these modules from top to bottom:
+//! The layers, from top to bottom; a module uses those below it alone:
 //!
 //! - [`runtime`] receives Lambda's events: API requests, storage events, SQS and stream batches, the schedule;
-//! - [`http`] parses requests and renders replies;
 //! - [`app`] combines rules, tables and clients: authentication, code verification, partners, settlement;
-//! - [`domain`] holds the rules: no I/O, no clock, no randomness;
+//! - [`http`] parses requests and renders replies;
+//! - [`upstream`] holds the clients of partners and the tax authority;
 //! - [`store`] holds the tables, one file for each kind of record, and the transactions across them;
 //! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
-//! - [`upstream`] holds the clients of external systems: partners and the tax authority.
-//!
-//! Beside these: [`error`], the list of all errors; [`config`], environment variables; [`clock`] and [`random`], the only
-//! sources of time and randomness; [`cache`]; [`telemetry`].
-
-// Every other crate builds on this one.
-#![warn(missing_docs)]
+//! - [`telemetry`] writes logs and metrics;
+//! - [`error`] lists all errors; [`config`] reads environment variables; [`clock`] and [`random`] are the only sources of
+//!   time and randomness; [`cache`];
+//! - [`domain`] holds the rules: no I/O, no clock, no randomness.
 
 pub mod app;
 pub mod aws;

@@ -14,13 +14,11 @@ use std::error::Error;
 use std::io::Write;
 
 use serde::Serialize;
-use serde_json::json;
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Env;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
-use crate::http::routes::CREATE_SUBMISSION;
 
 #[cfg(test)]
 pub(crate) use events::tests::written;
@@ -71,56 +69,41 @@ pub struct RequestIds {
     pub gateway: Option<String>,
 }
 
-/// The log line of a request.
+/// The log line of a request or a background job.
 #[derive(Clone, Debug)]
-pub struct RequestLine<'a> {
-    /// When the request came.
+pub struct LogLine<'a> {
+    /// The start.
     pub at: Timestamp,
-    /// Milliseconds until its reply.
     pub duration_ms: u128,
-    /// The request's ids.
-    pub ids: &'a RequestIds,
-    /// The function that served it.
     pub function: &'a str,
-    /// The scope of its key, once known.
+    /// `None` before a request's key is known, and for a job of several scopes.
     pub scope: Option<&'a Scope>,
-    /// Whether the key's limit admitted it.
-    pub is_admitted: bool,
-    /// The public id of that key.
-    pub key_id: Option<&'a str>,
-    /// The id of its submission or receipt.
+    /// The public id of the submission or receipt.
     pub subject: Option<&'a str>,
-    /// The reference of the submission, which its consumer knows.
-    pub reference: Option<&'a str>,
-    /// The HTTP status of the reply.
-    pub status: u16,
-    /// The error's code, or the message key of the consumer's outcome.
+    /// The error's code, the message key of a consumer's outcome, or a job's outcome in one word.
     pub outcome: Option<&'a str>,
-    /// Names and values of metrics beside count and duration.
-    pub metrics: &'a [(&'static str, u64)],
-    /// The causes of an internal error, outermost first.
-    pub error_chain: &'a [String],
-}
-
-/// The log line of a background job.
-#[derive(Clone, Debug)]
-pub struct JobLine<'a> {
-    /// When the job began.
-    pub at: Timestamp,
-    /// Its duration in milliseconds.
-    pub duration_ms: u128,
-    /// The function that ran it.
-    pub function: &'a str,
-    /// Its scope, if it concerns a single one.
-    pub scope: Option<&'a Scope>,
-    /// The public id of its submission or receipt.
-    pub subject: Option<&'a str>,
-    /// The outcome in one word.
-    pub outcome: &'a str,
-    /// Names and values of metrics beside count and duration.
+    /// Metrics beside count and duration.
     pub metrics: &'a [(&'static str, u64)],
     /// The causes of a failure, outermost first.
     pub error_chain: &'a [String],
+    /// `None` for a job.
+    pub request: Option<RequestFields<'a>>,
+}
+
+/// The fields that only a request's line has.
+#[derive(Clone, Debug)]
+pub struct RequestFields<'a> {
+    pub ids: &'a RequestIds,
+    /// True if the key's rate limit admitted it.
+    pub is_admitted: bool,
+    /// True for an attempt to enter, whose number a campaign's alarm watches.
+    pub is_entry: bool,
+    /// The public id of the key.
+    pub key_id: Option<&'a str>,
+    /// The submission's reference, which its consumer knows.
+    pub reference: Option<&'a str>,
+    /// The HTTP status.
+    pub status: u16,
 }
 
 #[derive(Serialize)]
@@ -128,29 +111,15 @@ struct EmfLine<'a> {
     timestamp: String,
     level: &'static str,
     message: &'static str,
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gateway_request_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lambda_request_id: Option<String>,
     service: &'a str,
     operation: &'a str,
+    #[serde(flatten)]
+    texts: BTreeMap<&'static str, &'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    campaign: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    environment: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    subject: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<&'a str>,
-    status: u16,
+    status: Option<u16>,
     outcome: &'a str,
     #[serde(rename = "causes", skip_serializing_if = "<[String]>::is_empty")]
     error_chain: &'a [String],
-    #[serde(rename = "Requests")]
-    requests: u8,
     #[serde(rename = "Duration")]
     duration_ms: u128,
     #[serde(flatten)]
@@ -159,7 +128,7 @@ struct EmfLine<'a> {
     declarations: Declarations<'a>,
 }
 
-/// What CloudWatch counts in a line, in its embedded metric format.
+/// The metrics of a line, in CloudWatch's embedded metric format.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Declarations<'a> {
@@ -212,98 +181,191 @@ impl Telemetry {
         };
     }
 
-    /// Writes the line of a request.
-    pub fn request(self, line: &RequestLine<'_>) {
+    /// Writes the line of a request or a job.
+    pub fn log(self, line: &LogLine<'_>) {
         match self {
             Self::CloudWatch(service) => match line.to_json(service) {
                 Ok(text) => self.write(&text),
-                Err(error) => {
-                    tracing::error!(error = cause(&error), "a request's line is not valid JSON")
-                }
+                Err(error) => tracing::error!(error = cause(&error), "a line is not valid JSON"),
             },
-            Self::Terminal => self.write(&request_for_terminal(line)),
+            Self::Terminal if line.is_idle() => {}
+            Self::Terminal => self.write(&line.for_terminal()),
             Self::Off => {}
         }
     }
+}
 
-    /// Writes the line of a job.
-    pub fn job(self, line: &JobLine<'_>) {
-        match self {
-            Self::CloudWatch(service) => self.write(&line.to_json(service)),
-            Self::Terminal => {
-                // Metrics that are all zero are noise to people.
-                let is_idle =
-                    !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
-                if !is_idle || !line.error_chain.is_empty() {
-                    self.write(&job_for_terminal(line));
-                }
+impl<'a> LogLine<'a> {
+    /// The line for CloudWatch.
+    pub fn to_json(&self, service: &str) -> serde_json::Result<String> {
+        let invocation = invocation_id();
+        let request = self.request.as_ref();
+        let texts = [
+            (
+                "request_id",
+                request.map(|request| request.ids.request.as_str()),
+            ),
+            (
+                "gateway_request_id",
+                request.and_then(|request| request.ids.gateway.as_deref()),
+            ),
+            ("lambda_request_id", invocation.as_deref()),
+            ("campaign", self.scope.map(|scope| scope.campaign.as_str())),
+            (
+                "environment",
+                self.scope.map(|scope| scope.environment.as_str()),
+            ),
+            ("key_id", request.and_then(|request| request.key_id)),
+            ("subject", self.subject),
+            ("reference", request.and_then(|request| request.reference)),
+        ];
+        let counts = self.kinds().chain([self.counter()]).map(|name| (name, 1));
+        serde_json::to_string(&EmfLine {
+            timestamp: self.at.to_string(),
+            level: if self.error_chain.is_empty() {
+                "INFO"
+            } else {
+                "ERROR"
+            },
+            message: if request.is_some() { "request" } else { "job" },
+            service,
+            operation: self.function,
+            texts: texts
+                .into_iter()
+                .filter_map(|(name, text)| Some((name, text?)))
+                .collect(),
+            status: request.map(|request| request.status),
+            outcome: self.outcome.unwrap_or("ok"),
+            error_chain: self.error_chain,
+            duration_ms: self.duration_ms,
+            metrics: self.metrics.iter().copied().chain(counts).collect(),
+            declarations: self.declarations(),
+        })
+    }
+
+    fn counter(&self) -> &'static str {
+        if self.request.is_some() {
+            "Requests"
+        } else {
+            "Steps"
+        }
+    }
+
+    /// More counters of a request. Live requests are those that can be guesses: of a live key, and admitted by its
+    /// rate limit.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let is_live = self.scope.is_some_and(|scope| scope.environment.is_live());
+        let request = self.request.as_ref();
+        [
+            (
+                "LiveRequests",
+                request.is_some_and(|request| is_live && request.is_admitted),
+            ),
+            (
+                "ServerErrors",
+                request.is_some_and(|request| request.status >= 500),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(kind, is_one)| is_one.then_some(kind))
+    }
+
+    /// Every line counts itself and its duration for its function, and its own metrics for the service. Outcomes are
+    /// counted where people look at them: of jobs for each function, of live requests for each campaign, and of those
+    /// refused before a campaign was known for the service. A campaign's alarm needs its entry attempts alone:
+    /// pre-checks and polls continue when its entries stop.
+    fn declarations(&self) -> Declarations<'a> {
+        let mut cloud_watch_metrics = Vec::new();
+        let mut declare = |dimensions, metrics: Vec<EmfMetric<'a>>| {
+            if !metrics.is_empty() {
+                cloud_watch_metrics.push(Declaration {
+                    namespace: NAMESPACE,
+                    dimensions,
+                    metrics,
+                });
             }
-            Self::Off => {}
-        }
-    }
-}
-
-fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
-    let mut text = json!({
-        "timestamp": line.at.to_string(),
-        "level": if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
-        "message": "job",
-        "lambda_request_id": invocation_id(),
-        "service": service,
-        "operation": line.function,
-        "campaign": line.scope.map(|scope| scope.campaign.as_str()),
-        "environment": line.scope.map(|scope| scope.environment.as_str()),
-        "subject": line.subject,
-        "outcome": line.outcome,
-        "causes": line.error_chain,
-        "Steps": 1,
-        "Duration": u64::try_from(line.duration_ms).unwrap_or(u64::MAX),
-        "_aws": work_declarations(line),
-    });
-    if let Some(fields) = text.as_object_mut() {
-        fields.extend(
-            line.metrics
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), json!(value))),
-        );
-        fields.retain(|_, value| !value.is_null());
-    }
-    text
-}
-
-impl<'a> Declarations<'a> {
-    /// The metrics of every line, whatever its outcome: its count and duration for each function, its own metrics for
-    /// the service.
-    fn new(at: Timestamp, itself: &'static str, own: &'a [(&'static str, u64)]) -> Self {
+        };
+        let itself = || count(self.counter());
         let duration = EmfMetric {
             name: "Duration",
             unit: Some("Milliseconds"),
         };
-        let mut declarations = Self {
-            timestamp: at.as_millis(),
-            cloud_watch_metrics: Vec::new(),
+        declare(&[&["service", "operation"]], vec![itself(), duration]);
+        let own = self
+            .metrics
+            .iter()
+            .map(|(name, _)| EmfMetric { name, unit: None });
+        declare(&[&["service"]], own.collect());
+        declare(
+            &[&["service", "operation"]],
+            self.kinds().map(count).collect(),
+        );
+        let by: &[&[&str]] = match (&self.request, self.scope, self.outcome) {
+            (None, _, _) => &[&["service", "operation", "outcome"]],
+            (Some(request), Some(scope), Some(_)) if scope.environment.is_live() => {
+                if request.is_entry {
+                    &[
+                        &["service", "campaign"],
+                        &["service", "campaign", "outcome"],
+                    ]
+                } else {
+                    &[&["service", "campaign", "outcome"]]
+                }
+            }
+            (Some(_), Some(_), _) => &[],
+            (Some(_), None, _) => &[&["service", "outcome"]],
         };
-        declarations.declare(&[&["service", "operation"]], vec![count(itself), duration]);
-        if !own.is_empty() {
-            let own = own
-                .iter()
-                .map(|(name, _)| EmfMetric { name, unit: None })
-                .collect();
-            declarations.declare(&[&["service"]], own);
+        if !by.is_empty() {
+            declare(by, vec![itself()]);
         }
-        declarations
+        Declarations {
+            timestamp: self.at.as_millis(),
+            cloud_watch_metrics,
+        }
     }
 
-    fn declare(
-        &mut self,
-        dimensions: &'static [&'static [&'static str]],
-        metrics: Vec<EmfMetric<'a>>,
-    ) {
-        self.cloud_watch_metrics.push(Declaration {
-            namespace: NAMESPACE,
-            dimensions,
-            metrics,
-        });
+    /// True for a job that found nothing to do, which is noise to people.
+    fn is_idle(&self) -> bool {
+        let did_nothing =
+            !self.metrics.is_empty() && self.metrics.iter().all(|(_, value)| *value == 0);
+        self.request.is_none() && did_nothing && self.error_chain.is_empty()
+    }
+
+    fn for_terminal(&self) -> String {
+        let mut line = time_of_day(self.at);
+        line += &match &self.request {
+            Some(request) => {
+                let target = TARGET.try_with(Clone::clone);
+                let target = target.unwrap_or_else(|_| self.function.to_owned());
+                format!(" {} {target}", request.status)
+            }
+            None => format!(" --- {}", self.function),
+        };
+        if let Some(scope) = self.scope {
+            line += &format!(" {} {}", scope.campaign, scope.environment);
+        }
+        line.extend(self.outcome.map(|outcome| format!(" {outcome}")));
+        line.extend(
+            self.metrics
+                .iter()
+                .map(|(name, value)| format!(" {name}={value}")),
+        );
+        line += &format!(" {} ms", self.duration_ms);
+        line.extend(self.subject.map(|id| format!(" id={id}")));
+        if let Some(request) = &self.request {
+            line.extend(
+                request
+                    .reference
+                    .map(|reference| format!(" ref={reference}")),
+            );
+            line += &format!(" request={}", request.ids.request);
+        }
+        line.extend(
+            self.error_chain
+                .iter()
+                .map(|cause| format!("\n    {cause}")),
+        );
+        line
     }
 }
 
@@ -314,180 +376,12 @@ fn count(name: &str) -> EmfMetric<'_> {
     }
 }
 
-fn work_declarations<'a>(line: &JobLine<'a>) -> Declarations<'a> {
-    let mut declarations = Declarations::new(line.at, "Steps", line.metrics);
-    declarations.declare(
-        &[&["service", "operation", "outcome"]],
-        vec![count("Steps")],
-    );
-    declarations
-}
-
-impl JobLine<'_> {
-    /// The line for CloudWatch.
-    pub fn to_json(&self, service: &str) -> String {
-        job_metrics(service, self).to_string()
-    }
-}
-
-impl RequestLine<'_> {
-    /// The line for CloudWatch.
-    pub fn to_json(&self, service: &str) -> serde_json::Result<String> {
-        serde_json::to_string(&request_metrics(service, self))
-    }
-
-    /// What it is counted as for its operation, beside its outcome. Live requests are those that can be guesses: of a live
-    /// key, and admitted by the key's limit.
-    fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let is_live =
-            self.is_admitted && self.scope.is_some_and(|scope| scope.environment.is_live());
-        let kinds = [
-            ("LiveRequests", is_live),
-            ("ServerErrors", self.status >= 500),
-        ];
-        kinds
-            .into_iter()
-            .filter_map(|(kind, is_one)| is_one.then_some(kind))
-    }
-}
-
-/// Outcomes are counted where people look at them: for each campaign those of its live requests, and for the whole
-/// service the refusals before a campaign was known. A campaign's alarm needs its entry attempts alone: pre-checks and
-/// polls continue when its entries stop.
-fn request_declarations<'a>(line: &RequestLine<'a>) -> Declarations<'a> {
-    let mut declarations = Declarations::new(line.at, "Requests", line.metrics);
-    let kinds: Vec<_> = line.kinds().map(count).collect();
-    if !kinds.is_empty() {
-        declarations.declare(&[&["service", "operation"]], kinds);
-    }
-    let by: &[&[&str]] = match (line.scope, line.outcome) {
-        (Some(scope), Some(_)) if scope.environment.is_live() => {
-            if line.function == CREATE_SUBMISSION.function {
-                &[
-                    &["service", "campaign"],
-                    &["service", "campaign", "outcome"],
-                ]
-            } else {
-                &[&["service", "campaign", "outcome"]]
-            }
-        }
-        (Some(_), _) => &[],
-        (None, _) => &[&["service", "outcome"]],
-    };
-    if !by.is_empty() {
-        declarations.declare(by, vec![count("Requests")]);
-    }
-    declarations
-}
-
-fn job_for_terminal(line: &JobLine<'_>) -> String {
-    let JobLine {
-        function,
-        outcome,
-        duration_ms,
-        ..
-    } = line;
-    let scope = line
-        .scope
-        .map(|scope| format!(" {} {}", scope.campaign, scope.environment))
-        .unwrap_or_default();
-    let time = time_of_day(line.at);
-    let subject = named("id", line.subject);
-    let metrics = metrics_for_terminal(line.metrics);
-    let error_chain: String = line
-        .error_chain
-        .iter()
-        .map(|cause| format!("\n    {cause}"))
-        .collect();
-    format!(
-        "{time} --- {function}{scope} {outcome}{metrics} {duration_ms} ms{subject}{error_chain}"
-    )
-}
-
-fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> EmfLine<'a> {
-    EmfLine {
-        timestamp: line.at.to_string(),
-        level: if line.error_chain.is_empty() {
-            "INFO"
-        } else {
-            "ERROR"
-        },
-        message: "request",
-        request_id: &line.ids.request,
-        gateway_request_id: line.ids.gateway.as_deref(),
-        lambda_request_id: invocation_id(),
-        service,
-        operation: line.function,
-        campaign: line.scope.map(|scope| scope.campaign.as_str()),
-        environment: line.scope.map(|scope| scope.environment.as_str()),
-        key_id: line.key_id,
-        subject: line.subject,
-        reference: line.reference,
-        status: line.status,
-        outcome: line.outcome.unwrap_or("ok"),
-        error_chain: line.error_chain,
-        requests: 1,
-        duration_ms: line.duration_ms,
-        metrics: line
-            .metrics
-            .iter()
-            .copied()
-            .chain(line.kinds().map(|kind| (kind, 1)))
-            .collect(),
-        declarations: request_declarations(line),
-    }
-}
-
-fn request_for_terminal(line: &RequestLine<'_>) -> String {
-    let RequestLine {
-        ids,
-        status,
-        duration_ms,
-        ..
-    } = line;
-    let target = TARGET
-        .try_with(Clone::clone)
-        .unwrap_or_else(|_| line.function.to_owned());
-    let (time, request_id) = (time_of_day(line.at), &ids.request);
-    let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
-    let scope = line
-        .scope
-        .map(|scope| format!(" {} {}", scope.campaign, scope.environment))
-        .unwrap_or_default();
-    let outcome = line
-        .outcome
-        .map(|outcome| format!(" {outcome}"))
-        .unwrap_or_default();
-    let error_chain: String = line
-        .error_chain
-        .iter()
-        .map(|cause| format!("\n    {cause}"))
-        .collect();
-    let metrics = metrics_for_terminal(line.metrics);
-    format!(
-        "{time} {status} {target}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
-    )
-}
-
 /// The time of day, such as `21:00:00.007Z`.
 fn time_of_day(at: Timestamp) -> String {
     let timestamp = at.to_string();
     timestamp
         .split_once('T')
         .map_or(timestamp.clone(), |(_, time)| time.to_owned())
-}
-
-fn named(name: &str, value: Option<&str>) -> String {
-    value
-        .map(|value| format!(" {name}={value}"))
-        .unwrap_or_default()
-}
-
-fn metrics_for_terminal(metrics: &[(&str, u64)]) -> String {
-    metrics
-        .iter()
-        .map(|(name, value)| format!(" {name}={value}"))
-        .collect()
 }
 
 /// An error as a field of a `tracing` event, logged with its causes.

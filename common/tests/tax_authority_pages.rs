@@ -9,7 +9,7 @@
 use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, MAX_ITEMS, Quantity, VoidMark};
-use common::upstream::tax_authority::answer::{Answer, PortalError, UnexpectedPage};
+use common::upstream::tax_authority::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::page;
 use proptest::prelude::*;
 
@@ -41,20 +41,20 @@ fn code(text: &str) -> VerificationCode {
     text.parse().expect("a code")
 }
 
-fn read(html: &str) -> Answer {
+fn read(html: &str) -> LookupAnswer {
     page::read(VERIFIED, 200, html.as_bytes(), &code("0A1B2C77"))
 }
 
 fn found(html: &str) -> FiscalRecord {
     match read(html) {
-        Answer::Found(record) => *record,
+        LookupAnswer::Found(record) => *record,
         other => panic!("{other:?}"),
     }
 }
 
 fn unexpected(html: &str) -> UnexpectedPage {
     match read(html) {
-        Answer::Unexpected(page) => *page,
+        LookupAnswer::Unexpected(page) => *page,
         other => panic!("{other:?}"),
     }
 }
@@ -234,46 +234,46 @@ fn long_texts_are_cut() {
 #[test]
 fn the_page_of_another_receipt_is_trouble() {
     let other = page::read(VERIFIED, 200, PAGE.as_bytes(), &code("0A1B2C78"));
-    assert_eq!(other, Answer::Unavailable(PortalError::OtherReceipt));
+    assert_eq!(other, LookupAnswer::Unavailable(PortalError::OtherReceipt));
     let prompt = b"<p>Please provide your receipt time</p>";
     let other = page::read("/0A1B2C78_101530", 200, prompt, &code("0A1B2C77"));
-    assert_eq!(other, Answer::Unavailable(PortalError::OtherReceipt));
+    assert_eq!(other, LookupAnswer::Unavailable(PortalError::OtherReceipt));
 }
 
 #[test]
 fn the_final_path_decides() {
     let prompt = "<p>PLEASE provide\n your Receipt Time</p>";
-    let unknown = || Answer::Unavailable(PortalError::UnknownPage);
+    let unknown = || LookupAnswer::Unavailable(PortalError::UnknownPage);
     for (path, status, body, expected) in [
-        (VERIFIED, 200, prompt, Answer::WrongTime),
-        ("/verify/verified/", 200, prompt, Answer::WrongTime),
-        ("/0A1B2C77_101530", 200, prompt, Answer::WrongTime),
-        ("/0a1b2c77_101530/", 200, prompt, Answer::WrongTime),
+        (VERIFIED, 200, prompt, LookupAnswer::WrongTime),
+        ("/verify/verified/", 200, prompt, LookupAnswer::WrongTime),
+        ("/0A1B2C77_101530", 200, prompt, LookupAnswer::WrongTime),
+        ("/0a1b2c77_101530/", 200, prompt, LookupAnswer::WrongTime),
         ("/0A1B2C77_101530", 200, "", unknown()),
-        ("/Home/Missing", 200, "", Answer::NotFoundYet),
-        ("/Home/Missing", 404, "", Answer::NotFoundYet),
-        ("/Home/Warning", 200, "", Answer::Throttled),
-        ("/Home/Index", 200, PAGE, Answer::RefererRefused),
-        ("/", 200, "", Answer::RefererRefused),
+        ("/Home/Missing", 200, "", LookupAnswer::NotFoundYet),
+        ("/Home/Missing", 404, "", LookupAnswer::NotFoundYet),
+        ("/Home/Warning", 200, "", LookupAnswer::Throttled),
+        ("/Home/Index", 200, PAGE, LookupAnswer::RefererRefused),
+        ("/", 200, "", LookupAnswer::RefererRefused),
         ("/Home/Error", 200, "", unknown()),
         ("/Home/Error", 200, prompt, unknown()),
         (
             "/Home/Missing",
             503,
             "",
-            Answer::Unavailable(PortalError::Status(503)),
+            LookupAnswer::Unavailable(PortalError::Status(503)),
         ),
         (
             VERIFIED,
             500,
             PAGE,
-            Answer::Unavailable(PortalError::Status(500)),
+            LookupAnswer::Unavailable(PortalError::Status(500)),
         ),
         (
             VERIFIED,
             403,
             "",
-            Answer::Unavailable(PortalError::Status(403)),
+            LookupAnswer::Unavailable(PortalError::Status(403)),
         ),
     ] {
         let answer = page::read(path, status, body.as_bytes(), &code("0A1B2C77"));
@@ -288,7 +288,7 @@ fn a_found_page_elsewhere_is_shown_to_somebody() {
         ("/Home/Receipt", "/Home/Receipt"),
     ] {
         match page::read(path, 200, PAGE.as_bytes(), &code("0A1B2C77")) {
-            Answer::Unexpected(page) => assert_eq!(page.final_path, shown),
+            LookupAnswer::Unexpected(page) => assert_eq!(page.final_path, shown),
             other => panic!("{other:?}"),
         }
     }
@@ -374,7 +374,7 @@ proptest! {
 
     #[test]
     fn any_markup_is_an_answer(markup_fragments in markup_fragments()) {
-        prop_assert!(!matches!(read(&markup_fragments), Answer::Found(_)));
+        prop_assert!(!matches!(read(&markup_fragments), LookupAnswer::Found(_)));
     }
 
     #[test]
@@ -388,7 +388,7 @@ proptest! {
             body.splice(at..end, other.into_bytes());
         }
         let asked = code(&format!("0A1B2C7{last}"));
-        if let Answer::Found(record) = page::read(VERIFIED, 200, &body, &asked) {
+        if let LookupAnswer::Found(record) = page::read(VERIFIED, 200, &body, &asked) {
             prop_assert_eq!(record.code, asked);
         }
     }

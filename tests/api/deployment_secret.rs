@@ -261,18 +261,18 @@ async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_li
         "entered"
     );
     secrets.refuse(true);
-    let look_up = start::<LookupSubmissions>(&service, &secrets).await;
+    let lookup = start::<LookupSubmissions>(&service, &secrets).await;
     let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
     // More than the five that a phone has.
     for _ in 0..6 {
-        let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
+        let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
         assert_eq!(
             (status, &reply["error"]["code"]),
             (503, &json!("service_unavailable"))
         );
     }
     secrets.refuse(false);
-    let (status, reply) = post(&look_up, path, &campaign.test_key, "", &body).await;
+    let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
     assert_eq!(
         (status, &reply["total_entries"]),
         (200, &json!(1)),

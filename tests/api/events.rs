@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use common::app::job::EventContext;
 use common::clock::Clock;
 use common::config::Env;
 use common::http::routes::{ROUTES, Route};
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::telemetry::Telemetry;
 use count_changes::CountChanges;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::app::job::EventContext;
 use common::aws::Aws;
 use common::aws::photos::{self, object_key};
 use common::aws::settle_queue::SettleMessage;
@@ -13,7 +14,7 @@ use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::store::retention::{RetentionSchedule, RetentionTable, Revised};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;

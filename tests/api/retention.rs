@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use common::app::job::EventContext;
 use common::aws::Aws;
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
@@ -12,7 +13,7 @@ use common::domain::submission::approval::{Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::store::draws::Draws;
 use common::store::retention::{Deletion, PostponeReason, RetentionTable};
 use common::store::submission_writes::SubmissionStore;

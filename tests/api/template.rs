@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use check_code::CheckCode;
+use common::app::job::EventContext;
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::domain::settling::{MAX_CLOCK_DIFFERENCE, STEP_LEASE};
 use common::http::routes::ROUTES;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, Responder};
 use common::telemetry::Telemetry;
 use count_changes::CountChanges;

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::cipher::{SecretKey, printed};
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 use common::domain::message::MessageOverrides;
 use common::domain::scope::{Environment, Scope};
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
-use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 
 use crate::http::{Reply, RequestBuilder, request};

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::AtomicU64;
 
+use common::app::job::EventContext;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::telemetry::Telemetry;
 use count_changes::CountChanges;
 use count_changes::stream_batch::StreamBatchResponse;

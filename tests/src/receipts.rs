@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use common::app::job::EventContext;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::ids::SubmissionId;
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use common::store::submissions::{self, DueSubmission, Submissions};
 use common::telemetry::Telemetry;

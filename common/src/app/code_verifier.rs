@@ -1,21 +1,23 @@
-//! Verifies codes by the scope's code book and by the code's record. [`CodeVerifier::verify`] does both.
+//! Verifies codes by the scope's code book and by the code's record: [`CodeVerifier::resolve`] gives the key of the
+//! record, which the caller reads; [`CodeVerifier::judge`] gives the status.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::resolved_code::{AcceptanceTiming, ResolvedCode};
 use crate::cache::{self, Cache};
 use crate::domain::admission::CodeStatus;
 use crate::domain::campaign::CodePolicy;
 use crate::domain::code::Code;
+use crate::domain::code_record::{CodeKey, CodeLookup};
 use crate::domain::codebook::CodeBook;
-use crate::domain::entrant_id::Consumer;
+use crate::domain::phone_protection::Consumer;
+use crate::domain::resolved_code::{AcceptanceTiming, ResolvedCode};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
-use crate::store::codes::{CodeKey, CodeLookup, Codes};
+use crate::store::codes::Codes;
 
 /// The maximum age of a code book that rejects a code or promises a prize: the delay until a new code works, and until a
 /// voided prize stops. Wrong codes make each environment read the book at most this often.
@@ -31,6 +33,9 @@ pub enum Staleness {
 }
 
 impl Staleness {
+    /// The order in which books decide.
+    pub const ALL: [Self; 2] = [Self::Cached, Self::BeforeRejecting];
+
     fn max_age(self) -> Duration {
         match self {
             Self::Cached => cache::MAX_AGE,
@@ -50,15 +55,6 @@ pub struct CodeQuery<'a> {
     pub code: &'a Code,
     /// The consumer who sends the code, if known.
     pub consumer: Option<&'a Consumer>,
-}
-
-/// The source of codes' records.
-pub trait CodeRecords: Send {
-    /// Looks up the record of a key. A code without a key has no record.
-    fn look_up(
-        &mut self,
-        key: Option<&CodeKey>,
-    ) -> impl Future<Output = Result<CodeLookup, StoreError>> + Send;
 }
 
 /// A code and the verdict of its book and record.
@@ -166,42 +162,22 @@ impl CodeVerifier {
         }
     }
 
-    /// Verifies a code by its book and its record. If a cached book makes the code invalid, a fresh book decides; it
-    /// may lead to another record.
-    ///
-    /// # Errors
-    /// When a table does not answer, or the scope has no code book.
-    pub async fn verify(
+    /// The verdict on a resolved code, given its record. If it is [`CodeStatus::Invalid`] by a cached book, a fresh one
+    /// decides, which may lead to another record.
+    pub async fn judge(
         &self,
         query: CodeQuery<'_>,
-        records: &mut impl CodeRecords,
-        now: Timestamp,
-    ) -> Result<VerifiedCode, StoreError> {
-        let verified = self
-            .verify_once(query, Staleness::Cached, records, now)
-            .await?;
-        if verified.status != CodeStatus::Invalid {
-            return Ok(verified);
-        }
-        self.verify_once(query, Staleness::BeforeRejecting, records, now)
-            .await
-    }
-
-    async fn verify_once(
-        &self,
-        query: CodeQuery<'_>,
+        resolved: ResolvedCode,
+        record: &CodeLookup,
         staleness: Staleness,
-        records: &mut impl CodeRecords,
         now: Timestamp,
     ) -> Result<VerifiedCode, StoreError> {
-        let by_book = self.resolve(query, None, staleness, now).await?;
-        let record = records.look_up(by_book.key()).await?;
         let resolved = match record.imported_batch() {
-            // An imported code's record names its batch, which decides whether the code is redeemable.
+            // The batch decides whether the code is redeemable.
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
-            None => by_book,
+            None => resolved,
         };
-        let status = resolved.status(&record, query.consumer);
+        let status = resolved.status(record, query.consumer);
         Ok(VerifiedCode { resolved, status })
     }
 
@@ -287,6 +263,6 @@ impl CodeVerifier {
         let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
         // Boxed: reads are rare and deep, and would enlarge every future that may read.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
-        book.ok_or_else(|| StoreError::new("reading a code book", NoCodeBook))
+        book.ok_or_else(|| StoreError::temporary("reading a code book", NoCodeBook))
     }
 }

@@ -2,8 +2,8 @@
 
 pub mod auth;
 pub mod code_verifier;
+pub mod job;
 pub mod partner_gateway;
 pub mod request_limits;
-pub mod resolved_code;
 pub mod settlement;
 pub mod uploads;

@@ -9,17 +9,17 @@ pub use self::turns::take_turn;
 
 use std::time::Duration;
 
+use crate::app::job::{EventContext, Job, JobError, JobOutcome};
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::config::{self, ConfigError};
 use crate::domain::campaign::Campaign;
 use crate::domain::retry::{RetryContext, RetrySpeedup};
-use crate::domain::settling::{Assignee, Dependency, StepClaim};
+use crate::domain::settling::{Assignee, Dependency, StepLease};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
+use crate::error::StoreError;
 use crate::random;
-use crate::runtime::event_handler::{EventContext, Job, JobError, JobOutcome};
-use crate::store::StoreError;
 use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 
@@ -151,9 +151,9 @@ impl Worker {
             return Ok(ClaimResult::Skipped("other_function"));
         }
         let claimed = match pending.claim(now) {
-            StepClaim::NotDue => return Ok(ClaimResult::Skipped("not_due")),
-            StepClaim::Exhausted => return Ok(ClaimResult::Exhausted(Box::new(submission))),
-            StepClaim::Claimed(pending) => Submission {
+            StepLease::NotDue => return Ok(ClaimResult::Skipped("not_due")),
+            StepLease::Exhausted => return Ok(ClaimResult::Exhausted(Box::new(submission))),
+            StepLease::Claimed(pending) => Submission {
                 settling: Some(pending),
                 ..submission.changed(now)
             },

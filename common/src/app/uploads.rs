@@ -5,7 +5,7 @@ use crate::aws::photos::{Photos, UploadTarget};
 use crate::config::{ConfigError, Env};
 use crate::domain::receipt::{Receipt, Source};
 use crate::domain::timestamp::Timestamp;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use crate::store::receipts::Receipts;
 
 /// The photos in storage and their receipts.

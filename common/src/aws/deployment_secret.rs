@@ -15,7 +15,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::phone::Phone;
 use crate::domain::submission::Submission;
-use crate::store::{StoreError, submissions};
+use crate::error::StoreError;
 use crate::telemetry;
 
 /// The environment variable with the secret's ARN or name.
@@ -32,7 +32,7 @@ const READING_PHONE: &str = "reading a phone";
 /// Secrets Manager does not answer, or refuses. A retry may succeed.
 #[derive(Debug, thiserror::Error)]
 #[error("Secrets Manager does not give it")]
-pub(crate) struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
+struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
 /// A version of the secret, with its id in Secrets Manager.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl DeploymentSecrets {
                 known.last_fetched = None;
                 let cause =
                     "the secret does not end with the word that phones were encrypted under";
-                Err(StoreError::new(READING, NotFetched(cause.into())))
+                Err(StoreError::temporary(READING, NotFetched(cause.into())))
             }
             Some(_) | None => Ok(()),
         }
@@ -148,7 +148,8 @@ impl DeploymentSecrets {
                 .decrypt_phone(&submission.scope, submission.submission_id, stored);
         phone.map(Some).ok_or_else(|| {
             let cause = "its phone is encrypted for another submission, or under another secret than the deployment's";
-            submissions::unreadable(submission, StoreError::new(READING_PHONE, cause))
+            let key = submission.scope.key(submission.reference().symbols());
+            StoreError::of_record("submissions", key)(StoreError::new(READING_PHONE, cause))
         })
     }
 
@@ -207,7 +208,7 @@ impl DeploymentSecrets {
             .get_secret_value()
             .secret_id(&self.secret_id)
             .set_version_id(id.map(str::to_owned));
-        let failed = |cause| StoreError::new(READING, NotFetched(cause));
+        let failed = |cause| StoreError::temporary(READING, NotFetched(cause));
         // Boxed: the SDK's future is deep, and every function that needs the secret would hold it.
         let sent = timeout(REQUEST_TIMEOUT, Box::pin(get.send()))
             .await

@@ -31,7 +31,7 @@ use http_body_util::BodyExt;
 use url::{Host, Url};
 
 use crate::config::{ConfigError, Env};
-use crate::store::StoreError;
+use crate::error::StoreError;
 use crate::telemetry;
 
 /// Long enough for a TCP and TLS handshake inside one region.

@@ -15,7 +15,7 @@ use crate::domain::ids::ReceiptId;
 use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPhoto};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";

@@ -7,7 +7,7 @@ use crate::aws::Aws;
 use crate::cache::Cache;
 use crate::config::{ConfigError, Env};
 use crate::domain::timestamp::Timestamp;
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// The variable with the prefix of a deployment's secrets in Secrets Manager, such as `campaign-entry-production/`: a
 /// stack reads no others. Campaign files leave the prefix out.

@@ -14,8 +14,7 @@ use crate::domain::scope::Scope;
 use crate::domain::settling::{Assignee, Dependency};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
-use crate::store::StoreError;
-use crate::store::submissions::DueSubmission;
+use crate::error::StoreError;
 use crate::telemetry;
 
 /// The environment variable that names the queue for the tax authority's steps.
@@ -97,23 +96,22 @@ impl SettleQueues {
         self.try_send(dependency, message, Duration::ZERO).await;
     }
 
-    /// Sends a message for each due submission, and returns how many the queue accepted.
+    /// Sends messages about due submissions, and returns how many the queue accepted.
     pub async fn wake_all(
         &self,
         dependency: Dependency,
-        due: &[DueSubmission],
+        messages: &[SettleMessage],
     ) -> Result<usize, StoreError> {
         const ACTION: &str = "sending messages";
         let mut accepted = 0;
-        for batch in due.chunks(MAX_BATCH) {
+        for batch in messages.chunks(MAX_BATCH) {
             let mut send = self
                 .aws
                 .sqs()
                 .send_message_batch()
                 .queue_url(self.url(dependency)?);
-            for (index, due) in batch.iter().enumerate() {
-                let message = SettleMessage::new(&due.scope, due.submission_id);
-                let body = serde_json::to_string(&message).map_err(StoreError::during(ACTION))?;
+            for (index, message) in batch.iter().enumerate() {
+                let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
                 let entry = SendMessageBatchRequestEntry::builder()
                     .id(index.to_string())
                     .message_body(body);

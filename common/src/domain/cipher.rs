@@ -3,8 +3,6 @@
 //! A library does the rounds. The arithmetic on halves of a code is our own, in 64 and 128 bits: minting makes codes by
 //! the million, and general arithmetic takes many times as long.
 
-use std::fmt;
-
 use aes::Aes256;
 use fpe::ff1::{FF1, NumeralString, Operations};
 
@@ -35,11 +33,7 @@ impl SecretKey {
     }
 }
 
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(SecretKey);
 
 /// The permutation between serial numbers and codes of one length.
 pub struct CodeCipher {

@@ -1,6 +1,5 @@
 //! Codes as consumers type them: their normal spelling, and the test sentinels.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -98,11 +97,7 @@ impl FromStr for Code {
     }
 }
 
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(Code);
 
 /// A test code that names the outcome it wants: `TEST-0-<MESSAGE KEY>`. An optional `.suffix` makes another code with
 /// the same outcome.

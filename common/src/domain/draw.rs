@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::scope::parse_slug;
 use super::timestamp::Timestamp;
 
 /// A draw's name, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
@@ -16,9 +17,6 @@ use super::timestamp::Timestamp;
 pub struct DrawName(String);
 
 impl DrawName {
-    /// The longest name, in characters: it is part of keys.
-    pub const MAX_CHARS: usize = 64;
-
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -29,35 +27,12 @@ impl FromStr for DrawName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let well_formed = (1..=Self::MAX_CHARS).contains(&text.len())
-            && text.chars().all(is_allowed)
-            && !text.starts_with('-')
-            && !text.ends_with('-');
-        if well_formed {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(
-                "a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`"
-                    .to_owned(),
-            )
-        }
+        let example = "a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`";
+        parse_slug(text).map(Self).ok_or_else(|| example.to_owned())
     }
 }
 
-impl TryFrom<String> for DrawName {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<DrawName> for String {
-    fn from(name: DrawName) -> Self {
-        name.0
-    }
-}
+stored_as_text!(DrawName, |name| name.0);
 
 impl fmt::Display for DrawName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

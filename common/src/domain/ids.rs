@@ -87,19 +87,7 @@ impl FromStr for SubmissionId {
     }
 }
 
-impl TryFrom<String> for SubmissionId {
-    type Error = InvalidId;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<SubmissionId> for String {
-    fn from(id: SubmissionId) -> Self {
-        id.to_string()
-    }
-}
+stored_as_text!(SubmissionId, |id| id.to_string());
 
 /// Parses the 36-character form; braces, `urn:` and the form without hyphens are refused.
 fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
@@ -168,19 +156,7 @@ impl FromStr for Reference {
     }
 }
 
-impl TryFrom<String> for Reference {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Reference> for String {
-    fn from(reference: Reference) -> Self {
-        reference.symbols()
-    }
-}
+stored_as_text!(Reference, |reference| reference.symbols());
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,6 +168,40 @@ impl fmt::Display for Reference {
     }
 }
 
+/// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
+/// was erased. It prints as `***`.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntrantId(String);
+
+impl EntrantId {
+    /// Bytes of a digest that are kept: 128 bits, so that no two phones ever share one.
+    pub(super) const BYTES: usize = 16;
+
+    /// The holder in a code's record, also that of a revoked submission.
+    pub fn from_record(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id in a key; `None` if it is not 32 hexadecimal digits.
+    pub fn parse(id: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (id.len() == 2 * Self::BYTES && id.bytes().all(is_digit)).then(|| Self(id.to_owned()))
+    }
+
+    /// The id as it is in keys of the tables.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A random id that replaces an erased one.
+    pub fn tombstone(random: [u8; Self::BYTES]) -> Self {
+        Self(hex::encode(random))
+    }
+}
+
+masked_debug!(EntrantId);
+
 /// A caller's Idempotency-Key: 16 to 128 printable ASCII characters without a comma or surrounding quotes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
@@ -199,7 +209,7 @@ pub struct IdempotencyKey(String);
 /// The header's value is not a valid Idempotency-Key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an Idempotency-Key is 16 to 128 printable ASCII characters without a comma")]
-pub struct MalformedIdempotencyKey;
+pub struct InvalidIdempotencyKey;
 
 impl IdempotencyKey {
     /// The length of a key, in characters.
@@ -212,7 +222,7 @@ impl IdempotencyKey {
 }
 
 impl FromStr for IdempotencyKey {
-    type Err = MalformedIdempotencyKey;
+    type Err = InvalidIdempotencyKey;
 
     /// Double quotes around a value (a structured-field string) are removed. Commas are refused: API Gateway joins the
     /// values of a repeated header with them.
@@ -227,17 +237,12 @@ impl FromStr for IdempotencyKey {
         if printable && Self::CHARS.contains(&bare.len()) {
             Ok(Self(bare.to_owned()))
         } else {
-            Err(MalformedIdempotencyKey)
+            Err(InvalidIdempotencyKey)
         }
     }
 }
 
-/// Not printed: with the key, anyone could get the stored reply.
-impl fmt::Debug for IdempotencyKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(IdempotencyKey);
 
 #[cfg(test)]
 mod tests {
@@ -349,7 +354,7 @@ mod tests {
         ] {
             assert_eq!(
                 bad.parse::<IdempotencyKey>(),
-                Err(MalformedIdempotencyKey),
+                Err(InvalidIdempotencyKey),
                 "{bad:?}"
             );
         }

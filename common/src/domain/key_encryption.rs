@@ -130,11 +130,7 @@ fn oldest_word(text: &str) -> &str {
     text.split_whitespace().next_back().unwrap_or_default()
 }
 
-impl fmt::Debug for DeploymentSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(DeploymentSecret);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! Tanzanian mobile numbers.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -43,10 +42,10 @@ impl Phone {
 /// The text is not a Tanzanian mobile number.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a Tanzanian mobile number")]
-pub struct NotAMobileNumber;
+pub struct InvalidPhone;
 
 impl FromStr for Phone {
-    type Err = NotAMobileNumber;
+    type Err = InvalidPhone;
 
     /// Parses `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. White space, dots, dashes,
     /// brackets and format characters are allowed anywhere.
@@ -62,37 +61,21 @@ impl FromStr for Phone {
             .strip_prefix("+255")
             .or_else(|| bare.strip_prefix("255"))
             .or_else(|| bare.strip_prefix('0'))
-            .ok_or(NotAMobileNumber)?;
+            .ok_or(InvalidPhone)?;
         match national.as_bytes() {
             [b'6', b'1'..=b'9', rest @ ..] | [b'7', b'0'..=b'9', rest @ ..]
                 if rest.len() == 7 && rest.iter().all(u8::is_ascii_digit) =>
             {
                 Ok(Self(format!("+255{national}")))
             }
-            _ => Err(NotAMobileNumber),
+            _ => Err(InvalidPhone),
         }
     }
 }
 
-impl TryFrom<String> for Phone {
-    type Error = NotAMobileNumber;
+stored_as_text!(Phone, |phone| phone.0);
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Phone> for String {
-    fn from(phone: Phone) -> Self {
-        phone.0
-    }
-}
-
-impl fmt::Debug for Phone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(Phone);
 
 #[cfg(test)]
 mod tests {
@@ -136,7 +119,7 @@ mod tests {
             "0712_345678",
             "",
         ] {
-            assert_eq!(typed.parse::<Phone>(), Err(NotAMobileNumber), "{typed}");
+            assert_eq!(typed.parse::<Phone>(), Err(InvalidPhone), "{typed}");
         }
     }
 

@@ -43,13 +43,8 @@ impl FromStr for Environment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "test" => Ok(Self::Test),
-            "live" => Ok(Self::Live),
-            other => Err(format!(
-                "`{other}` is not an environment; use `test` or `live`"
-            )),
-        }
+        let found = Self::ALL.into_iter().find(|this| this.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is not an environment; use `test` or `live`"))
     }
 }
 
@@ -72,35 +67,22 @@ impl FromStr for CampaignSlug {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let well_formed = (1..=Self::MAX_CHARS).contains(&text.len())
-            && text.chars().all(allowed)
-            && !text.starts_with('-')
-            && !text.ends_with('-');
-        if well_formed {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(
-                "a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`"
-                    .to_owned(),
-            )
-        }
+        let example = "a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`";
+        parse_slug(text).map(Self).ok_or_else(|| example.to_owned())
     }
 }
 
-impl TryFrom<String> for CampaignSlug {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
+/// 1 to 64 of `a-z`, `0-9` and inner `-`.
+pub(super) fn parse_slug(text: &str) -> Option<String> {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_slug = (1..=CampaignSlug::MAX_CHARS).contains(&text.len())
+        && text.chars().all(is_allowed)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    is_slug.then(|| text.to_owned())
 }
 
-impl From<CampaignSlug> for String {
-    fn from(slug: CampaignSlug) -> Self {
-        slug.0
-    }
-}
+stored_as_text!(CampaignSlug, |slug| slug.0);
 
 impl fmt::Display for CampaignSlug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -128,7 +128,7 @@ const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
 /// The result of claiming the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepClaim {
+pub enum StepLease {
     /// The step is not due: it is in progress, planned for later, or an operator's.
     NotDue,
     /// The step may start once this is written.
@@ -166,15 +166,15 @@ impl PendingSettlement {
     }
 
     /// Claims the next step, if it is due.
-    pub fn claim(&self, now: Timestamp) -> StepClaim {
+    pub fn claim(&self, now: Timestamp) -> StepLease {
         if self.assignee == Assignee::Operator || now < self.next_step_at {
-            return StepClaim::NotDue;
+            return StepLease::NotDue;
         }
         if self.attempts_started >= MAX_UNFINISHED_ATTEMPTS {
-            return StepClaim::Exhausted;
+            return StepLease::Exhausted;
         }
         let attempts_started = self.attempts_started + 1;
-        StepClaim::Claimed(Self {
+        StepLease::Claimed(Self {
             attempts_started,
             next_step_at: now.after(STEP_LEASE),
             ..self.clone()

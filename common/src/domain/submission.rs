@@ -16,10 +16,11 @@ use self::approval::Approval;
 use self::second_look::SecondLook;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::code::Code;
-use super::entrant_id::{EntrantId, StoredPhone};
+use super::ids::EntrantId;
 use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::{Language, MessageKey};
 use super::partner::reply::PartnerMessage;
+use super::phone_protection::StoredPhone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
@@ -71,7 +72,7 @@ pub struct Submission {
     pub region: Option<String>,
     /// The purchase as the consumer describes it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<DeclaredPurchase>,
     /// The consumer's consent, if the campaign asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
@@ -244,16 +245,16 @@ impl OperatorDecision {
 
 /// A purchase as described by the consumer. No outcome depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claimed {
+pub struct DeclaredPurchase {
     /// The products that the consumer says they bought.
-    pub items: Vec<ClaimedItem>,
+    pub items: Vec<DeclaredItem>,
     /// The branch as the consumer names it; `None` if it was not sent.
     pub branch: Option<String>,
 }
 
 /// A product that the consumer says they bought.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimedItem {
+pub struct DeclaredItem {
     /// The product's key in the campaign.
     pub key: String,
     /// The quantity, 1 to 99.
@@ -274,7 +275,7 @@ pub struct NewSubmission {
     /// The consumer's region, as sent.
     pub region: Option<String>,
     /// The purchase as described by the consumer.
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<DeclaredPurchase>,
     /// The consumer's consent.
     pub consent: Option<Consent>,
     /// The campaign's day, `YYYY-MM-DD`.

@@ -16,7 +16,7 @@ pub struct Timestamp(DateTime<Utc>);
 /// The text is not a date and time with an offset.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a date and time of RFC 3339")]
-pub struct NotATimestamp;
+pub struct InvalidTimestamp;
 
 impl Timestamp {
     /// 0000-01-01T00:00:00.000Z.
@@ -95,18 +95,18 @@ impl From<Timestamp> for DateTime<Utc> {
 }
 
 impl FromStr for Timestamp {
-    type Err = NotATimestamp;
+    type Err = InvalidTimestamp;
 
     /// Parses RFC 3339, with any offset from UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text)
-            .map_err(|_| NotATimestamp)?
+            .map_err(|_| InvalidTimestamp)?
             .to_utc();
         // The offset can move the year out of its four digits.
         if (0..=9999).contains(&time.year()) {
             Ok(time.into())
         } else {
-            Err(NotATimestamp)
+            Err(InvalidTimestamp)
         }
     }
 }
@@ -254,7 +254,7 @@ mod tests {
             "+10000-01-01T00:00:00Z",
             "-0001-01-01T00:00:00Z",
         ] {
-            assert_eq!(text.parse::<Timestamp>(), Err(NotATimestamp), "{text}");
+            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }
     }
 
@@ -274,11 +274,11 @@ mod tests {
         assert_eq!(read("9999-12-31T23:59:59.999999999Z"), Timestamp::MAX);
         assert_eq!(
             "9999-12-31T23:59:59-00:01".parse::<Timestamp>(),
-            Err(NotATimestamp)
+            Err(InvalidTimestamp)
         );
         assert_eq!(
             "0000-01-01T00:00:00+00:01".parse::<Timestamp>(),
-            Err(NotATimestamp)
+            Err(InvalidTimestamp)
         );
         for (edge, beyond) in [(Timestamp::MIN, -1), (Timestamp::MAX, 1)] {
             assert_eq!(Timestamp::from_millis(edge.as_millis()), edge);

@@ -1,78 +1,11 @@
-//! The handler of events from a queue, storage or the schedule. It logs one line for each job.
+//! The handler of events from a queue, storage or the schedule.
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::aws::Aws;
-use crate::clock::Clock;
-use crate::config::{ConfigError, Env};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::app::job::EventContext;
+use crate::config::ConfigError;
 use crate::error::Error;
-use crate::telemetry::{self, JobLine, Telemetry};
-
-/// The shared context of a process that handles events.
-#[derive(Clone)]
-pub struct EventContext {
-    /// The environment variables.
-    pub env: Env,
-    /// The AWS clients.
-    pub aws: Aws,
-    clock: Clock,
-    telemetry: Telemetry,
-}
-
-/// A job, as its log line describes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// The function that did it.
-    pub function: &'static str,
-    /// The start of the job.
-    pub started: Timestamp,
-    /// The job's scope, if it concerns a single one.
-    pub scope: Option<&'a Scope>,
-    /// The public id of the submission or receipt.
-    pub subject: Option<&'a str>,
-}
-
-/// The outcome of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobOutcome {
-    /// The outcome in one word, for metrics.
-    pub outcome: &'static str,
-    /// More metrics: names and values.
-    pub metrics: Vec<(&'static str, u64)>,
-}
-
-impl From<&'static str> for JobOutcome {
-    fn from(outcome: &'static str) -> Self {
-        Self {
-            outcome,
-            metrics: Vec::new(),
-        }
-    }
-}
-
-/// A failed job. What delivers its event decides whether it is delivered again.
-#[derive(Debug)]
-pub struct JobError {
-    /// The error.
-    pub error: Error,
-    /// Metrics to count despite the failure.
-    pub metrics: Vec<(&'static str, u64)>,
-}
-
-impl<E: Into<Error>> From<E> for JobError {
-    fn from(error: E) -> Self {
-        Self {
-            error: error.into(),
-            metrics: Vec::new(),
-        }
-    }
-}
 
 /// A function that takes events.
 pub trait EventHandler: Send + Sync + Sized + 'static {
@@ -96,55 +29,4 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
     /// When the event has to be sent again.
     fn handle(&self, event: Self::Event)
     -> impl Future<Output = Result<Self::Reply, Error>> + Send;
-}
-
-impl EventContext {
-    /// Reads the AWS settings from the environment.
-    pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
-        let aws = Aws::for_function(&env)?;
-        Ok(Self {
-            env,
-            aws,
-            clock,
-            telemetry,
-        })
-    }
-
-    /// The time now.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// Runs a job and logs its line; a panic becomes an ordinary error.
-    pub async fn run_logged(
-        &self,
-        job: Job<'_>,
-        doing: impl Future<Output = Result<JobOutcome, JobError>>,
-    ) -> Result<JobOutcome, Error> {
-        let result = AssertUnwindSafe(doing).catch_unwind().await;
-        let result = result.unwrap_or_else(|_| Err(Error::internal("the job panicked").into()));
-        let error = result
-            .as_ref()
-            .err()
-            .and_then(|failed| failed.error.cause());
-        let error_chain = error.map(telemetry::error_chain).unwrap_or_default();
-        let (outcome, mut metrics) = match &result {
-            Ok(finding) => (finding.outcome, finding.metrics.clone()),
-            Err(failed) => ("failed", failed.metrics.clone()),
-        };
-        if result.is_err() && !metrics.iter().any(|(name, _)| *name == "Failed") {
-            metrics.push(("Failed", 1));
-        }
-        self.telemetry.job(&JobLine {
-            at: job.started,
-            duration_ms: self.now().since(job.started).as_millis(),
-            function: job.function,
-            scope: job.scope,
-            subject: job.subject,
-            outcome,
-            metrics: &metrics,
-            error_chain: &error_chain,
-        });
-        result.map_err(|failed| failed.error)
-    }
 }

@@ -24,7 +24,7 @@ use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
-use crate::telemetry::{self, RequestIds, RequestLine, Telemetry};
+use crate::telemetry::{self, LogLine, RequestFields, RequestIds, Telemetry};
 
 /// Renders and logs replies, with the clock, the log, and the URL of the reference pages.
 #[derive(Clone, Debug)]
@@ -357,20 +357,23 @@ impl Responder {
             is_admitted,
         );
         metrics.extend(metric.map(|name| (name, 1)));
-        self.telemetry.request(&RequestLine {
+        self.telemetry.log(&LogLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
-            ids,
             function,
             scope,
-            is_admitted,
-            key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
             subject: reply.subject.as_deref(),
-            reference: reply.reference.as_deref(),
-            status: reply.status.as_u16(),
             outcome: reply.outcome,
             metrics: &metrics,
             error_chain: &error_chain,
+            request: Some(RequestFields {
+                ids,
+                is_admitted,
+                is_entry: function == routes::CREATE_SUBMISSION.function,
+                key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
+                reference: reply.reference.as_deref(),
+                status: reply.status.as_u16(),
+            }),
         });
         reply.into_response(&ids.request)
     }

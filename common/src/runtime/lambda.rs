@@ -5,11 +5,12 @@ use std::sync::Arc;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::value::RawValue;
 
+use crate::app::job::EventContext;
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::runtime::api_gateway;
-use crate::runtime::event_handler::{EventContext, EventHandler};
+use crate::runtime::event_handler::EventHandler;
 use crate::runtime::http_handler::{
     ApiHandler, AppContext, BoxFuture, Endpoint, HttpHandler, Responder,
 };

@@ -6,14 +6,14 @@
 use aws_sdk_dynamodb::Client;
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::table::{Table, items, pages};
 use super::write::Write;
 use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
 use crate::config::{ConfigError, Env};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup, CodeRecord};
+use crate::domain::ids::EntrantId;
 use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -39,72 +39,6 @@ const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 /// for everyone.
 const REVOKED_HOLDER: &str = "revoked";
 
-/// The key of a code's record in its scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CodeKey {
-    /// A minted code, by its serial number.
-    Minted(u64),
-    /// A code printed elsewhere.
-    Imported {
-        /// From [`CodeBook::digest`](crate::domain::codebook::CodeBook::digest).
-        digest: String,
-        /// The expected batch. Not part of the record's key.
-        batch: String,
-    },
-    /// Digest of a code that a partner verifies.
-    Partner(String),
-    /// Digest of a sentinel and an entrant: sentinels work for every phone, so phones do not compete.
-    Sentinel(String),
-}
-
-impl CodeKey {
-    /// The key of an entrant's sentinel.
-    pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
-        let digest = Sha256::new()
-            .chain_update(entrant.as_str())
-            .chain_update(identity)
-            .finalize();
-        Self::Sentinel(hex::encode(digest))
-    }
-
-    /// Whether both keys name the same record, whatever batch they expect.
-    pub fn is_same_record(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => {
-                digest == other
-            }
-            (Self::Minted(_) | Self::Imported { .. } | Self::Partner(_) | Self::Sentinel(_), _) => {
-                self == other
-            }
-        }
-    }
-
-    /// The key as stored in the table.
-    pub fn in_scope(&self, scope: &Scope) -> String {
-        match self {
-            Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
-            Self::Imported { digest, .. } => scope.key(format_args!("imported#{digest}")),
-            Self::Partner(digest) => scope.key(format_args!("partner#{digest}")),
-            Self::Sentinel(digest) => scope.key(format_args!("sentinel#{digest}")),
-        }
-    }
-
-    /// Parses a stored key. An imported code's batch stays empty: only its record has it.
-    pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
-        let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
-        match kind {
-            "minted" => rest.parse().ok().map(Self::Minted),
-            "imported" => Some(Self::Imported {
-                digest: rest.to_owned(),
-                batch: String::new(),
-            }),
-            "partner" => Some(Self::Partner(rest.to_owned())),
-            "sentinel" => Some(Self::Sentinel(rest.to_owned())),
-            _ => None,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Stored {
     submission_id: Option<SubmissionId>,
@@ -112,59 +46,6 @@ struct Stored {
     #[serde(default)]
     redeemed: bool,
     batch_name: Option<String>,
-}
-
-/// The record of a code that was used or imported.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CodeRecord {
-    /// The submission that has the code, if one does.
-    pub hold: Option<CodeHold>,
-    /// The batch of an imported code.
-    pub batch: Option<String>,
-}
-
-/// A submission that has a code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeHold {
-    /// The entrant of the submission.
-    pub entrant: EntrantId,
-    /// The submission that holds or has redeemed the code.
-    pub submission_id: SubmissionId,
-    /// True once the submission is accepted; false while it only holds the code.
-    pub redeemed: bool,
-}
-
-/// The result of looking up a code's record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CodeLookup {
-    /// The code needs no record, and none is known to block it.
-    #[default]
-    NoRecord,
-    /// The code needs a record and has none.
-    RecordMissing,
-    /// The record.
-    Found(CodeRecord),
-}
-
-impl CodeLookup {
-    /// The result for a record, or for its absence.
-    pub fn new(key: &CodeKey, record: Option<CodeRecord>) -> Self {
-        match (key, record) {
-            (_, Some(record)) => Self::Found(record),
-            (CodeKey::Imported { .. }, None) => Self::RecordMissing,
-            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => {
-                Self::NoRecord
-            }
-        }
-    }
-
-    /// The batch in an imported code's record.
-    pub fn imported_batch(&self) -> Option<&str> {
-        match self {
-            Self::Found(record) => record.batch.as_deref(),
-            Self::NoRecord | Self::RecordMissing => None,
-        }
-    }
 }
 
 /// The codes.
@@ -293,7 +174,7 @@ impl Codes {
     }
 
     /// Looks up a code's record.
-    pub async fn look_up(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
+    pub async fn lookup(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
         Ok(CodeLookup::new(key, self.get(scope, key).await?))
     }
 

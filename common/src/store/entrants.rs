@@ -19,7 +19,7 @@ use super::{
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::numbers::EntrantCounts;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;

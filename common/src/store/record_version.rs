@@ -7,6 +7,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::{Item, StoreError, number, read_number};
+use crate::error::LaterVersion;
 
 /// The attribute with the version. An existing record keeps its version.
 pub const ATTRIBUTE: &str = "record_version";
@@ -16,13 +17,6 @@ pub(crate) struct RecordVersion(u32);
 
 /// The version of the kinds whose form has not changed.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
-
-#[derive(Debug, thiserror::Error)]
-#[error("the record is of version {found}, and this build reads up to {known}")]
-pub(crate) struct LaterVersion {
-    found: u32,
-    known: u32,
-}
 
 impl RecordVersion {
     /// As an attribute.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 pub use self::corrections::CorrectionResult;
 pub use self::settle::SettleResult;
 use super::batch::{BatchGet, BatchItems, Found};
-use super::codes::{CodeHold, CodeKey, CodeLookup, Codes};
+use super::codes::Codes;
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
@@ -20,8 +20,9 @@ use super::write::Write;
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
+use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup};
 use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::receipt::Receipt;
 use crate::domain::scope::Scope;
@@ -49,14 +50,10 @@ pub struct SubmissionStore {
 /// A submission to write, and its request.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmissionWrite<'a> {
-    /// The request's Idempotency-Key.
-    pub key: &'a IdempotencyKey,
+    /// The keys of the request's records.
+    pub keys: RecordKeys<'a>,
     /// The digest of the request's body.
     pub body_hash: &'a str,
-    /// The code's key, if the code has a record.
-    pub code: Option<&'a CodeKey>,
-    /// The receipt that the request names.
-    pub receipt: Option<ReceiptId>,
     /// The submission to write.
     pub submission: &'a Submission,
 }
@@ -76,27 +73,11 @@ pub struct RecordKeys<'a> {
     pub receipt: Option<ReceiptId>,
 }
 
-impl<'a> SubmissionWrite<'a> {
-    fn record_keys(self) -> RecordKeys<'a> {
-        let Self {
-            key,
-            code,
-            receipt,
-            submission:
-                Submission {
-                    scope,
-                    entrant_id: entrant,
-                    ..
-                },
-            ..
-        } = self;
-        RecordKeys {
-            scope,
-            key,
-            entrant,
-            code,
-            receipt,
-        }
+impl<'a> RecordKeys<'a> {
+    /// The same request with this code.
+    #[must_use]
+    pub fn with_code(self, code: Option<&'a CodeKey>) -> Self {
+        Self { code, ..self }
     }
 }
 
@@ -303,14 +284,9 @@ impl SubmissionStore {
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let SubmissionWrite {
-            code, submission, ..
+            keys, submission, ..
         } = write;
-        let Submission {
-            scope,
-            entrant_id,
-            status,
-            ..
-        } = submission;
+        let RecordKeys { scope, code, .. } = keys;
         let log = submission
             .partner_code
             .is_some()
@@ -319,9 +295,9 @@ impl SubmissionStore {
             .as_ref()
             .map(|after| WrongCodeLogUpdate { before, after });
         let hold = CodeHold {
-            entrant: entrant_id.clone(),
+            entrant: keys.entrant.clone(),
             submission_id: submission.submission_id,
-            redeemed: status.state() == State::Accepted,
+            redeemed: submission.status.state() == State::Accepted,
         };
         let items = || {
             let mut items = vec![self.idempotency_put(write, now)];
@@ -395,7 +371,7 @@ impl SubmissionStore {
                 return Ok(WriteResult::Conflict { same_request });
             }
             (true, _) if is_reference_taken(&reasons) => return Ok(WriteResult::ReferenceTaken),
-            (true, true) => self.load_records(write.record_keys(), day, now).await?,
+            (true, true) => self.load_records(write.keys, day, now).await?,
             (true, false) => state_from(&reasons, code, day)?,
         };
         Ok(WriteResult::ConditionFailed(Box::new(state)))
@@ -408,7 +384,7 @@ impl SubmissionStore {
             replayed: false,
         };
         self.idempotency_keys
-            .put(&write.submission.scope, write.key, &record, now)
+            .put(write.keys.scope, write.keys.key, &record, now)
     }
 
     /// Records the earlier submission of the same code and phone as the result of an Idempotency-Key, while that

@@ -20,7 +20,7 @@ use super::{
     text,
 };
 use crate::config::{ConfigError, Env};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission, SubmissionStatus};
@@ -250,11 +250,6 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     let key = read_text(&item, KEY).unwrap_or_default().to_owned();
     parse(item).map_err(StoreError::of_record(TABLE, key))
-}
-
-/// The error of a submission whose content cannot be used.
-pub(crate) fn unreadable(submission: &Submission, error: StoreError) -> StoreError {
-    StoreError::of_record(TABLE, key_of(submission))(error)
 }
 
 fn parse(item: Item) -> Result<Submission, StoreError> {

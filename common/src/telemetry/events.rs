@@ -181,7 +181,7 @@ pub(super) mod tests {
 
     use super::super::cause;
     use super::*;
-    use crate::store::StoreError;
+    use crate::error::StoreError;
 
     /// The lines logged while some code runs.
     pub(crate) fn written(telemetry: Telemetry, code: impl FnOnce()) -> Vec<String> {

@@ -1,43 +1,63 @@
+use serde_json::{Value, json};
+
 use super::*;
 use crate::domain::scope::Environment;
 
 /// The line of an entry in a live campaign.
-fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> RequestLine<'a> {
-    RequestLine {
+fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> LogLine<'a> {
+    LogLine {
         at: Timestamp::from_millis(1_767_214_800_007),
         duration_ms: 4,
-        ids,
         function: "create-submission",
         scope: Some(scope),
-        is_admitted: true,
-        key_id: Some("abc"),
         subject: Some("s-1"),
-        reference: Some("K7MP-2QXD"),
-        status: 200,
         outcome: Some("entered"),
         metrics: &[],
         error_chain: &[],
+        request: Some(RequestFields {
+            ids,
+            is_admitted: true,
+            is_entry: true,
+            key_id: Some("abc"),
+            reference: Some("K7MP-2QXD"),
+            status: 200,
+        }),
+    }
+}
+
+fn json_of(line: &LogLine<'_>) -> Value {
+    serde_json::from_str(&line.to_json("stack").expect("JSON")).expect("JSON")
+}
+
+/// The line with other fields of its request.
+fn with<'a>(line: LogLine<'a>, change: impl FnOnce(&mut RequestFields<'a>)) -> LogLine<'a> {
+    let mut request = line.request.clone().expect("a request");
+    change(&mut request);
+    LogLine {
+        request: Some(request),
+        ..line
     }
 }
 
 #[test]
 fn the_line_of_a_job_counts_what_it_names() {
-    let line = JobLine {
+    let line = LogLine {
         at: Timestamp::from_millis(1_767_214_800_007),
         duration_ms: 4,
         function: "sweep-unsettled",
         scope: None,
         subject: None,
-        outcome: "swept",
+        outcome: Some("swept"),
         metrics: &[("Due", 3)],
         error_chain: &[],
+        request: None,
     };
-    let text = job_metrics("stack", &line);
+    let text = json_of(&line);
     assert_eq!(
         (&text["Due"], &text["Steps"], &text["outcome"]),
         (&json!(3), &json!(1), &json!("swept"))
     );
-    let counted = |by: &[&str], metrics: serde_json::Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
+    let counted = |by: &[&str], metrics: Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
     let steps = json!({ "Name": "Steps", "Unit": "Count" });
     let expected = json!([
         counted(
@@ -51,7 +71,7 @@ fn the_line_of_a_job_counts_what_it_names() {
     assert_eq!(text["service"], "stack");
     assert_eq!(text.get("campaign"), None);
     assert_eq!(
-        job_for_terminal(&line),
+        line.for_terminal(),
         "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms"
     );
 }
@@ -66,11 +86,11 @@ fn a_line_is_a_log_and_a_counter_in_one() {
         request: "r-1".to_owned(),
         gateway: Some("g-1".to_owned()),
     };
-    let line = RequestLine {
+    let line = LogLine {
         metrics: &[("BreakerOpened", 1)],
         ..entry(&ids, &scope)
     };
-    let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
+    let text = json_of(&line);
     assert_eq!(
         text,
         json!({
@@ -123,7 +143,7 @@ fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
         gateway: None,
     };
     assert_eq!(
-        request_for_terminal(&entry(&ids, &scope)),
+        entry(&ids, &scope).for_terminal(),
         "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
     );
 }
@@ -133,31 +153,35 @@ fn dimensions(
     function: &str,
     environment: Option<Environment>,
     outcome: Option<&str>,
-) -> Vec<serde_json::Value> {
+) -> Vec<Value> {
     let campaign = "demo".parse().expect("a slug");
     let scope = environment.map(|environment| Scope {
         campaign,
         environment,
     });
-    let line = RequestLine {
+    let ids = RequestIds {
+        request: "r-1".to_owned(),
+        gateway: None,
+    };
+    let line = LogLine {
         at: Timestamp::from_millis(0),
         duration_ms: 4,
-        ids: &RequestIds {
-            request: "r-1".to_owned(),
-            gateway: None,
-        },
         function,
         scope: scope.as_ref(),
-        is_admitted: false,
-        key_id: None,
         subject: None,
-        reference: None,
-        status: 200,
         outcome,
         metrics: &[],
         error_chain: &[],
+        request: Some(RequestFields {
+            ids: &ids,
+            is_admitted: false,
+            is_entry: function == "create-submission",
+            key_id: None,
+            reference: None,
+            status: 200,
+        }),
     };
-    let counted = request_declarations(&line).cloud_watch_metrics.split_off(1);
+    let counted = line.declarations().cloud_watch_metrics.split_off(1);
     counted
         .into_iter()
         .map(|one| json!(one.dimensions))
@@ -187,7 +211,7 @@ fn a_campaign_is_counted_for_live_entry_attempts_alone() {
 
 #[test]
 fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
-    let none = Vec::<serde_json::Value>::new();
+    let none = Vec::<Value>::new();
     assert_eq!(
         dimensions("get-submission", Some(Environment::Live), None),
         none
@@ -215,25 +239,17 @@ fn only_requests_that_a_live_key_admitted_can_be_guesses() {
         environment,
     };
     let (live, test) = (scope(Environment::Live), scope(Environment::Test));
-    let counted = |line: &RequestLine<'_>| {
-        let text: serde_json::Value =
-            serde_json::from_str(&line.to_json("stack").expect("JSON")).expect("JSON");
-        text["LiveRequests"] == 1
-    };
+    let counted = |line: &LogLine<'_>| json_of(line)["LiveRequests"] == 1;
     assert!(counted(&entry(&ids, &live)));
     assert!(!counted(&entry(&ids, &test)));
     assert!(
-        !counted(&RequestLine {
-            is_admitted: false,
-            ..entry(&ids, &live)
-        }),
+        !counted(&with(entry(&ids, &live), |request| request.is_admitted = false)),
         "beyond the key's limit"
     );
     assert!(
-        !counted(&RequestLine {
+        !counted(&LogLine {
             scope: None,
-            is_admitted: false,
-            ..entry(&ids, &live)
+            ..with(entry(&ids, &live), |request| request.is_admitted = false)
         }),
         "no key"
     );
@@ -255,11 +271,8 @@ fn a_reply_with_status_500_or_higher_is_a_server_error_of_its_operation() {
             campaign: "demo".parse().expect("a slug"),
             environment: Environment::Test,
         };
-        let line = RequestLine {
-            status,
-            ..entry(&ids, &scope)
-        };
-        let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
+        let line = with(entry(&ids, &scope), |request| request.status = status);
+        let text = json_of(&line);
         assert_eq!(text["ServerErrors"], counted, "{status}");
         let declared = &text["_aws"]["CloudWatchMetrics"][1];
         let expected = json!({

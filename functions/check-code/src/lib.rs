@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use common::app::code_verifier::{CodeQuery, CodeRecords, CodeVerifier};
+use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
 use common::app::request_limits;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::admission::CodeStatus;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::code::Code;
+use common::domain::code_record::CodeLookup;
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
 use common::domain::scope::Scope;
@@ -20,10 +21,9 @@ use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
-use common::store::StoreError;
 use common::store::batch::BatchGet;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{CodeKey, CodeLookup, Codes};
+use common::store::codes::Codes;
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 
 /// Limit for one address range: enough for a family's packs, too low for guessing.
@@ -146,29 +146,22 @@ impl CheckCode {
             code,
             consumer: consumer.as_ref(),
         };
-        let mut records = Records {
-            codes: self.verifier.codes(),
-            scope,
-        };
-        Ok(self
-            .verifier
-            .verify(query, &mut records, *now)
-            .await?
-            .status)
-    }
-}
-
-struct Records<'a> {
-    codes: &'a Codes,
-    scope: &'a Scope,
-}
-
-impl CodeRecords for Records<'_> {
-    async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
-        match key {
-            Some(key) => self.codes.look_up(self.scope, key).await,
-            None => Ok(CodeLookup::NoRecord),
+        let mut status = CodeStatus::Invalid;
+        for staleness in Staleness::ALL {
+            let resolved = self.verifier.resolve(query, None, staleness, *now).await?;
+            let record = match resolved.key() {
+                Some(key) => self.verifier.codes().lookup(scope, key).await?,
+                None => CodeLookup::NoRecord,
+            };
+            let judging = self
+                .verifier
+                .judge(query, resolved, &record, staleness, *now);
+            status = judging.await?.status;
+            if status != CodeStatus::Invalid {
+                break;
+            }
         }
+        Ok(status)
     }
 }
 

@@ -9,11 +9,12 @@ pub mod stream_batch;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use common::app::job::{EventContext, Job, JobError, JobOutcome};
 use common::config::ConfigError;
 use common::domain::numbers::mark::{ShardCheckpoint, next_step};
 use common::error::Error;
-use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
-use common::store::StoreError;
+use common::error::StoreError;
+use common::runtime::event_handler::EventHandler;
 use common::store::numbers::{CountResult, Numbers};
 
 use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};

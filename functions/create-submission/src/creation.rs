@@ -3,34 +3,37 @@
 
 use std::time::Duration;
 
-use common::app::code_verifier::{CodeQuery, CodeRecords as _, VerifiedCode};
-use common::app::resolved_code::{AcceptanceTiming, ResolvedCode};
+use common::app::code_verifier::{CodeQuery, Staleness, VerifiedCode};
 use common::domain::admission::{CodeStatus, Decision, decide};
 use common::domain::campaign::{Campaign, PersonalData};
+use common::domain::code::Code;
 use common::domain::entrant::PhoneChecks;
-use common::domain::entrant_id::Consumer;
 use common::domain::ids::SubmissionId;
+use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
+use common::domain::phone_protection::Consumer;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{Receipt, ReceiptState, Source};
+use common::domain::resolved_code::{AcceptanceTiming, ResolvedCode};
+use common::domain::scope::Scope;
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
 use common::domain::submission::{
     CodeRefusal, Consent, NewSubmission, State, Submission, SubmissionStatus,
 };
 use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
+use common::random;
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
-use common::store::codes::CodeKey;
 use common::store::idempotency_keys::IdempotencyRecord;
 use common::store::submission_writes::{
     RecordKeys, ReplayWrite, SubmissionStore, SubmissionWrite, WriteResult,
 };
 use common::store::transaction::backoff;
 
-use crate::answer::{Answer, AnswerOrigin};
+use crate::CreateSubmission;
+use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
-use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
-use crate::service::SubmissionService;
+use crate::request::CreateSubmissionRequest;
 
 /// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
 /// ten wrong codes for one phone at once, stays below this.
@@ -42,107 +45,75 @@ const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
 
+/// One request, with the digest of its phone and of its body.
 pub(crate) struct Creation<'a> {
-    service: &'a SubmissionService,
+    function: &'a CreateSubmission,
     store: SubmissionStore,
     api: &'a ApiRequest,
     request: &'a CreateSubmissionRequest,
-    consumer: &'a Consumer,
-    /// The keyed digest of the request's body.
-    body_hash: &'a str,
-    new: NewSubmission,
+    secret: &'a DeploymentSecret,
+    consumer: Consumer,
+    /// In the form that the campaign compares.
+    code: Option<Code>,
+    /// The keyed digest of the body.
+    body_hash: String,
+    day: String,
 }
 
 impl<'a> Creation<'a> {
     pub(crate) fn new(
-        service: &'a SubmissionService,
+        function: &'a CreateSubmission,
         api: &'a ApiRequest,
-        request: &'a IdentifiedRequest,
+        request: &'a CreateSubmissionRequest,
+        secret: &'a DeploymentSecret,
     ) -> Self {
-        let IdentifiedRequest {
-            request,
-            consumer,
-            body_hash,
-            submission_id,
-            phone,
-        } = request;
-        let current_text = api.campaign.consent.as_ref();
-        let keeps_person = keeps_person(&api.campaign, api.received_at);
-        let new = NewSubmission {
-            submission_id: *submission_id,
-            scope: api.scope.clone(),
-            entrant_id: consumer.id.clone(),
-            phone: keeps_person.then(|| phone.clone()),
-            region: request.region.clone().filter(|_| keeps_person),
-            claimed: request.claimed.clone().filter(|_| keeps_person),
-            consent: Some(Consent {
-                version: request
-                    .consent_version
-                    .clone()
-                    .or_else(|| current_text.map(|text| text.version.clone())),
-                language: api.language(),
-            }),
-            day: api.received_at.day_in(api.campaign.timezone),
-            created_at: api.received_at,
-            request_id: Some(api.http.ids.request.clone()),
-        };
         Self {
-            service,
-            store: service.store().with_deadline(api.deadline),
+            store: function.store.with_deadline(api.deadline),
+            consumer: secret.consumer(&api.scope, request.phone.clone()),
+            code: request.code_for(&api.campaign),
+            body_hash: secret.keyed_digest(&api.scope, &request.body_digest),
+            day: api.received_at.day_in(api.campaign.timezone),
+            function,
             api,
             request,
-            consumer,
-            body_hash,
-            new,
+            secret,
         }
     }
 
-    /// Creates the submission, or finds the earlier one that answers the request. `None` if another submission has its
-    /// reference.
-    pub(crate) async fn run(&self) -> Result<Option<Answer>, Error> {
-        let Self {
-            service,
-            store,
-            api,
-            new,
+    /// Creates the submission, or finds the earlier one that answers the request.
+    pub(crate) async fn run(&self) -> Result<CreatedSubmission, Error> {
+        let Self { api, store, .. } = self;
+        let ApiRequest {
+            scope,
+            campaign,
+            received_at: now,
+            prefetched,
             ..
-        } = self;
-        service
-            .verifier()
-            .cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
-        if let Err(unmet) = self.request.check(&api.campaign) {
-            return self.replay_or(unmet).await.map(Some);
+        } = api;
+        let verifier = &self.function.verifier;
+        verifier.cache_prefetched(prefetched, scope, *now)?;
+        if let Err(unmet) = self.request.check(campaign) {
+            return self.replay_or(unmet).await;
         }
-        let mut known = KnownRecords::new(
-            store,
-            self.keys(None),
-            &new.day,
-            api.received_at,
-            &api.prefetched,
-        );
+        let mut known = KnownRecords::new(store, self.keys(), &self.day, *now, prefetched);
+        let mut new = self.new_submission()?;
         let mut conflicts = 0;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
-            if let Some(record) = known.take_idempotency() {
-                return self.replay_key(record).await.map(Some);
+            if let Some(record) = known.records.idempotency.take() {
+                return self.replay_key(record).await;
             }
             let checks = self.check_receipt(&code, &mut known).await?;
             let entrant = &known.records.entrant;
-            let next = match decide(
-                &api.campaign,
-                entrant,
-                &code.status,
-                checks,
-                api.received_at,
-            ) {
+            let next = match decide(campaign, entrant, &code.status, checks, *now) {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
                 Decision::Reject(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
-                Decision::Reject(key) => self.reject(&code, key, &mut known).await?,
-                Decision::Admit => self.enter(&code, checks, &mut known).await?,
+                Decision::Reject(key) => self.reject(&new, &code, key, &mut known).await?,
+                Decision::Admit => self.enter(&new, &code, checks, &mut known).await?,
             };
             match next {
-                Next::Answer(answer) => return Ok(Some(*answer)),
-                Next::OtherId => return Ok(None),
+                Next::Answer(created) => return Ok(*created),
+                Next::OtherId => new = self.new_submission()?,
                 Next::Load => known.load().await?,
                 Next::Conflict { same_request } => {
                     conflicts += 1;
@@ -159,18 +130,37 @@ impl<'a> Creation<'a> {
         Err(contended(false))
     }
 
-    fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
-        let CreateSubmissionRequest {
-            key, receipt_id, ..
-        } = self.request;
-        let entrant = &self.consumer.id;
-        RecordKeys {
-            scope: &self.api.scope,
-            key,
-            entrant,
-            code,
-            receipt: *receipt_id,
-        }
+    /// The submission to write, with a random id.
+    fn new_submission(&self) -> Result<NewSubmission, Error> {
+        let Self { api, request, .. } = self;
+        let (scope, submission_id) = (&api.scope, random::submission_id());
+        let (phone, nonce) = (&self.consumer.phone, random::bytes());
+        let phone = self
+            .secret
+            .encrypt_phone(scope, submission_id, phone, nonce)
+            .ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
+        let keeps_person = keeps_person(&api.campaign, api.received_at);
+        let current_text = api.campaign.consent.as_ref();
+        let version = request.consent_version.clone();
+        Ok(NewSubmission {
+            submission_id,
+            scope: scope.clone(),
+            entrant_id: self.consumer.id.clone(),
+            phone: keeps_person.then_some(phone),
+            region: request.region.clone().filter(|_| keeps_person),
+            claimed: request.claimed.clone().filter(|_| keeps_person),
+            consent: Some(Consent {
+                version: version.or_else(|| current_text.map(|text| text.version.clone())),
+                language: api.language(),
+            }),
+            day: self.day.clone(),
+            created_at: api.received_at,
+            request_id: Some(api.http.ids.request.clone()),
+        })
+    }
+
+    fn keys(&self) -> RecordKeys<'_> {
+        self.request.record_keys(&self.api.scope, &self.consumer.id)
     }
 
     fn write<'b>(
@@ -178,37 +168,39 @@ impl<'a> Creation<'a> {
         code: &'b VerifiedCode,
         submission: &'b Submission,
     ) -> SubmissionWrite<'b> {
-        let CreateSubmissionRequest {
-            key, receipt_id, ..
-        } = self.request;
-        let (body_hash, code) = (self.body_hash, code.resolved.key());
         SubmissionWrite {
-            key,
-            body_hash,
-            code,
-            receipt: *receipt_id,
+            keys: self.keys().with_code(code.resolved.key()),
+            body_hash: &self.body_hash,
             submission,
         }
     }
 
     async fn verify_code(&self, known: &mut KnownRecords<'_>) -> Result<VerifiedCode, Error> {
-        let Self { api, request, .. } = self;
-        let Some(code) = &request.code else {
-            known.look_up(None).await?;
+        let Self { api, function, .. } = self;
+        let Some(code) = &self.code else {
+            known.select_code(None);
+            known.load_missing().await?;
             return Ok(VerifiedCode::not_needed());
         };
-        let (policy, consumer) = (api.campaign.code, Some(self.consumer));
         let query = CodeQuery {
             scope: &api.scope,
-            policy,
+            policy: api.campaign.code,
             code,
-            consumer,
+            consumer: Some(&self.consumer),
         };
-        Ok(self
-            .service
-            .verifier()
-            .verify(query, known, api.now())
-            .await?)
+        let (verifier, now) = (&function.verifier, api.now());
+        let mut verified = VerifiedCode::not_needed();
+        for staleness in Staleness::ALL {
+            let resolved = verifier.resolve(query, None, staleness, now).await?;
+            known.select_code(resolved.key());
+            known.load_missing().await?;
+            let judging = verifier.judge(query, resolved, &known.records.code, staleness, now);
+            verified = judging.await?;
+            if verified.status != CodeStatus::Invalid {
+                break;
+            }
+        }
+        Ok(verified)
     }
 
     /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
@@ -243,8 +235,8 @@ impl<'a> Creation<'a> {
             return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
         }
         let receipt = self
-            .service
-            .uploads()
+            .function
+            .uploads
             .reconcile(receipt, self.api.received_at)
             .await?;
         match (&receipt.source, receipt.arrived) {
@@ -262,42 +254,41 @@ impl<'a> Creation<'a> {
 
     async fn enter(
         &self,
+        new: &NewSubmission,
         code: &VerifiedCode,
         checks: PhoneChecks,
         known: &mut KnownRecords<'_>,
     ) -> Result<Next, Error> {
-        let Self { api, .. } = self;
-        let submission = self.entered(&code.resolved);
+        let (campaign, now) = (&self.api.campaign, self.api.received_at);
+        let submission = self.entered(new, &code.resolved);
         let (write, entrant) = (self.write(code, &submission), &known.records.entrant);
-        let result = self
+        let writing = self
             .store
-            .create_admitted(write, entrant, &api.campaign, checks, api.received_at)
-            .await?;
-        next(result, submission, known, RecordSource::Conditions)
+            .create_admitted(write, entrant, campaign, checks, now);
+        let result = writing.await?;
+        Ok(next(result, submission, known, RecordSource::Conditions))
     }
 
     async fn reject(
         &self,
+        new: &NewSubmission,
         code: &VerifiedCode,
         reason: MessageKey,
         known: &mut KnownRecords<'_>,
     ) -> Result<Next, Error> {
-        let Self { api, new, .. } = self;
+        let (campaign, now) = (&self.api.campaign, self.api.received_at);
         let submission = Submission {
             reasons: vec![reason.as_str().to_owned()],
             code_refusal: self.code_refusal(code, reason),
             ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
         };
         let entrant = &known.records.entrant;
-        let log = is_wrong_code(code, reason)
-            .then(|| entrant.with_wrong_code(&api.campaign, api.received_at));
+        let log = is_wrong_code(code, reason).then(|| entrant.with_wrong_code(campaign, now));
         let wrong_code = log.as_ref().map(|log| (entrant, log));
-        let result = self
-            .store
-            .create_rejected(self.write(code, &submission), wrong_code, api.received_at)
-            .await?;
+        let write = self.write(code, &submission);
+        let result = self.store.create_rejected(write, wrong_code, now).await?;
         // A rejection's conditions do not cover the code's record.
-        next(result, submission, known, RecordSource::Assumed)
+        Ok(next(result, submission, known, RecordSource::Assumed))
     }
 
     /// The holder of the code, if that is why the submission is rejected. It is in the record that the decision was made on.
@@ -313,12 +304,12 @@ impl<'a> Creation<'a> {
     }
 
     fn batch_of(&self, code: &ResolvedCode) -> Option<String> {
-        code.key()
-            .and_then(|key| self.service.verifier().batch_of(&self.api.scope, key))
+        let verifier = &self.function.verifier;
+        verifier.batch_of(&self.api.scope, code.key()?)
     }
 
     /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
-    fn entered(&self, code: &ResolvedCode) -> Submission {
+    fn entered(&self, new: &NewSubmission, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
         let first_step = PendingSettlement::due_at(now, prize.clone());
@@ -338,9 +329,9 @@ impl<'a> Creation<'a> {
                 (SubmissionStatus::receipt_received(), Some(first_step))
             }
             (AcceptanceTiming::Delayed, None) => {
-                let settled_at = now.after(self.service.speedup().apply(SENTINEL_DELAY));
+                let settled_at = now.after(self.function.speedup.apply(SENTINEL_DELAY));
                 (
-                    SubmissionStatus::unanswered(),
+                    SubmissionStatus::unknown(),
                     Some(PendingSettlement::due_at(settled_at, prize)),
                 )
             }
@@ -354,9 +345,9 @@ impl<'a> Creation<'a> {
             code_key: code.key().map(|key| key.in_scope(&api.scope)),
             batch: self.batch_of(code),
             receipt_id: request.receipt_id,
-            partner_code: request.code.clone().filter(|_| is_for_partner),
+            partner_code: self.code.clone().filter(|_| is_for_partner),
             settling,
-            ..Submission::new(self.new.clone(), status)
+            ..Submission::new(new.clone(), status)
         }
     }
 
@@ -364,20 +355,19 @@ impl<'a> Creation<'a> {
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
         // Read before the write below: that write requires the submission to still hold the code, so a successful write
         // proves that the submission was not rejected when it was read.
-        let submission = self.service.submission(&self.api.scope, earlier).await?;
+        let submission = self.function.submission(&self.api.scope, earlier).await?;
         if submission.status.state() == State::Rejected {
             return Ok(Next::Load);
         }
-        let keys = RecordKeys {
-            code: code.resolved.key(),
-            ..self.keys(None)
-        };
-        match self
+        let (keys, now) = (
+            self.keys().with_code(code.resolved.key()),
+            self.api.received_at,
+        );
+        let recording = self
             .store
-            .record_replay(keys, self.body_hash, earlier, self.api.received_at)
-            .await?
-        {
-            ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerOrigin::SameCodeAndPhone)),
+            .record_replay(keys, &self.body_hash, earlier, now);
+        match recording.await? {
+            ReplayWrite::Recorded => Ok(Next::answer(submission, Origin::SameCodeAndPhone)),
             ReplayWrite::KeyUsed(record) => {
                 Ok(Next::Answer(Box::new(self.replay_key(record).await?)))
             }
@@ -388,10 +378,10 @@ impl<'a> Creation<'a> {
 
     /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
     /// changed.
-    async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
+    async fn replay_or(&self, unmet: Error) -> Result<CreatedSubmission, Error> {
         let known = self
             .store
-            .load_records(self.keys(None), &self.new.day, self.api.received_at)
+            .load_records(self.keys(), &self.day, self.api.received_at)
             .await?;
         match known.idempotency {
             Some(record) => self.replay_key(record).await,
@@ -399,12 +389,15 @@ impl<'a> Creation<'a> {
         }
     }
 
-    async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
-        let Self { service, api, .. } = self;
+    async fn replay_key(
+        &self,
+        record: IdempotencyRecord<SubmissionId>,
+    ) -> Result<CreatedSubmission, Error> {
+        let Self { function, api, .. } = self;
         if record.body_hash != self.body_hash {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
-        let submission = service.submission(&api.scope, record.record_id).await?;
+        let submission = function.submission(&api.scope, record.record_id).await?;
         let age = api.received_at.since(submission.created_at);
         let is_with_partner = submission.revision == 0
             && submission
@@ -416,17 +409,17 @@ impl<'a> Creation<'a> {
             return Err(Error::from(ErrorCode::IdempotencyInProgress)
                 .with_retry_after(REQUEST_BUDGET - age));
         }
-        Ok(Answer::new(
+        Ok(CreatedSubmission::new(
             submission,
-            AnswerOrigin::SameIdempotencyKey {
+            Origin::SameIdempotencyKey {
                 was_replay: record.replayed,
             },
         ))
     }
 }
 
-/// Whether a new submission records phone, region and claims. After the retention it is a refusal, since the campaign has
-/// ended, and the sweep has passed.
+/// True if a new submission records phone, region and purchase. After the retention it is a refusal, since the campaign
+/// has ended, and the sweep has passed.
 fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
     let until = campaign.keeps_until(PersonalData::Phones);
     until.is_none_or(|until| received_at.after(RETENTION_MARGIN) < until)
@@ -434,7 +427,7 @@ fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
 
 /// The next move after a decision.
 enum Next {
-    Answer(Box<Answer>),
+    Answer(Box<CreatedSubmission>),
     /// Make the submission again with another id.
     OtherId,
     /// Decide again with the records that a failed condition returned.
@@ -449,8 +442,20 @@ enum Next {
 }
 
 impl Next {
-    fn answer(submission: Submission, kind: AnswerOrigin) -> Self {
-        Self::Answer(Box::new(Answer::new(submission, kind)))
+    fn answer(submission: Submission, origin: Origin) -> Self {
+        Self::Answer(Box::new(CreatedSubmission::new(submission, origin)))
+    }
+}
+
+impl CreateSubmission {
+    /// Reads a submission that another record names. Both were written in one transaction, so it exists.
+    pub(crate) async fn submission(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+    ) -> Result<Submission, Error> {
+        let found = self.store.submissions().get(scope, id).await?;
+        found.ok_or_else(|| Error::internal("a record names a submission that is not there"))
     }
 }
 
@@ -460,15 +465,15 @@ fn next(
     submission: Submission,
     known: &mut KnownRecords<'_>,
     source: RecordSource,
-) -> Result<Next, Error> {
+) -> Next {
     match result {
-        WriteResult::Committed => Ok(Next::answer(submission, AnswerOrigin::New)),
+        WriteResult::Committed => Next::answer(submission, Origin::New),
         WriteResult::ConditionFailed(records) => {
             known.replace(*records, source);
-            Ok(Next::Retry)
+            Next::Retry
         }
-        WriteResult::ReferenceTaken => Ok(Next::OtherId),
-        WriteResult::Conflict { same_request } => Ok(Next::Conflict { same_request }),
+        WriteResult::ReferenceTaken => Next::OtherId,
+        WriteResult::Conflict { same_request } => Next::Conflict { same_request },
     }
 }
 

@@ -1,19 +1,16 @@
 //! The records that decide one request, as far as they are known.
 
-use common::app::code_verifier::{CodeRecords, VerifiedCode};
+use common::app::code_verifier::VerifiedCode;
 use common::domain::admission::CodeStatus;
-use common::domain::ids::SubmissionId;
+use common::domain::code_record::{CodeKey, CodeLookup};
 use common::domain::message::MessageKey;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::batch::BatchItems;
-use common::store::codes::{CodeKey, CodeLookup};
-use common::store::idempotency_keys::IdempotencyRecord;
 use common::store::submission_writes::{
     BatchedRecords, ExistingRecords, RecordKeys, SubmissionStore,
 };
 
-/// How the records became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSource {
     /// Not read; assumed to allow the submission.
@@ -33,7 +30,7 @@ pub(crate) struct KnownRecords<'a> {
     /// Records read together with the API key; taken on first use.
     prefetched: Option<&'a BatchItems>,
     source: RecordSource,
-    /// Key of the code's record in `records`.
+    /// The key of the code's record in `records`.
     code_key: Option<CodeKey>,
     pub(crate) records: ExistingRecords,
 }
@@ -46,30 +43,49 @@ impl<'a> KnownRecords<'a> {
         now: Timestamp,
         prefetched: &'a BatchItems,
     ) -> Self {
-        let (source, prefetched) = (RecordSource::Assumed, Some(prefetched));
-        let (code_key, records) = (None, ExistingRecords::default());
         Self {
             store,
             keys,
             day,
             now,
-            prefetched,
-            source,
-            code_key,
-            records,
+            prefetched: Some(prefetched),
+            source: RecordSource::Assumed,
+            code_key: None,
+            records: ExistingRecords::default(),
         }
     }
 
-    /// Takes the reply recorded under the Idempotency-Key.
-    pub(crate) fn take_idempotency(&mut self) -> Option<IdempotencyRecord<SubmissionId>> {
-        self.records.idempotency.take()
+    /// Selects the code's record, and forgets the one of another code.
+    pub(crate) fn select_code(&mut self, key: Option<&CodeKey>) {
+        let is_same = match (&self.code_key, key) {
+            (Some(known), Some(key)) => known.is_same_record(key),
+            (known, key) => known.is_none() && key.is_none(),
+        };
+        if !is_same {
+            self.code_key = key.cloned();
+            self.records.code = CodeLookup::NoRecord;
+            self.source = RecordSource::Assumed;
+        }
+    }
+
+    /// Takes the prefetched records, the first time only. All records are read for a request with a receipt, whose
+    /// faults are reported before any decision.
+    pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
+        if let Some(prefetched) = self.prefetched.take() {
+            let keys = self.keys.with_code(self.code_key.as_ref());
+            match self.store.find_in(prefetched, keys, self.day, self.now)? {
+                BatchedRecords::Complete(records) => self.replace(records, RecordSource::Read),
+                BatchedRecords::Partial(records) => self.replace(records, RecordSource::Assumed),
+            }
+        }
+        if self.keys.receipt.is_some() && self.source == RecordSource::Assumed {
+            self.load().await?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
-        let keys = RecordKeys {
-            code: self.code_key.as_ref(),
-            ..self.keys
-        };
+        let keys = self.keys.with_code(self.code_key.as_ref());
         let records = self.store.load_records(keys, self.day, self.now).await?;
         self.replace(records, RecordSource::Read);
         Ok(())
@@ -98,51 +114,9 @@ impl<'a> KnownRecords<'a> {
             RecordSource::Read => false,
         }
     }
-
-    /// Takes the prefetched records, the first time only.
-    fn find_prefetched(&mut self) -> Result<(), StoreError> {
-        let Some(prefetched) = self.prefetched.take() else {
-            return Ok(());
-        };
-        let keys = RecordKeys {
-            code: self.code_key.as_ref(),
-            ..self.keys
-        };
-        match self.store.find_in(prefetched, keys, self.day, self.now)? {
-            BatchedRecords::Complete(records) => self.replace(records, RecordSource::Read),
-            BatchedRecords::Partial(records) => self.replace(records, RecordSource::Assumed),
-        }
-        Ok(())
-    }
-
-    /// Forgets the code's record if the key names another one.
-    fn select_code(&mut self, key: Option<&CodeKey>) {
-        let is_same = match (&self.code_key, key) {
-            (Some(known), Some(key)) => known.is_same_record(key),
-            (known, key) => known.is_none() && key.is_none(),
-        };
-        if !is_same {
-            self.code_key = key.cloned();
-            self.records.code = CodeLookup::NoRecord;
-            self.source = RecordSource::Assumed;
-        }
-    }
 }
 
 /// True if the rejection counts as a wrong code of the phone.
 pub(crate) fn is_wrong_code(code: &VerifiedCode, reason: MessageKey) -> bool {
     code.status == CodeStatus::Invalid && reason == MessageKey::Invalid
-}
-
-impl CodeRecords for KnownRecords<'_> {
-    /// Returns the code's record as far as it is known. It is read here only for a request with a receipt, whose faults
-    /// are reported before any decision.
-    async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
-        self.select_code(key);
-        self.find_prefetched()?;
-        if self.keys.receipt.is_some() && self.source == RecordSource::Assumed {
-            self.load().await?;
-        }
-        Ok(self.records.code.clone())
-    }
 }

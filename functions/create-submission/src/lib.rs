@@ -1,17 +1,27 @@
 //! `POST /api/v1/submissions`: enters a consumer, or says why not.
 //!
-//! `request` parses the request; `service` enforces the time budget and asks the partner; `creation` decides and
-//! writes, based on the records in `known_records`; `answer` is the resulting submission.
+//! `request` parses the request; `creation` decides and writes, based on the records in `known_records`; `first_step`
+//! asks the partner; `created` is the resulting submission.
 
-mod answer;
+mod created;
 mod creation;
+mod first_step;
 mod known_records;
 mod request;
-mod service;
 
-use common::config::ConfigError;
+use std::time::Duration;
+
+use common::app::code_verifier::{CodeQuery, CodeVerifier};
+use common::app::partner_gateway::PartnerGateway;
+use common::app::uploads::Uploads;
+use common::aws::deployment_secret::DeploymentSecrets;
+use common::aws::settle_queue::SettleQueues;
+use common::config::{self, ConfigError};
 use common::domain::campaign::Campaign;
+use common::domain::message::MessageKey;
+use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
+use common::domain::settling::Dependency;
 use common::error::Error;
 use common::http::reply::Reply;
 use common::http::request::Request;
@@ -19,27 +29,52 @@ use common::http::routes::{self, Route};
 use common::http::submission::SubmissionObject;
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::batch::BatchGet;
+use common::store::code_books::CodeBooks;
+use common::store::submission_writes::SubmissionStore;
+use tokio::time::{Instant, timeout_at};
 
+use crate::created::{CreatedSubmission, Origin};
+use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
-use crate::service::SubmissionService;
+
+/// A throttled phone is refused after a multiple of this time. Good and wrong codes take different calls, which all end
+/// well within it, so the reply time does not reveal which one it was.
+const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {
-    service: SubmissionService,
+    store: SubmissionStore,
+    verifier: CodeVerifier,
+    uploads: Uploads,
+    partners: PartnerGateway,
+    queues: SettleQueues,
+    secrets: DeploymentSecrets,
+    speedup: RetrySpeedup,
 }
 
 impl Endpoint for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        let AppContext { env, aws, .. } = context;
+        let store = SubmissionStore::from_env(env, &aws.dynamodb())?;
+        let books = CodeBooks::from_env(env, aws)?;
         Ok(Self {
-            service: SubmissionService::from_context(context)?,
+            secrets: books.secrets().clone(),
+            verifier: CodeVerifier::new(store.codes().clone(), books),
+            uploads: Uploads::from_env(env, aws, store.receipts().clone())?,
+            partners: PartnerGateway::from_env(env, aws)?,
+            queues: SettleQueues::from_env(&Dependency::ALL, env, aws)?,
+            speedup: config::retry_speedup(env)?,
+            store,
         })
     }
 
     async fn prepare(&self) {
-        self.service.prepare().await;
+        self.verifier.prepare().await;
     }
 
+    /// Adds the code book and the records that decide the request. The code's record is included only if this
+    /// environment has the campaign and its code book in its cache.
     fn prefetch(
         &self,
         request: &Request,
@@ -47,35 +82,80 @@ impl Endpoint for CreateSubmission {
         campaign: Option<&Campaign>,
         batch: &mut BatchGet,
     ) {
+        self.verifier.add_to(batch, scope);
         // `handle` reports an invalid request, after the API key was checked.
-        let request = CreateSubmissionRequest::parse(request, scope.environment).ok();
-        self.service.prefetch(request, scope, campaign, batch);
+        let request = CreateSubmissionRequest::parse(request, scope.environment);
+        let secret = self.secrets.cached_version_for_phones();
+        let (Ok(request), Some(version)) = (request, secret) else {
+            return;
+        };
+        let consumer = version.secret.consumer(scope, request.phone.clone());
+        let key = |campaign: &Campaign| {
+            let code = request.code_for(campaign)?;
+            self.verifier.key_by_cached_book(CodeQuery {
+                scope,
+                policy: campaign.code,
+                code: &code,
+                consumer: Some(&consumer),
+            })
+        };
+        let code = campaign.and_then(key);
+        let keys = request.record_keys(scope, &consumer.id);
+        self.store.add_to(batch, keys.with_code(code.as_ref()));
     }
 
     async fn handle(&self, api: ApiRequest) -> Result<Reply, Error> {
         let request = CreateSubmissionRequest::parse(&api.http, api.scope.environment)?;
-        let answer = self
-            .service
-            .create(&api, request.for_campaign(&api.campaign))
-            .await?;
-        let submission = &answer.submission;
-        let replayed = answer.is_replayed();
-        let object = SubmissionObject::new(
-            submission,
-            &api.campaign,
-            api.language(),
-            replayed,
-            api.now(),
-        );
+        let created = self.create(&api, &request).await?;
+        let submission = &created.submission;
+        let (campaign, language) = (&api.campaign, api.language());
+        let replayed = created.is_replayed();
+        let object = SubmissionObject::new(submission, campaign, language, replayed, api.now());
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
             .with_subject(submission.submission_id)
             .with_reference(&submission.reference());
-        let reply = if answer.is_idempotent_replay() {
+        let reply = if created.is_idempotent_replay() {
             reply.idempotent_replayed()
         } else {
             reply
         };
-        Ok(reply.with_log_fields(answer.log_fields))
+        Ok(reply.with_log_fields(created.log_fields))
     }
+}
+
+impl CreateSubmission {
+    /// Creates a submission (accepted, pending or rejected), or answers with an earlier one.
+    ///
+    /// A write that completed before the timeout stays, and a retry of the request finds it.
+    async fn create(
+        &self,
+        api: &ApiRequest,
+        request: &CreateSubmissionRequest,
+    ) -> Result<CreatedSubmission, Error> {
+        let started = Instant::now();
+        let creating = async {
+            let version = self.secrets.version_for_phones().await?;
+            let creation = Creation::new(self, api, request, &version.secret);
+            creation.run().await
+        };
+        let in_time = timeout_at(api.deadline, Box::pin(creating)).await;
+        let mut created = in_time.unwrap_or_else(|_| Err(Error::late()))?;
+        if created.origin != Origin::New {
+            return Ok(created);
+        }
+        if created.submission.status.message_key() == MessageKey::RateLimited {
+            wait_for_throttled_reply(started).await;
+        }
+        self.take_first_step(api, &mut created, &request.phone)
+            .await?;
+        self.queues.wake(&created.submission, api.now()).await;
+        Ok(created)
+    }
+}
+
+async fn wait_for_throttled_reply(started: Instant) {
+    let steps = started.elapsed().as_millis() / THROTTLED_REPLY_STEP.as_millis() + 1;
+    let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+    tokio::time::sleep_until(started + THROTTLED_REPLY_STEP.saturating_mul(steps)).await;
 }

@@ -2,16 +2,15 @@
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
-use common::domain::entrant_id::{Consumer, StoredPhone};
-use common::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use common::domain::key_encryption::DeploymentSecret;
+use common::domain::ids::EntrantId;
+use common::domain::ids::{IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
-use common::domain::submission::{Claimed, ClaimedItem};
+use common::domain::submission::{DeclaredItem, DeclaredPurchase};
 use common::error::{Error, ErrorCode};
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
-use common::random;
+use common::store::submission_writes::RecordKeys;
 
 /// Characters of a consent text's version; the campaign file has the same limit.
 const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
@@ -27,17 +26,17 @@ const BRANCH_CHARS: std::ops::RangeInclusive<usize> = 0..=120;
 const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no \
                            receipts. Or use a key of a campaign with receipts.";
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
     /// The digest of the body, without a key.
-    pub(crate) body_hash: String,
+    pub(crate) body_digest: String,
     pub(crate) phone: Phone,
-    /// In the form that the campaign compares, once [`Self::for_campaign`] has run.
-    pub(crate) code: Option<Code>,
+    /// As typed; [`Self::code_for`] gives the form that a campaign compares.
+    code: Option<Code>,
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
-    pub(crate) claimed: Option<Claimed>,
+    pub(crate) claimed: Option<DeclaredPurchase>,
     /// The version of the campaign's text that the consumer agreed to.
     pub(crate) consent_version: Option<String>,
 }
@@ -46,22 +45,38 @@ impl CreateSubmissionRequest {
     pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
         let key = request.required_idempotency_key()?;
         let body = request.json()?;
-        let SubmissionBody {
-            phone,
-            code,
-            receipt_id,
-            region,
-            claimed,
-            consent_version,
-        } = body.read(SubmissionBody::read)?;
-        let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
-        if is_sentinel && environment.is_live() {
+        let request = body.read(|fields| Self::read(fields, key, body.digest()))?;
+        let is_sentinel = |code: &Code| code.sentinel().is_some();
+        if environment.is_live() && request.code.as_ref().is_some_and(is_sentinel) {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        Ok(Self {
+        Ok(request)
+    }
+
+    fn read(fields: &Fields<'_>, key: IdempotencyKey, body_digest: String) -> Option<Self> {
+        let phone = fields.required("phone", Fields::phone);
+        let code = fields.code("code");
+        if !fields.is_true("consent") {
+            fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
+        }
+        let consent_version = fields
+            .text("consent_version", CONSENT_VERSION_CHARS)
+            .map(str::to_owned);
+        let region = fields.text("region", REGION_CHARS).map(str::to_owned);
+        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| {
+            id.parse().ok()
+        });
+        let claimed = fields.object("claimed").map(|claimed| {
+            let items = claimed
+                .each("items", MAX_ITEMS, claimed_item)
+                .unwrap_or_default();
+            let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
+            DeclaredPurchase { items, branch }
+        });
+        Some(Self {
             key,
-            body_hash: body.digest(),
-            phone,
+            body_digest,
+            phone: phone?,
             code,
             receipt_id,
             region,
@@ -70,16 +85,28 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// Converts the code to the form that the campaign compares; drops it if the campaign takes no codes.
-    pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
-        let code =
-            self.code
-                .filter(|_| campaign.needs_code())
-                .map(|code| match &campaign.partner {
-                    Some(partner) => code.in_form(partner.code),
-                    None => code,
-                });
-        Self { code, ..self }
+    /// The code in the form that the campaign compares; `None` if the campaign takes no codes.
+    pub(crate) fn code_for(&self, campaign: &Campaign) -> Option<Code> {
+        let code = self.code.clone().filter(|_| campaign.needs_code())?;
+        Some(match &campaign.partner {
+            Some(partner) => code.in_form(partner.code),
+            None => code,
+        })
+    }
+
+    /// The keys of the request's records, without that of its code.
+    pub(crate) fn record_keys<'a>(
+        &'a self,
+        scope: &'a Scope,
+        entrant: &'a EntrantId,
+    ) -> RecordKeys<'a> {
+        RecordKeys {
+            scope,
+            key: &self.key,
+            entrant,
+            code: None,
+            receipt: self.receipt_id,
+        }
     }
 
     /// Checks that the request has all that the campaign requires, and nothing that it does not take.
@@ -104,86 +131,12 @@ impl CreateSubmissionRequest {
     }
 }
 
-/// A request with the digest and the encrypted form of its phone.
-pub(crate) struct IdentifiedRequest {
-    pub(crate) request: CreateSubmissionRequest,
-    pub(crate) consumer: Consumer,
-    /// The keyed digest of the body.
-    pub(crate) body_hash: String,
-    /// The id of the submission that the request makes, if it makes one.
-    pub(crate) submission_id: SubmissionId,
-    /// The phone, encrypted for that submission.
-    pub(crate) phone: StoredPhone,
-}
-
-impl IdentifiedRequest {
-    /// Never `None`: every valid phone can be encrypted.
-    pub(crate) fn new(
-        request: CreateSubmissionRequest,
-        scope: &Scope,
-        secret: &DeploymentSecret,
-    ) -> Option<Self> {
-        let consumer = secret.consumer(scope, request.phone.clone());
-        let body_hash = secret.keyed_digest(scope, &request.body_hash);
-        let submission_id = random::submission_id();
-        let phone = secret.encrypt_phone(scope, submission_id, &request.phone, random::bytes())?;
-        Some(Self {
-            request,
-            consumer,
-            body_hash,
-            submission_id,
-            phone,
-        })
-    }
-}
-
-struct SubmissionBody {
-    phone: Phone,
-    code: Option<Code>,
-    receipt_id: Option<ReceiptId>,
-    region: Option<String>,
-    claimed: Option<Claimed>,
-    consent_version: Option<String>,
-}
-
-impl SubmissionBody {
-    fn read(fields: &Fields<'_>) -> Option<Self> {
-        let phone = fields.required("phone", Fields::phone);
-        let code = fields.code("code");
-        if !fields.is_true("consent") {
-            fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
-        }
-        let consent_version = fields
-            .text("consent_version", CONSENT_VERSION_CHARS)
-            .map(str::to_owned);
-        let region = fields.text("region", REGION_CHARS).map(str::to_owned);
-        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| {
-            id.parse().ok()
-        });
-        let claimed = fields.object("claimed").map(|claimed| {
-            let items = claimed
-                .each("items", MAX_ITEMS, claimed_item)
-                .unwrap_or_default();
-            let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
-            Claimed { items, branch }
-        });
-        Some(Self {
-            phone: phone?,
-            code,
-            receipt_id,
-            region,
-            claimed,
-            consent_version,
-        })
-    }
-}
-
-fn claimed_item(item: &Fields<'_>) -> Option<ClaimedItem> {
+fn claimed_item(item: &Fields<'_>) -> Option<DeclaredItem> {
     let key = item
         .required("key", |item, name| item.text(name, ITEM_KEY_CHARS))
         .map(str::to_owned);
     let qty = item.required("qty", |item, name| item.integer(name, ITEM_QTY));
-    Some(ClaimedItem {
+    Some(DeclaredItem {
         key: key?,
         qty: qty?,
     })

@@ -4,10 +4,11 @@
 //! Events arrive at least once, late and in any order. Stored objects never change, so a repeated event is harmless;
 //! events for unknown keys or deleted objects are ignored.
 
+use common::app::job::{EventContext, Job, JobOutcome};
 use common::aws::photos::{Photos, receipt_of};
 use common::config::ConfigError;
 use common::error::Error;
-use common::runtime::event_handler::{EventContext, EventHandler, Job, JobOutcome};
+use common::runtime::event_handler::EventHandler;
 use common::store::receipts::Receipts;
 use serde::Deserialize;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::turns::TurnResult;
 
 use crate::SettlePartners;

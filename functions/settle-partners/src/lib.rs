@@ -4,6 +4,7 @@ mod fairness;
 
 use std::sync::Mutex;
 
+use common::app::job::{EventContext, JobError, JobOutcome};
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
 use common::aws::deployment_secret::DeploymentSecrets;
@@ -16,7 +17,7 @@ use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
-use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
+use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::submission_writes::SettleResult;
 use common::store::turns::Turns;

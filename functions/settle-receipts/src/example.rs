@@ -1,7 +1,7 @@
 //! A sample submission and its campaign for unit tests.
 
 use common::domain::campaign::Campaign;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;

@@ -7,7 +7,7 @@ use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::Environment;
 
 use crate::SettleReceipts;
-use crate::pace::SeenSlot;
+use crate::throttle::SeenSlot;
 
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 

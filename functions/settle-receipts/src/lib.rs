@@ -3,35 +3,36 @@
 //! - `step` takes one step: verifies the receipt and writes the outcome;
 //! - `step_outcome` is the pure part: turns an answer into a transition of the submission;
 //! - `evidence` finds code and time in a photo, with [`photo`], which reads QR codes in a child process;
-//! - `look_up` asks the tax authority, throttled by `pace`;
+//! - `lookup` asks the tax authority, throttled by `throttle`;
 //! - `fairness` lets campaigns take turns.
 
 mod evidence;
 #[cfg(test)]
 mod example;
 mod fairness;
-mod look_up;
-mod pace;
+mod lookup;
 pub mod photo;
 mod step;
 mod step_outcome;
+mod throttle;
 
+use common::app::job::EventContext;
 use common::app::settlement::Worker;
 use common::aws::photos::Photos;
 use common::aws::settle_queue::SettleMessage;
 use common::config::{ConfigError, Env};
-use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
+use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 use common::domain::settling::Dependency;
 use common::error::Error;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::turns::Turns;
 use common::telemetry;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
 use crate::fairness::Choice;
-use crate::pace::{SeenSlot, Throttle};
 use crate::photo::{Limits as PhotoLimits, PhotoReader};
+use crate::throttle::{SeenSlot, Throttle};
 
 /// The environment variable with the tax authority's base URL.
 pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
@@ -76,7 +77,7 @@ impl EventHandler for SettleReceipts {
             authority,
             throttle: Throttle::new(
                 Turns::from_env(env, &aws.dynamodb(), Dependency::TaxAuthority)?,
-                worker.speedup().apply(LOOK_UP_INTERVAL),
+                worker.speedup().apply(LOOKUP_INTERVAL),
             ),
             worker,
         })

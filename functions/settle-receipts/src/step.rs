@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
+use common::app::job::{JobError, JobOutcome};
 use common::app::settlement::ClaimResult;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
-use common::domain::receipt::{LookUpSource, Receipt};
+use common::domain::receipt::{LookupSource, Receipt};
 use common::domain::scope::Environment;
 use common::domain::settling::{MAX_CLOCK_DIFFERENCE, STEP_LEASE};
 use common::domain::submission::Submission;
 use common::domain::submission::transition::Transition;
 use common::error::Error;
-use common::runtime::event_handler::{JobError, JobOutcome};
 use common::store::submission_writes::SettleResult;
 
 use tokio::time::Instant;
 
 use crate::SettleReceipts;
 use crate::evidence::PhotoContent;
-use crate::look_up::LookUpTime;
-use crate::pace::SeenSlot;
+use crate::lookup::LookupTime;
 use crate::step_outcome::StepOutcome;
+use crate::throttle::SeenSlot;
 
 /// Limit of verifying a receipt. Together with the final write, a step ends within its lease, even if another
 /// environment's clock is ahead.
@@ -52,7 +52,7 @@ impl SettleReceipts {
             ClaimResult::Skipped(why) => return Ok(why.into()),
         };
         let step_ends_at = Instant::now() + VERIFY_TIMEOUT;
-        let time = LookUpTime { seen, step_ends_at };
+        let time = LookupTime { seen, step_ends_at };
         let verified =
             tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
         let concluded =
@@ -78,7 +78,7 @@ impl SettleReceipts {
     async fn verify_receipt(
         &self,
         submission: &Submission,
-        time: LookUpTime,
+        time: LookupTime,
     ) -> Result<StepOutcome, Error> {
         let campaign = self.worker.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
@@ -103,15 +103,15 @@ impl SettleReceipts {
         if entrant.blocked {
             return Ok(Transition::reject(MessageKey::Blocked).into());
         }
-        let evidence = receipt.source.look_up_source();
+        let evidence = receipt.source.lookup_source();
         if submission.scope.environment == Environment::Test {
             // Test submissions read no photo and ask no one.
             return Ok(match evidence {
-                LookUpSource::Sentinel(sentinel) => {
+                LookupSource::Sentinel(sentinel) => {
                     let state = submission.status.state();
                     StepOutcome::from_sentinel(sentinel, &campaign, state, self.worker.retry())
                 }
-                LookUpSource::Known(_) | LookUpSource::Photo | LookUpSource::Malformed => {
+                LookupSource::Known(_) | LookupSource::Photo | LookupSource::Malformed => {
                     StepOutcome::reject(MessageKey::ReceiptNotFound, "no_test_receipt")
                 }
             });
@@ -119,21 +119,21 @@ impl SettleReceipts {
         let now = self.worker.now();
         match evidence {
             // Test receipts with a live key were refused at creation.
-            LookUpSource::Sentinel(_) | LookUpSource::Malformed => Ok(StepOutcome::reject(
+            LookupSource::Sentinel(_) | LookupSource::Malformed => Ok(StepOutcome::reject(
                 MessageKey::ReceiptNotFound,
                 "receipt_code_impossible",
             )),
-            LookUpSource::Known(claim) => {
+            LookupSource::Known(claim) => {
                 // Code and time came from the caller, so both may be guesses.
                 let throttled = entrant
                     .throttled_until
                     .filter(|_| entrant.is_throttled(now));
                 match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
                     Some(until) => Ok(StepOutcome::wait_until(until, "phone_throttled")),
-                    None => self.look_up(submission, &campaign, claim, time).await,
+                    None => self.lookup(submission, &campaign, claim, time).await,
                 }
             }
-            LookUpSource::Photo => {
+            LookupSource::Photo => {
                 let Receipt {
                     scope, receipt_id, ..
                 } = &receipt;
@@ -142,7 +142,7 @@ impl SettleReceipts {
                 };
                 let outcome = match self.read(&photo, submission.submission_id).await? {
                     PhotoContent::Receipt(claim @ ReceiptKey { time: Some(_), .. }) => {
-                        let outcome = self.look_up(submission, &campaign, claim, time).await?;
+                        let outcome = self.lookup(submission, &campaign, claim, time).await?;
                         // The service itself read the code from the photo, so it was not guessed.
                         return Ok(StepOutcome {
                             receipt_time_mismatch: false,

@@ -1,6 +1,6 @@
 //! The outcome of a step, as a pure function of what the step learned.
 
-use common::app::resolved_code::SENTINEL_PRIZE;
+use common::app::job::JobOutcome;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
@@ -9,13 +9,13 @@ use common::domain::receipt::judgement::{Judgement, ReceiptSummary, judge};
 use common::domain::receipt::record::FiscalRecord;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::receipt::sentinel::ReceiptSentinel;
+use common::domain::resolved_code::SENTINEL_PRIZE;
 use common::domain::retry::{LookupFailure, LookupFailures, RetryContext, RetryDecision};
 use common::domain::settling::{Anomaly, PendingSettlement, Progress, SENTINEL_DELAY};
 use common::domain::submission::transition::{AlreadySettled, Findings, Transition};
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use common::runtime::event_handler::JobOutcome;
-use common::upstream::tax_authority::answer::Answer;
+use common::upstream::tax_authority::answer::LookupAnswer;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepOutcome {
@@ -122,7 +122,7 @@ impl StepOutcome {
     }
 
     pub(crate) fn from_answer(
-        answer: &Answer,
+        answer: &LookupAnswer,
         campaign: &Campaign,
         rules: &ReceiptRules,
         submission: &Submission,
@@ -130,17 +130,17 @@ impl StepOutcome {
     ) -> Self {
         let name = answer.as_str();
         let failure = match answer {
-            Answer::Found(record) => {
+            LookupAnswer::Found(record) => {
                 return Self::from_record(record, campaign, rules, submission.created_at);
             }
-            Answer::WrongTime => {
+            LookupAnswer::WrongTime => {
                 let mismatch = Transition::reject(MessageKey::ReceiptTimeMismatch);
                 return Self {
                     receipt_time_mismatch: true,
                     ..mismatch.into()
                 };
             }
-            Answer::RefererRefused => {
+            LookupAnswer::RefererRefused => {
                 let findings = Findings {
                     anomaly: anomaly(answer),
                     ..Findings::default()
@@ -152,9 +152,9 @@ impl StepOutcome {
                     ..transition.into()
                 };
             }
-            Answer::NotFoundYet => LookupFailure::Missing,
-            Answer::Throttled => LookupFailure::Throttled,
-            Answer::Unavailable(_) | Answer::Unexpected(_) => LookupFailure::Failed,
+            LookupAnswer::NotFoundYet => LookupFailure::Missing,
+            LookupAnswer::Throttled => LookupFailure::Throttled,
+            LookupAnswer::Unavailable(_) | LookupAnswer::Unexpected(_) => LookupFailure::Failed,
         };
         let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
         let findings = Findings {
@@ -263,7 +263,7 @@ impl StepOutcome {
     /// True if something other than a receipt the authority does not know yet keeps the submission open.
     fn is_blocked_upstream(&self) -> bool {
         self.obstacle
-            .is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
+            .is_some_and(|obstacle| obstacle != LookupAnswer::NotFoundYet.as_str())
     }
 
     /// The log line of the step that led to `after`.
@@ -305,20 +305,23 @@ impl StepOutcome {
 }
 
 /// The part of an unexpected answer that operators see.
-fn anomaly(answer: &Answer) -> Option<Anomaly> {
+fn anomaly(answer: &LookupAnswer) -> Option<Anomaly> {
     match answer {
-        Answer::Unexpected(page) => Some(Anomaly {
+        LookupAnswer::Unexpected(page) => Some(Anomaly {
             summary: format!(
                 "{} at {} (status {})",
                 page.why, page.final_path, page.status
             ),
             excerpt: Some(page.excerpt.clone()),
         }),
-        Answer::Unavailable(trouble) => Some(trouble.as_str().into()),
-        Answer::RefererRefused => {
+        LookupAnswer::Unavailable(trouble) => Some(trouble.as_str().into()),
+        LookupAnswer::RefererRefused => {
             Some("the authority did not recognise our request as one from a receipt's page".into())
         }
-        Answer::Found(_) | Answer::WrongTime | Answer::NotFoundYet | Answer::Throttled => None,
+        LookupAnswer::Found(_)
+        | LookupAnswer::WrongTime
+        | LookupAnswer::NotFoundYet
+        | LookupAnswer::Throttled => None,
     }
 }
 

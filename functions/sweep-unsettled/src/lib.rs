@@ -11,14 +11,15 @@ mod retention;
 
 use std::time::Duration;
 
-use common::aws::settle_queue::SettleQueues;
+use common::app::job::{EventContext, Job, JobError, JobOutcome};
+use common::aws::settle_queue::{SettleMessage, SettleQueues};
 use common::config::ConfigError;
 use common::domain::scope::Environment;
 use common::domain::settling::{Dependency, PARTNER_STEPS_PER_MINUTE};
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
-use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
-use common::store::StoreError;
+use common::error::StoreError;
+use common::runtime::event_handler::EventHandler;
 use common::store::audit::AuditLog;
 use common::store::submissions::Submissions;
 use common::telemetry;
@@ -161,7 +162,11 @@ impl SweepUnsettled {
         due.truncate(max_messages);
         let found = due.len();
         due.truncate(max_messages.saturating_sub(self.queues.count_waiting(dependency).await?));
-        let sent = self.queues.wake_all(dependency, &due).await?;
+        let messages: Vec<_> = due
+            .iter()
+            .map(|due| SettleMessage::new(&due.scope, due.submission_id))
+            .collect();
+        let sent = self.queues.wake_all(dependency, &messages).await?;
         Ok(Woken {
             due: found,
             sent,

@@ -3,13 +3,13 @@
 //! Most sweeps read one record, which says that it is not yet time to look through the campaigns. No index lists the submissions of a
 //! campaign, so all submissions are read, once for each environment. Each page that was read moves a marker.
 
+use common::app::job::EventContext;
 use common::aws::photos::Photos;
 use common::config::ConfigError;
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::scope::{CampaignSlug, Scope};
 use common::domain::timestamp::Timestamp;
-use common::runtime::event_handler::EventContext;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;

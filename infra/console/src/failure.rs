@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use common::store::StoreError;
+use common::error::StoreError;
 use maud::html;
 use ops_core::failure::Failure;
 

@@ -12,13 +12,13 @@ use std::sync::{Arc, OnceLock};
 
 use api_docs::ApiDocs;
 use check_code::CheckCode;
+use common::app::job::EventContext;
 use common::aws::Aws;
 use common::aws::{deployment_secret, photos, settle_queue};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
-use common::runtime::event_handler::EventContext;
+use common::error::StoreError;
 use common::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, Responder};
-use common::store::StoreError;
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
     GlobalSecondaryIndexUpdate, KeySchemaElement, Projection, StreamSpecification,
     TableDescription, TimeToLiveSpecification,
 };
-use common::store::StoreError;
+use common::error::StoreError;
 use serde_json::Value;
 
 use crate::template;

@@ -3,6 +3,7 @@
 //! reopening as well as on revoking. Revoking an entry takes two from the moment when a draw of it
 //! begins to be frozen until that draw is finished, and waits between the draw's round and its run.
 
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
 use common::domain::submission::approval::{Agreement, Approval, ProposedChange};
@@ -10,7 +11,6 @@ use common::domain::submission::correction::{Correction, NotCorrectable};
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::Write;
-use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
 

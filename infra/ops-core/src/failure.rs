@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use common::config::ConfigError;
-use common::store::{StoreError, UnreadableRecord};
+use common::error::{StoreError, UnreadableRecord};
 use serde::Serialize;
 
 use crate::problem::Problem;

@@ -3,7 +3,7 @@
 use aws_sdk_sts::Client;
 use common::aws::Aws;
 use common::domain::submission::name_in_arn;
-use common::store::StoreError;
+use common::error::StoreError;
 
 use crate::failure::Failure;
 

@@ -12,7 +12,7 @@ use common::domain::campaign::PersonalData;
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::numbers::recount::recount;
 use futures_util::{StreamExt, TryStreamExt, stream};
 

@@ -10,14 +10,14 @@ use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use common::error::{StoreError, UnreadableRecord};
 use common::random;
-use common::store::{StoreError, UnreadableRecord};
 use serde_json::{Value, json};
 
 use crate::audit::{Action, words};

@@ -1,7 +1,7 @@
 //! Blocks, unblocks and finds phones.
 
 use common::domain::campaign::Campaign;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{OperatorDecision, Submission};

@@ -1,6 +1,7 @@
 //! Settles submissions by hand, and hands them back to the service.
 
 use common::domain::campaign::Campaign;
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::Batch;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
@@ -10,7 +11,6 @@ use common::domain::submission::approval::{Acceptance, Agreement, Approval, Prop
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
-use common::store::codes::CodeKey;
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
 

@@ -12,7 +12,7 @@ use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
-use common::store::UnreadableRecord;
+use common::error::UnreadableRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::photos::Photos;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::Campaign;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Scope};
 use common::store::api_keys::ApiKeys;

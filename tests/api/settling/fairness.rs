@@ -275,8 +275,10 @@ async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
         2,
         "one of the submission, one of the sweep"
     );
+    let due = settler.due().await.remove(0);
+    let message = SettleMessage::new(&due.scope, due.submission_id);
     queues
-        .wake_all(tax, &vec![settler.due().await.remove(0); 46])
+        .wake_all(tax, &vec![message; 46])
         .await
         .expect("the queue");
     sweeper.handle(Tick::default()).await.expect("it sweeps");

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
-use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
+use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::store::turns::Turns;
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::{set_up, standing_with, submit_typed};
 
-const GAP: Duration = LOOK_UP_INTERVAL;
+const GAP: Duration = LOOKUP_INTERVAL;
 /// Tolerance for delays of a request on a busy machine.
 const JITTER: Duration = Duration::from_millis(750);
 

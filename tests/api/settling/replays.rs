@@ -1,8 +1,8 @@
 //! A second tap that races with the settling of the first.
 
 use common::clock::Clock;
+use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
-use common::store::codes::CodeKey;
 use common::store::submission_writes::{RecordKeys, ReplayWrite, SubmissionStore};
 use futures_util::future::{join, join_all};
 use local::stack::Options;

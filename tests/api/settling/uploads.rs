@@ -1,9 +1,10 @@
 //! Storage events may be repeated and come in any order.
 
+use common::app::job::EventContext;
 use common::aws::photos::object_key;
 use common::config::Env;
 use common::domain::scope::Environment;
-use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::event_handler::EventHandler;
 use common::telemetry::Telemetry;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::{Value, json};

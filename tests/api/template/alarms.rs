@@ -6,7 +6,7 @@ use std::path::Path;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::http::routes::ROUTES;
-use common::telemetry::{JobLine, RequestIds, RequestLine};
+use common::telemetry::{LogLine, RequestFields, RequestIds};
 use serde_json::{Value, json};
 use service_tests::template::{logical_id, parse, resources, service, text_of};
 
@@ -226,36 +226,39 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
         ("get-submission", Some(&test)),
         ("get-submission", None),
     ] {
-        let line = RequestLine {
-            at,
-            duration_ms: 4,
+        let request = RequestFields {
             ids: &ids,
-            function: operation,
-            scope,
             is_admitted: scope.is_some(),
+            is_entry: operation == "create-submission",
             key_id: None,
-            subject: None,
             reference: None,
             status: 500,
+        };
+        let line = LogLine {
+            at,
+            duration_ms: 4,
+            function: operation,
+            scope,
+            subject: None,
             outcome: Some("internal_error"),
             metrics: &[(OWN, 1)],
             error_chain: &[],
+            request: Some(request),
         };
         lines.push(line.to_json("stack").expect("JSON"));
     }
-    let function = "sweep-unsettled";
-    let (scope, subject, outcome, metrics) = (None, None, "swept", &[(OWN, 1)]);
-    let job = JobLine {
+    let job = LogLine {
         at,
         duration_ms: 4,
-        function,
-        scope,
-        subject,
-        outcome,
-        metrics,
+        function: "sweep-unsettled",
+        scope: None,
+        subject: None,
+        outcome: Some("swept"),
+        metrics: &[(OWN, 1)],
         error_chain: &[],
+        request: None,
     };
-    lines.push(job.to_json("stack"));
+    lines.push(job.to_json("stack").expect("JSON"));
     let mut declared: BTreeMap<String, BTreeSet<BTreeSet<String>>> = BTreeMap::new();
     for line in lines {
         let line: Value = serde_json::from_str(&line).expect("JSON");

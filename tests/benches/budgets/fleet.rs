@@ -50,7 +50,7 @@ const RECEIPTS: usize = 60;
 const LOOK_UP_SPAN: Duration = Duration::from_secs(60);
 /// Look-ups within `LOOK_UP_SPAN`. The pace is forty a minute; some slots stay free while many environments wait for
 /// one, and the last look-up may begin as the minute ends.
-const LOOK_UPS: std::ops::RangeInclusive<usize> = 36..=41;
+const LOOKUPS: std::ops::RangeInclusive<usize> = 36..=41;
 /// Clients of the load with faults, and the share of each fault in percent.
 const CLIENTS: u32 = 128;
 const FAULTS_PERCENT: u32 = 5;
@@ -80,7 +80,7 @@ pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     bench.round_trips(verdicts).await;
     bench.warm_entries(verdicts).await;
     bench.entries(span).await;
-    bench.look_ups(verdicts).await;
+    bench.lookups(verdicts).await;
     crowd(span, verdicts).await;
 }
 
@@ -284,13 +284,13 @@ impl Bench {
     }
 
     /// Look-ups at the tax authority in a minute, by few and by many environments.
-    async fn look_ups(&self, verdicts: &mut Verdicts) {
+    async fn lookups(&self, verdicts: &mut Verdicts) {
         println!("## Look-ups at the tax authority\n");
         println!(
             "Within {} s, while more receipts wait; the pace is forty a minute. From {} to {} are within it.\n",
             LOOK_UP_SPAN.as_secs(),
-            LOOK_UPS.start(),
-            LOOK_UPS.end()
+            LOOKUPS.start(),
+            LOOKUPS.end()
         );
         let authority = self
             .world
@@ -324,11 +324,11 @@ impl Bench {
             let delivering = join_all((0..environments).map(deliver));
             let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
             // A look-up of an existing receipt is one request.
-            let (look_ups, _) = counter.counts();
-            let kept = verdicts.check(LOOK_UPS.contains(&look_ups), || {
-                format!("{environments} environments asked the tax authority {look_ups} times in a minute")
+            let (lookups, _) = counter.counts();
+            let kept = verdicts.check(LOOKUPS.contains(&lookups), || {
+                format!("{environments} environments asked the tax authority {lookups} times in a minute")
             });
-            table.row([environments.to_string(), look_ups.to_string(), kept]);
+            table.row([environments.to_string(), lookups.to_string(), kept]);
         }
         table.print();
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use common::clock::Clock;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;

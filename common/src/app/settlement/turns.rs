@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use super::Worker;
 use crate::aws::settle_queue::SettleMessage;
 use crate::domain::scope::Scope;
-use crate::domain::settling::StepClaim;
+use crate::domain::settling::StepLease;
 use crate::domain::submission::Submission;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use crate::telemetry;
 
 /// After this, the submission in the message goes next.
@@ -58,7 +58,7 @@ impl Worker {
             return false;
         };
         settling.progress.dependency() == self.dependency
-            && settling.claim(self.now()) != StepClaim::NotDue
+            && settling.claim(self.now()) != StepLease::NotDue
     }
 
     /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of

@@ -19,10 +19,10 @@ pub struct SequenceNumber(String);
 /// The text is not a number.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a sequence number")]
-pub struct NotASequenceNumber;
+pub struct InvalidSequenceNumber;
 
 impl FromStr for SequenceNumber {
-    type Err = NotASequenceNumber;
+    type Err = InvalidSequenceNumber;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_number =
@@ -30,7 +30,7 @@ impl FromStr for SequenceNumber {
         if is_number {
             Ok(Self(text.to_owned()))
         } else {
-            Err(NotASequenceNumber)
+            Err(InvalidSequenceNumber)
         }
     }
 }
@@ -243,7 +243,7 @@ mod tests {
         ] {
             assert_eq!(
                 text.parse::<SequenceNumber>(),
-                Err(NotASequenceNumber),
+                Err(InvalidSequenceNumber),
                 "{text}"
             );
         }

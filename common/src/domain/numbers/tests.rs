@@ -5,14 +5,14 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::ids::ReceiptId;
 use crate::domain::message::MessageKey;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::approval::{Approval, ProposedChange};
 use crate::domain::submission::correction::Correction;
 use crate::domain::submission::transition::{Findings, Transition};
-use crate::domain::submission::{Claimed, OperatorDecision};
+use crate::domain::submission::{DeclaredPurchase, OperatorDecision};
 
 const CREATED: Timestamp = Timestamp::from_millis(1_000_000);
 
@@ -62,9 +62,9 @@ fn shown(cells: &Cells) -> Vec<String> {
 
 #[test]
 fn a_pending_submission_counts_by_hour_state_and_place() {
-    let claimed = Some(Claimed {
+    let claimed = Some(DeclaredPurchase {
         branch: Some("kko".to_owned()),
-        ..Claimed::default()
+        ..DeclaredPurchase::default()
     });
     let submission = Submission {
         region: Some("Mwanza".to_owned()),

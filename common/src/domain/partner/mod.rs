@@ -4,7 +4,7 @@
 //! - [`reply`]: the parts of a reply that count; [`mod@pointer`] finds them
 //! - [`outcome`]: what follows for the submission from a reply, or from none
 //!
-//! [`crate::upstream::partner`] sends the requests.
+//! `upstream::partner` sends the requests.
 
 use std::collections::BTreeMap;
 use std::fmt;

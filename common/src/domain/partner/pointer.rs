@@ -29,10 +29,10 @@ pub struct Pointer(String);
 #[error(
     "must be a JSON Pointer, such as `/status` or `/result/0/text`; in it, `~` is written `~0` and `/` `~1`"
 )]
-pub struct NotAPointer;
+pub struct InvalidPointer;
 
 impl TryFrom<String> for Pointer {
-    type Error = NotAPointer;
+    type Error = InvalidPointer;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let is_escaped = text
@@ -42,7 +42,7 @@ impl TryFrom<String> for Pointer {
         if text.starts_with('/') && is_escaped {
             Ok(Self(text))
         } else {
-            Err(NotAPointer)
+            Err(InvalidPointer)
         }
     }
 }
@@ -72,7 +72,7 @@ mod tests {
         for text in ["", "a", "#/a", "/a~", "/a~2", "$.a"] {
             assert_eq!(
                 Pointer::try_from(text.to_owned()),
-                Err(NotAPointer),
+                Err(InvalidPointer),
                 "{text}"
             );
         }

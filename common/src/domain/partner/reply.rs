@@ -71,11 +71,7 @@ pub enum UpstreamCode {
     Text(#[cfg_attr(feature = "schema", schemars(length(max = MAX_CODE_CHARS)))] String),
 }
 
-impl fmt::Debug for UpstreamCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(UpstreamCode);
 
 /// Why a reply does not count as an answer. Includes the partner's words if its code was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

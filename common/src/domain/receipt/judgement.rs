@@ -31,14 +31,14 @@ pub struct ReceiptSummary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict on the record.
-    pub verdict: Verdict,
+    pub verdict: ReceiptVerdict,
     /// The part of the record that callers see.
     pub summary: ReceiptSummary,
 }
 
 /// The verdict on a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReceiptVerdict {
     /// The record counts.
     Verified {
         /// Entries earned: at least 1, unless the campaign gives none for these products.
@@ -120,14 +120,14 @@ impl Rule {
     ];
 
     /// The verdict if the record breaks the rule.
-    fn broken_by(self, case: &Case<'_>) -> Option<Verdict> {
+    fn broken_by(self, case: &Case<'_>) -> Option<ReceiptVerdict> {
         let Case {
             record,
             campaign,
             rules,
             ..
         } = case;
-        let declined = |(key, reason)| Verdict::Declined(key, reason);
+        let declined = |(key, reason)| ReceiptVerdict::Declined(key, reason);
         match self {
             Self::Genuine => void(record).map(declined),
             Self::Window => outside(record, campaign).map(declined),
@@ -136,20 +136,19 @@ impl Rule {
                 .err()
                 .map(|reason| (MessageKey::ReceiptWrongStore, reason))
                 .map(declined),
-            Self::Past => {
-                later(record, case.submitted_at).then_some(Verdict::Review(Reason::FromTheFuture))
-            }
+            Self::Past => later(record, case.submitted_at)
+                .then_some(ReceiptVerdict::Review(Reason::FromTheFuture)),
             Self::Product if rules.products.is_empty() || case.is_anything_bought => None,
             Self::Product => Some(match rules.on_no_match {
-                OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
-                OnNoMatch::Decline => Verdict::Declined(
+                OnNoMatch::Review => ReceiptVerdict::Review(Reason::NoProductMatched),
+                OnNoMatch::Decline => ReceiptVerdict::Declined(
                     MessageKey::ReceiptNoQualifyingProduct,
                     Reason::NoProductMatched,
                 ),
             }),
             // A mistake of a till or a cashier must not decide a draw.
             Self::MaxEntries => (case.entries > rules.max_entries)
-                .then_some(Verdict::Review(Reason::TooManyEntries)),
+                .then_some(ReceiptVerdict::Review(Reason::TooManyEntries)),
         }
     }
 }
@@ -229,7 +228,7 @@ pub fn judge(
     };
     let broken = Rule::ALL.iter().find_map(|rule| rule.broken_by(&case));
     Judgement {
-        verdict: broken.unwrap_or(Verdict::Verified { entries }),
+        verdict: broken.unwrap_or(ReceiptVerdict::Verified { entries }),
         summary,
     }
 }

@@ -85,7 +85,7 @@ pub enum ReceiptState {
 
 /// The source of the look-up's code and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LookUpSource {
+pub enum LookupSource {
     /// A test receipt that names its outcome.
     Sentinel(ReceiptSentinel),
     /// Code and time came with the receipt.
@@ -127,23 +127,23 @@ impl Source {
 
     /// The source of the look-up's code and time. A QR code without a time is not enough for a look-up, so the photo is
     /// read as well.
-    pub fn look_up_source(&self) -> LookUpSource {
+    pub fn lookup_source(&self) -> LookupSource {
         if let Some(sentinel) = self.sentinel() {
-            return LookUpSource::Sentinel(sentinel);
+            return LookupSource::Sentinel(sentinel);
         }
         match self {
             Self::Photo { qr_payload, .. } => {
                 match qr_payload.as_deref().and_then(ReceiptKey::from_payload) {
-                    Some(claim) if claim.time.is_some() => LookUpSource::Known(claim),
-                    Some(_) | None => LookUpSource::Photo,
+                    Some(claim) if claim.time.is_some() => LookupSource::Known(claim),
+                    Some(_) | None => LookupSource::Photo,
                 }
             }
             Self::Typed { code, time } => match VerificationCode::parse_typed(code) {
-                Some(code) => LookUpSource::Known(ReceiptKey {
+                Some(code) => LookupSource::Known(ReceiptKey {
                     code,
                     time: Some(*time),
                 }),
-                None => LookUpSource::Malformed,
+                None => LookupSource::Malformed,
             },
         }
     }
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn a_qr_code_without_a_time_sends_us_to_the_photo() {
         assert!(matches!(
-            photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).look_up_source(),
-            LookUpSource::Known(_)
+            photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).lookup_source(),
+            LookupSource::Known(_)
         ));
         for payload in [
             Some("https://verify.tra.go.tz/AB12CD3456"),
@@ -199,8 +199,8 @@ mod tests {
             None,
         ] {
             assert_eq!(
-                photo(payload).look_up_source(),
-                LookUpSource::Photo,
+                photo(payload).lookup_source(),
+                LookupSource::Photo,
                 "{payload:?}"
             );
         }
@@ -209,10 +209,10 @@ mod tests {
     #[test]
     fn what_no_receipt_can_say_is_impossible_and_not_asked() {
         assert!(matches!(
-            typed("ab12 cd3456").look_up_source(),
-            LookUpSource::Known(_)
+            typed("ab12 cd3456").lookup_source(),
+            LookupSource::Known(_)
         ));
-        assert_eq!(typed("********").look_up_source(), LookUpSource::Malformed);
+        assert_eq!(typed("********").lookup_source(), LookupSource::Malformed);
     }
 
     #[test]
@@ -235,12 +235,12 @@ mod tests {
     #[test]
     fn a_receipt_is_a_sentinel_by_its_code_or_its_payload() {
         assert!(matches!(
-            typed("test0verified").look_up_source(),
-            LookUpSource::Sentinel(_)
+            typed("test0verified").lookup_source(),
+            LookupSource::Sentinel(_)
         ));
         assert!(matches!(
-            photo(Some("TEST0REVIEW")).look_up_source(),
-            LookUpSource::Sentinel(_)
+            photo(Some("TEST0REVIEW")).lookup_source(),
+            LookupSource::Sentinel(_)
         ));
     }
 

@@ -1,7 +1,6 @@
 //! The code and the time of a receipt, from the payload of its QR code or as typed. A payload is never fetched; it only
 //! identifies the receipt.
 
-use std::fmt;
 use std::str::FromStr;
 
 use chrono::NaiveTime;
@@ -64,25 +63,9 @@ impl FromStr for VerificationCode {
     }
 }
 
-impl TryFrom<String> for VerificationCode {
-    type Error = InvalidVerificationCode;
+stored_as_text!(VerificationCode, |code| code.0);
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<VerificationCode> for String {
-    fn from(code: VerificationCode) -> Self {
-        code.0
-    }
-}
-
-impl fmt::Debug for VerificationCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(VerificationCode);
 
 /// The time of day printed on a receipt: the only secret of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,7 +79,7 @@ pub struct ReceiptTime {
 /// The text is not a time of day.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a time of day")]
-pub struct NotATime;
+pub struct InvalidTime;
 
 impl ReceiptTime {
     /// A time of day, if the numbers make one.
@@ -112,16 +95,16 @@ impl ReceiptTime {
     ///
     /// # Errors
     /// When the text is not a time of day.
-    pub fn from_typed(typed: &str) -> Result<Self, NotATime> {
+    pub fn from_typed(typed: &str) -> Result<Self, InvalidTime> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));
         let minute = parts.next().and_then(|text| number(text, 2..=2));
         let second = parts.next().map_or(Some(0), |text| number(text, 2..=2));
         match (hour, minute, second, parts.next()) {
             (Some(hour), Some(minute), Some(second), None) => {
-                Self::new(hour, minute, second).ok_or(NotATime)
+                Self::new(hour, minute, second).ok_or(InvalidTime)
             }
-            _ => Err(NotATime),
+            _ => Err(InvalidTime),
         }
     }
 
@@ -158,7 +141,7 @@ impl From<ReceiptTime> for NaiveTime {
 }
 
 impl TryFrom<String> for ReceiptTime {
-    type Error = NotATime;
+    type Error = InvalidTime;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         Self::from_typed(&text)
@@ -171,11 +154,7 @@ impl From<ReceiptTime> for String {
     }
 }
 
-impl fmt::Debug for ReceiptTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(ReceiptTime);
 
 /// The key of a look-up: a receipt's code and time. Without the time, no look-up is possible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -380,7 +359,7 @@ mod tests {
             " 9:05",
             "9:05 ",
         ] {
-            assert_eq!(ReceiptTime::from_typed(typed), Err(NotATime), "{typed}");
+            assert_eq!(ReceiptTime::from_typed(typed), Err(InvalidTime), "{typed}");
         }
     }
 

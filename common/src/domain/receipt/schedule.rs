@@ -6,7 +6,7 @@ use std::time::Duration;
 /// address, three seconds apart.
 pub const LOOK_UPS_PER_MINUTE: u64 = 40;
 /// The time between the starts of two look-ups.
-pub const LOOK_UP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
+pub const LOOKUP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
 
 #[cfg(test)]
 mod tests {
@@ -14,6 +14,6 @@ mod tests {
 
     #[test]
     fn forty_look_ups_take_a_minute() {
-        assert_eq!(LOOK_UP_INTERVAL * 40, Duration::from_secs(60));
+        assert_eq!(LOOKUP_INTERVAL * 40, Duration::from_secs(60));
     }
 }

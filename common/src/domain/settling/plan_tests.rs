@@ -41,20 +41,20 @@ fn maybe_redeemed() -> PartnerProgress {
 #[test]
 fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
     let fresh = PendingSettlement::due_at(NOW, None);
-    let StepClaim::Claimed(started) = fresh.claim(NOW) else {
+    let StepLease::Claimed(started) = fresh.claim(NOW) else {
         panic!("due at once")
     };
     let lease_end = NOW.after(STEP_LEASE);
     assert_eq!(
         started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)),
-        StepClaim::NotDue
+        StepLease::NotDue
     );
     assert_eq!(
         started.next_attempt_at(),
         None,
         "a caller does not wait for the end of a lease"
     );
-    assert!(matches!(started.claim(lease_end), StepClaim::Claimed(_)));
+    assert!(matches!(started.claim(lease_end), StepLease::Claimed(_)));
 }
 
 #[test]
@@ -62,22 +62,22 @@ fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
     let mut pending = PendingSettlement::due_at(NOW, None);
     let mut now = NOW;
     for _ in 0..5 {
-        let StepClaim::Claimed(started) = pending.claim(now) else {
+        let StepLease::Claimed(started) = pending.claim(now) else {
             panic!("due")
         };
         pending = started;
         now = now.after(STEP_LEASE);
     }
-    assert_eq!(pending.claim(now), StepClaim::Exhausted);
+    assert_eq!(pending.claim(now), StepLease::Exhausted);
     let ended = pending.retry_at(later(60));
     assert_eq!(ended.next_attempt_at(), Some(later(60)));
-    assert!(matches!(ended.claim(later(60)), StepClaim::Claimed(_)));
+    assert!(matches!(ended.claim(later(60)), StepLease::Claimed(_)));
 }
 
 #[test]
 fn an_operators_step_is_never_due() {
     let waiting = PendingSettlement::due_at(NOW, None).escalate(later(5));
-    assert_eq!(waiting.claim(later(1_000_000)), StepClaim::NotDue);
+    assert_eq!(waiting.claim(later(1_000_000)), StepLease::NotDue);
     assert_eq!(waiting.next_attempt_at(), None);
 }
 
@@ -170,7 +170,7 @@ fn a_resumed_submission_is_due_at_once_and_counts_anew() {
         ..asked()
     };
     assert_eq!(resumed, expected);
-    assert!(matches!(resumed.claim(NOW), StepClaim::Claimed(_)));
+    assert!(matches!(resumed.claim(NOW), StepLease::Claimed(_)));
     let failures = LookupFailures {
         missing: 2,
         ..LookupFailures::default()

@@ -176,7 +176,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
     let person = Submission {
         phone: Some(serde_json::from_value("A".repeat(52).into()).expect("its form")),
         region: Some("Mwanza".to_owned()),
-        claimed: Some(Claimed::default()),
+        claimed: Some(DeclaredPurchase::default()),
         upstream: Some(upstream(Some("Asha, you are in"))),
         decision: Some(decision("asha", Some("she called"))),
         approval: Some(approval(Some("her number"))),

@@ -112,7 +112,7 @@ impl Submission {
                 let review_status = Some(ReviewStatus::UnderReview);
                 SubmissionStatus::open(State::Pending, review_status, MessageKey::ReceiptReceived)
             }
-            (None, Some(_)) => SubmissionStatus::unanswered(),
+            (None, Some(_)) => SubmissionStatus::unknown(),
             (None, None) => return Err(NotCorrectable::WithoutEvidence),
         };
         let (now, prize) = (decision.at, self.prize_won().map(str::to_owned));

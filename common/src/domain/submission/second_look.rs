@@ -71,8 +71,8 @@ fn sampling_number(submission: &Submission) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::entrant_id::StoredPhone;
     use crate::domain::ids::SubmissionId;
+    use crate::domain::phone_protection::StoredPhone;
     use crate::domain::submission::{OperatorDecision, ReviewStatus, SubmissionStatus};
 
     fn accepted(number: u32, decision: Option<OperatorDecision>) -> Submission {

@@ -118,7 +118,7 @@ impl SubmissionStatus {
     }
 
     /// Unknown: no answer has decided yet.
-    pub fn unanswered() -> Self {
+    pub fn unknown() -> Self {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
 use crate::domain::partner::reply::PartnerMessage;
-use crate::domain::receipt::judgement::{ReceiptSummary, Verdict};
+use crate::domain::receipt::judgement::{ReceiptSummary, ReceiptVerdict};
 use crate::domain::receipt::payload::VerificationCode;
 use crate::domain::settling::{Anomaly, Assignee, Progress};
 use crate::domain::timestamp::Timestamp;
@@ -93,18 +93,18 @@ impl Transition {
     }
 }
 
-impl From<Verdict> for Transition {
-    fn from(verdict: Verdict) -> Self {
+impl From<ReceiptVerdict> for Transition {
+    fn from(verdict: ReceiptVerdict) -> Self {
         match verdict {
-            Verdict::Verified { entries } => Self::Accept {
+            ReceiptVerdict::Verified { entries } => Self::Accept {
                 entries,
                 prize: None,
             },
-            Verdict::Declined(key, reason) => Self::Reject {
+            ReceiptVerdict::Declined(key, reason) => Self::Reject {
                 key,
                 reason: Some(reason.as_str()),
             },
-            Verdict::Review(reason) => Self::Review(reason.as_str()),
+            ReceiptVerdict::Review(reason) => Self::Review(reason.as_str()),
         }
     }
 }
@@ -188,7 +188,7 @@ impl SubmissionStatus {
             }
             Transition::Escalate { .. }
             | Transition::Unanswered { .. }
-            | Transition::Stay(MessageKey::Checking) => Self::unanswered(),
+            | Transition::Stay(MessageKey::Checking) => Self::unknown(),
             Transition::Stay(_) | Transition::RetryAt(_) => self.clone(),
         })
     }

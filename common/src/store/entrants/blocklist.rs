@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Entrants, KEY, READING, item_key, read};
 use crate::domain::entrant::Entrant;
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::OperatorDecision;
 use crate::domain::timestamp::Timestamp;

@@ -2,7 +2,7 @@
 
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::random;

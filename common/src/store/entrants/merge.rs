@@ -5,7 +5,7 @@ use super::erasure::ERASED_AS;
 use super::{
     DAY, ENTRIES, Entrants, KEY, OPEN_RECEIPTS, SUBMISSIONS, THROTTLED_UNTIL, WRONG_CODES,
 };
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::scope::Scope;
 use crate::store::record_version;
 use crate::store::transaction::{self, TransactionResult};

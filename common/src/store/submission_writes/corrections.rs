@@ -2,10 +2,10 @@
 
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::PhoneLimits;
+use crate::domain::code_record::{CodeHold, CodeKey};
 use crate::domain::entrant::PhoneChecks;
 use crate::domain::message::MessageKey;
 use crate::domain::submission::Submission;
-use crate::store::codes::{CodeHold, CodeKey};
 use crate::store::entrants::{self, CountChange};
 use crate::store::transaction::{self, CancellationCause, TransactionResult};
 use crate::store::{StoreError, Write, required};

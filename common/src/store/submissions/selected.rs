@@ -1,7 +1,7 @@
 //! Reading a scope's submissions out of the whole table, for exports.
 
 use super::{KEY, Submissions, read};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::ids::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;

@@ -9,7 +9,7 @@ use crate::upstream::http_client::TransportError;
 
 /// The answer to a look-up. Debug prints neither the receipt's code nor its time.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LookupAnswer {
     /// The requested receipt.
     Found(Box<FiscalRecord>),
     /// The receipt exists, with another time.
@@ -26,7 +26,7 @@ pub enum Answer {
     Unexpected(Box<UnexpectedPage>),
 }
 
-impl Answer {
+impl LookupAnswer {
     /// The kind of answer.
     pub fn kind(&self) -> AnswerKind {
         match self {
@@ -49,19 +49,19 @@ impl Answer {
 /// The kinds of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnswerKind {
-    /// See [`Answer::Found`].
+    /// See [`LookupAnswer::Found`].
     Found,
-    /// See [`Answer::WrongTime`].
+    /// See [`LookupAnswer::WrongTime`].
     WrongTime,
-    /// See [`Answer::NotFoundYet`].
+    /// See [`LookupAnswer::NotFoundYet`].
     NotFoundYet,
-    /// See [`Answer::Throttled`].
+    /// See [`LookupAnswer::Throttled`].
     Throttled,
-    /// See [`Answer::RefererRefused`].
+    /// See [`LookupAnswer::RefererRefused`].
     RefererRefused,
-    /// See [`Answer::Unavailable`].
+    /// See [`LookupAnswer::Unavailable`].
     Unavailable,
-    /// See [`Answer::Unexpected`].
+    /// See [`LookupAnswer::Unexpected`].
     UnexpectedPage,
 }
 

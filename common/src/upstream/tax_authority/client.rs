@@ -7,7 +7,7 @@ use http::header::{ACCEPT, HeaderValue, LOCATION, REFERER, USER_AGENT};
 use http::{HeaderMap, Method};
 use reqwest::{Request, Url};
 
-use super::answer::{Answer, PortalError, UnexpectedPage};
+use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
@@ -100,11 +100,11 @@ impl TaxAuthority {
 
     /// Looks up a receipt once. Every result is an answer; [retry plans](crate::domain::retry) decide when to ask
     /// again.
-    pub async fn look_up(&self, code: &VerificationCode, time: ReceiptTime) -> Answer {
+    pub async fn lookup(&self, code: &VerificationCode, time: ReceiptTime) -> LookupAnswer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => Answer::Unavailable(error),
-            Err(_) => Answer::Unavailable(PortalError::Deadline),
+            Ok(Err(error)) => LookupAnswer::Unavailable(error),
+            Err(_) => LookupAnswer::Unavailable(PortalError::Deadline),
         }
     }
 
@@ -112,7 +112,7 @@ impl TaxAuthority {
         &self,
         code: &VerificationCode,
         time: ReceiptTime,
-    ) -> Result<Answer, PortalError> {
+    ) -> Result<LookupAnswer, PortalError> {
         let headers = self.headers(code, time)?;
         let mut target = self.base.clone();
         target.set_path(LOOK_UP_PATH);
@@ -128,7 +128,7 @@ impl TaxAuthority {
             let status = reply.status().as_u16();
             if !matches!(status, 301 | 302 | 303 | 307 | 308) {
                 if status >= 500 {
-                    return Ok(Answer::Unavailable(PortalError::Status(status)));
+                    return Ok(LookupAnswer::Unavailable(PortalError::Status(status)));
                 }
                 let body = http_client::read(reply, MAX_BODY_BYTES).await?;
                 return Ok(page::read(&path, status, &body, code));
@@ -195,8 +195,8 @@ enum Redirect {
     Elsewhere(String),
 }
 
-fn redirected_elsewhere(path: &str, status: u16, host: &str) -> Answer {
-    Answer::Unexpected(Box::new(UnexpectedPage {
+fn redirected_elsewhere(path: &str, status: u16, host: &str) -> LookupAnswer {
+    LookupAnswer::Unexpected(Box::new(UnexpectedPage {
         final_path: page::shown_path(path),
         status,
         excerpt: format!("redirect to {host}")

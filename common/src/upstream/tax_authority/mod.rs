@@ -2,7 +2,7 @@
 //! anything unexpected becomes an outcome for an operator, never a guess.
 //!
 //! - [`client`]: the request, its redirects and its limits
-//! - [`page`]: from a page to its [`answer::Answer`]; [`markup`] and [`found`] are its two steps
+//! - [`page`]: from a page to its [`answer::LookupAnswer`]; [`markup`] and [`found`] are its two steps
 //!
 //! [`crate::domain::receipt`] has the content of its QR codes and records.
 

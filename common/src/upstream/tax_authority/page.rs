@@ -1,6 +1,6 @@
 //! The classification of a page, by where the redirects ended and by its content.
 
-use super::answer::{Answer, PortalError, UnexpectedPage};
+use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Mismatch};
 use super::markup::{self, PageContent, collapsed};
 use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
@@ -62,17 +62,17 @@ impl Place {
 
 /// Classifies a page by the path where the redirects ended, its status and its body, for the requested receipt. Accepts
 /// any bytes.
-pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> Answer {
+pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> LookupAnswer {
     if status >= 500 {
-        return Answer::Unavailable(PortalError::Status(status));
+        return LookupAnswer::Unavailable(PortalError::Status(status));
     }
     let place = Place::from_path(path, asked);
     match place {
-        Place::Missing => return Answer::NotFoundYet,
-        Place::Warning => return Answer::Throttled,
-        Place::Start => return Answer::RefererRefused,
+        Place::Missing => return LookupAnswer::NotFoundYet,
+        Place::Warning => return LookupAnswer::Throttled,
+        Place::Start => return LookupAnswer::RefererRefused,
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere if status != 200 => {
-            return Answer::Unavailable(PortalError::Status(status));
+            return LookupAnswer::Unavailable(PortalError::Status(status));
         }
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere => {}
     }
@@ -88,27 +88,27 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
         return found_page(&content, asked).unwrap_or_else(unexpected);
     }
     if place == (Place::Receipt { is_asked: false }) {
-        return Answer::Unavailable(PortalError::OtherReceipt);
+        return LookupAnswer::Unavailable(PortalError::OtherReceipt);
     }
     if place != Place::Elsewhere && text.to_ascii_lowercase().contains(TIME_PROMPT) {
-        return Answer::WrongTime;
+        return LookupAnswer::WrongTime;
     }
     if is_verified {
         return unexpected("neither a receipt nor a question for its time");
     }
-    Answer::Unavailable(PortalError::UnknownPage)
+    LookupAnswer::Unavailable(PortalError::UnknownPage)
 }
 
-fn found_page(content: &PageContent, asked: &VerificationCode) -> Result<Answer, Mismatch> {
+fn found_page(content: &PageContent, asked: &VerificationCode) -> Result<LookupAnswer, Mismatch> {
     // Whose page it is comes before whether it is readable: the next look-up may get ours.
     if found::code(content)? != *asked {
-        return Ok(Answer::Unavailable(PortalError::OtherReceipt));
+        return Ok(LookupAnswer::Unavailable(PortalError::OtherReceipt));
     }
-    found::read(content).map(|record| Answer::Found(Box::new(record)))
+    found::read(content).map(|record| LookupAnswer::Found(Box::new(record)))
 }
 
-fn unexpected(path: &str, status: u16, content: &PageContent, why: Mismatch) -> Answer {
-    Answer::Unexpected(Box::new(UnexpectedPage {
+fn unexpected(path: &str, status: u16, content: &PageContent, why: Mismatch) -> LookupAnswer {
+    LookupAnswer::Unexpected(Box::new(UnexpectedPage {
         final_path: shown_path(path),
         status,
         excerpt: excerpt(content),

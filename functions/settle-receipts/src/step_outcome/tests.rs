@@ -19,8 +19,8 @@ fn retry() -> RetryContext {
     }
 }
 
-fn page() -> Answer {
-    Answer::Unexpected(Box::new(UnexpectedPage {
+fn page() -> LookupAnswer {
+    LookupAnswer::Unexpected(Box::new(UnexpectedPage {
         final_path: "/error".to_owned(),
         status: 200,
         excerpt: "Karibu".to_owned(),
@@ -45,7 +45,7 @@ fn a_submission_is_open_too_long_only_if_it_is_kept_by_more_than_a_late_receipt(
         StepOutcome { obstacle, ..stays }.logged(&old).metrics
     };
     assert_eq!(metrics(None), []);
-    assert_eq!(metrics(Some(Answer::NotFoundYet.as_str())), []);
+    assert_eq!(metrics(Some(LookupAnswer::NotFoundYet.as_str())), []);
     assert_eq!(metrics(Some("service_failed")), [("PendingTooLong", 1)]);
 }
 
@@ -61,7 +61,7 @@ fn a_step_that_started_too_often_is_logged_as_that() {
 
 #[test]
 fn an_obstacle_is_counted_by_who_has_to_act() {
-    let metrics = |obstacle: Answer| {
+    let metrics = |obstacle: LookupAnswer| {
         let met = StepOutcome {
             obstacle: Some(obstacle.as_str()),
             ..StepOutcome::review("any")
@@ -73,21 +73,21 @@ fn an_obstacle_is_counted_by_who_has_to_act() {
         ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)])
     );
     assert_eq!(
-        metrics(Answer::RefererRefused),
+        metrics(LookupAnswer::RefererRefused),
         ("referer_refused", vec![("TaxAuthorityUnreadable", 1)])
     );
-    let trouble = || Answer::Unavailable(TransportError::ConnectTimeout.into());
+    let trouble = || LookupAnswer::Unavailable(TransportError::ConnectTimeout.into());
     assert_eq!(
         metrics(trouble()),
         ("trouble", vec![("TaxAuthorityDown", 1)])
     );
     assert_eq!(
-        metrics(Answer::Throttled),
+        metrics(LookupAnswer::Throttled),
         ("throttled", vec![("TaxAuthorityDown", 1)])
     );
     assert_eq!(
-        metrics(Answer::NotFoundYet),
-        (Answer::NotFoundYet.as_str(), vec![])
+        metrics(LookupAnswer::NotFoundYet),
+        (LookupAnswer::NotFoundYet.as_str(), vec![])
     );
     let given_up = logged(&Transition::Escalate { reason: None }.into());
     assert_eq!(
@@ -118,7 +118,8 @@ fn every_outcome_has_a_name_in_the_log() {
 
 #[test]
 fn an_operator_sees_what_was_unexpected() {
-    let told = |answer: Answer| anomaly(&answer).map(|anomaly| (anomaly.summary, anomaly.excerpt));
+    let told =
+        |answer: LookupAnswer| anomaly(&answer).map(|anomaly| (anomaly.summary, anomaly.excerpt));
     let page = told(page()).expect("something to tell");
     assert_eq!(
         page,
@@ -127,10 +128,14 @@ fn an_operator_sees_what_was_unexpected() {
             Some("Karibu".to_owned())
         )
     );
-    let trouble = Answer::Unavailable(TransportError::ConnectTimeout.into());
+    let trouble = LookupAnswer::Unavailable(TransportError::ConnectTimeout.into());
     assert_eq!(told(trouble), Some(("connect_timeout".to_owned(), None)));
-    assert!(told(Answer::RefererRefused).is_some());
-    for expected in [Answer::WrongTime, Answer::NotFoundYet, Answer::Throttled] {
+    assert!(told(LookupAnswer::RefererRefused).is_some());
+    for expected in [
+        LookupAnswer::WrongTime,
+        LookupAnswer::NotFoundYet,
+        LookupAnswer::Throttled,
+    ] {
         assert_eq!(told(expected), None);
     }
 }
@@ -244,14 +249,15 @@ fn a_test_receipt_is_verified_with_made_up_contents_or_has_none() {
 fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
     let (campaign, submission) = (example::campaign(), example::submission(NOW));
     let rules = campaign.receipt.as_ref().expect("it takes receipts");
-    let outcome =
-        |answer: &Answer| StepOutcome::from_answer(answer, &campaign, rules, &submission, retry());
+    let outcome = |answer: &LookupAnswer| {
+        StepOutcome::from_answer(answer, &campaign, rules, &submission, retry())
+    };
     for answer in [
         page(),
-        Answer::Unavailable(TransportError::ConnectTimeout.into()),
-        Answer::Throttled,
+        LookupAnswer::Unavailable(TransportError::ConnectTimeout.into()),
+        LookupAnswer::Throttled,
     ] {
-        let failure = if answer == Answer::Throttled {
+        let failure = if answer == LookupAnswer::Throttled {
             LookupFailure::Throttled
         } else {
             LookupFailure::Failed
@@ -275,7 +281,7 @@ fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
             }
         );
     }
-    let refused = outcome(&Answer::RefererRefused);
+    let refused = outcome(&LookupAnswer::RefererRefused);
     assert_eq!(
         refused.transition,
         Transition::Escalate {
@@ -283,8 +289,11 @@ fn whatever_keeps_a_receipt_open_is_counted_and_recorded() {
         }
     );
     assert_eq!(refused.obstacle, Some("referer_refused"));
-    assert_eq!(refused.findings.anomaly, anomaly(&Answer::RefererRefused));
-    let mistyped = outcome(&Answer::WrongTime);
+    assert_eq!(
+        refused.findings.anomaly,
+        anomaly(&LookupAnswer::RefererRefused)
+    );
+    let mistyped = outcome(&LookupAnswer::WrongTime);
     assert!(
         mistyped.receipt_time_mismatch && mistyped.obstacle.is_none(),
         "{mistyped:?}"

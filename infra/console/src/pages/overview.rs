@@ -14,7 +14,7 @@ use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::scope::Scope;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use maud::{Markup, html};
 use ops_core::campaigns::set_paused;
 use ops_core::failure::Failure;

@@ -12,7 +12,7 @@ use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::store::entrants::KnownEntrant;
 use maud::{Markup, html};
-use ops_core::codes::find::{CodeOfScope, look_up};
+use ops_core::codes::find::{CodeOfScope, lookup};
 use ops_core::failure::Failure;
 use ops_core::format::{or_dash, zoned_time};
 use ops_core::phones::{self, PhoneInScope};
@@ -243,7 +243,7 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
                 // A campaign without a book has no codes yet.
                 CodePolicy::Service if tables.code_books.overview(&scope).await?.is_none() => {}
                 CodePolicy::Service => {
-                    if let Some(code) = look_up(tables, &scope, &code.normal()).await? {
+                    if let Some(code) = lookup(tables, &scope, &code.normal()).await? {
                         let entered = entered(tables, &campaign, code.submission.clone()).await?;
                         found.push(service_code(&scope, &code, entered));
                     }

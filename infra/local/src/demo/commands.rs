@@ -32,7 +32,7 @@ impl Caller<'_> {
         format!("{post} -iw '\\n' -H 'Idempotency-Key: {slug}-{attempt}' -d '{body}'")
     }
 
-    pub(super) fn look_up(&self, phone: &str) -> String {
+    pub(super) fn lookup(&self, phone: &str) -> String {
         format!(
             "{} -w '\\n' -d '{{\"phone\":\"{phone}\"}}'",
             self.post("submissions/lookup")

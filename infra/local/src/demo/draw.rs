@@ -15,7 +15,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::random;
-use common::store::submission_writes::SubmissionWrite;
+use common::store::submission_writes::{RecordKeys, SubmissionWrite};
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
 use ops_core::{EXIT_OK, ServeConsole, Terminal};
@@ -207,10 +207,14 @@ async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), Demo
             .parse()
             .map_err(|_| unusable("key"))?;
         let write = SubmissionWrite {
-            key: &key,
+            keys: RecordKeys {
+                scope: &submission.scope,
+                key: &key,
+                entrant: &submission.entrant_id,
+                code: None,
+                receipt: None,
+            },
             body_hash: "",
-            code: None,
-            receipt: None,
             submission: &submission,
         };
         let (entrant, checks) = (Entrant::default(), PhoneChecks::default());

@@ -10,11 +10,12 @@ use common::aws::photos::{self, object_key};
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::campaign::{Campaign, PhoneLimits};
+use common::domain::code_record::CodeKey;
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
 use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::{Judgement, Verdict, judge};
+use common::domain::receipt::judgement::{Judgement, ReceiptVerdict, judge};
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, Quantity};
@@ -25,8 +26,7 @@ use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{NewSubmission, OperatorDecision, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::random;
-use common::store::codes::CodeKey;
-use common::store::submission_writes::SubmissionWrite;
+use common::store::submission_writes::{RecordKeys, SubmissionWrite};
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::failure::Failure;
 use ops_core::settle::OPERATOR_DECISION;
@@ -479,10 +479,14 @@ impl Seeds {
         }
         let receipt = submission.receipt_id;
         let write = SubmissionWrite {
-            key: &key,
+            keys: RecordKeys {
+                scope: &submission.scope,
+                key: &key,
+                entrant: &submission.entrant_id,
+                code,
+                receipt,
+            },
             body_hash: "",
-            code,
-            receipt,
             submission: &submission,
         };
         let (store, at) = (&self.tables.store, submission.created_at);
@@ -523,15 +527,15 @@ fn judged(
         .ok_or_else(|| unusable("campaign"))?;
     let Judgement { verdict, summary } = judge(record, campaign, rules, waiting.created_at);
     let transition = match verdict {
-        Verdict::Verified { entries } => Transition::Accept {
+        ReceiptVerdict::Verified { entries } => Transition::Accept {
             entries,
             prize: None,
         },
-        Verdict::Declined(key, reason) => Transition::Reject {
+        ReceiptVerdict::Declined(key, reason) => Transition::Reject {
             key,
             reason: Some(reason.as_str()),
         },
-        Verdict::Review(reason) => Transition::Review(reason.as_str()),
+        ReceiptVerdict::Review(reason) => Transition::Review(reason.as_str()),
     };
     let is_declined = matches!(transition, Transition::Reject { .. });
     let purchase = (!is_declined).then(|| record.code.clone());

@@ -143,7 +143,7 @@ impl Demo {
                 ),
                 (
                     "the entries of the first phone",
-                    caller.look_up("0715000333"),
+                    caller.lookup("0715000333"),
                 ),
                 ("pre-check a code that is free", caller.check(code(4))),
                 (

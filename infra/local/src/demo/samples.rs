@@ -17,7 +17,7 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::receipts::Receipts;
-use common::store::submission_writes::SubmissionWrite;
+use common::store::submission_writes::{RecordKeys, SubmissionWrite};
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
 use ops_core::{campaign_file, campaigns};
@@ -151,10 +151,14 @@ async fn create_submission(
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
     let write = SubmissionWrite {
-        key: &key,
+        keys: RecordKeys {
+            scope: &submission.scope,
+            key: &key,
+            entrant: &submission.entrant_id,
+            code: None,
+            receipt: None,
+        },
         body_hash: "",
-        code: None,
-        receipt: None,
         submission: &submission,
     };
     let (entrant, checks) = (Entrant::default(), PhoneChecks::default());

@@ -32,7 +32,7 @@ pub(super) async fn answer(
         "/Home/Warning" => html(pages::notice("Too many requests")),
         "/Verify/Verified" => {
             let site = Site::from_headers(&request.headers);
-            look_up(&state, &site, caller, &request).await
+            lookup(&state, &site, caller, &request).await
         }
         path if split_link(path.trim_matches('/')).is_some() => html(pages::time_prompt()),
         _ => respond(StatusCode::NOT_FOUND, pages::notice("Not found")),
@@ -56,7 +56,7 @@ impl Site {
     }
 }
 
-async fn look_up(
+async fn lookup(
     state: &PortalState,
     site: &Site,
     caller: SocketAddr,

@@ -4,24 +4,24 @@ use std::future::pending;
 use std::time::Duration;
 
 use common::domain::receipt::payload::ReceiptTime;
-use common::upstream::tax_authority::answer::{Answer, PortalError};
+use common::upstream::tax_authority::answer::{LookupAnswer, PortalError};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-async fn ask(base: &str, limits: Limits) -> Answer {
+async fn ask(base: &str, limits: Limits) -> LookupAnswer {
     let client = TaxAuthority::new(base, limits).expect("a client");
     let time = ReceiptTime::new(9, 8, 7).expect("a time");
     client
-        .look_up(&"ab12cd3456".parse().expect("a code"), time)
+        .lookup(&"ab12cd3456".parse().expect("a code"), time)
         .await
 }
 
 /// The name of the error at this base URL.
 async fn trouble(base: &str, limits: Limits) -> &'static str {
     match ask(base, limits).await {
-        Answer::Unavailable(error) => error.as_str(),
+        LookupAnswer::Unavailable(error) => error.as_str(),
         answer => panic!("{answer:?}"),
     }
 }
@@ -61,7 +61,7 @@ async fn the_request_is_the_portals_own() {
     .await;
     assert_eq!(
         ask(&format!("http://{host}"), Limits::default()).await,
-        Answer::NotFoundYet
+        LookupAnswer::NotFoundYet
     );
     let browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
                    Chrome/138.0.0.0 Safari/537.36";
@@ -107,7 +107,7 @@ async fn a_redirect_without_a_place_leads_nowhere() {
         let answer = ask(&format!("http://{host}"), Limits::default()).await;
         assert_eq!(
             answer,
-            Answer::Unavailable(PortalError::BadRedirect),
+            LookupAnswer::Unavailable(PortalError::BadRedirect),
             "{location}"
         );
     }

@@ -6,7 +6,9 @@ use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalRecord, Quantity, VoidMark};
 use common::upstream::http_client::TransportError;
-use common::upstream::tax_authority::answer::{Answer, AnswerKind, PortalError, UnexpectedPage};
+use common::upstream::tax_authority::answer::{
+    AnswerKind, LookupAnswer, PortalError, UnexpectedPage,
+};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::tax_portal::cases::{CASES, TIME};
 use local::tax_portal::{Shop, ShopItem, TaxPortal, TaxPortalOptions, Throttle};
@@ -50,27 +52,27 @@ impl Fixture {
         Self { portal, client }
     }
 
-    async fn ask(&self, code: &str) -> Answer {
+    async fn ask(&self, code: &str) -> LookupAnswer {
         self.ask_at(code, TIME).await
     }
 
-    async fn ask_at(&self, code: &str, time: &str) -> Answer {
+    async fn ask_at(&self, code: &str, time: &str) -> LookupAnswer {
         let time = ReceiptTime::from_typed(time).expect("a time");
         self.client
-            .look_up(&code.parse().expect("a code"), time)
+            .lookup(&code.parse().expect("a code"), time)
             .await
     }
 
     async fn found(&self, code: &str) -> FiscalRecord {
         match self.ask(code).await {
-            Answer::Found(record) => *record,
+            LookupAnswer::Found(record) => *record,
             other => panic!("{code}: {other:?}"),
         }
     }
 
     async fn unexpected(&self, code: &str) -> UnexpectedPage {
         match self.ask(code).await {
-            Answer::Unexpected(page) => *page,
+            LookupAnswer::Unexpected(page) => *page,
             other => panic!("{code}: {other:?}"),
         }
     }
@@ -221,11 +223,11 @@ async fn a_wrong_time_is_told_apart_in_both_places() {
     let fixture = Fixture::new().await;
     assert_eq!(
         fixture.ask_at("GOOD010001", "10:15").await,
-        Answer::WrongTime
+        LookupAnswer::WrongTime
     );
     assert_eq!(
         fixture.ask_at("TIME010001", "10:15:31").await,
-        Answer::WrongTime
+        LookupAnswer::WrongTime
     );
     assert_eq!(fixture.ask("TIME010001").await.kind(), AnswerKind::Found);
 }
@@ -262,7 +264,7 @@ async fn what_is_not_there_is_not_found() {
         "ZZZZ010001",
         "123456",
     ] {
-        assert_eq!(fixture.ask(code).await, Answer::NotFoundYet, "{code}");
+        assert_eq!(fixture.ask(code).await, LookupAnswer::NotFoundYet, "{code}");
     }
 }
 
@@ -277,7 +279,7 @@ async fn trouble_has_a_name() {
     ] {
         assert_eq!(
             fixture.ask(code).await,
-            Answer::Unavailable(trouble),
+            LookupAnswer::Unavailable(trouble),
             "{code}"
         );
     }
@@ -289,7 +291,7 @@ async fn trouble_has_a_name() {
 async fn a_refused_referer_is_our_own_fault() {
     assert_eq!(
         Fixture::new().await.ask("INDX010001").await,
-        Answer::RefererRefused
+        LookupAnswer::RefererRefused
     );
 }
 
@@ -329,7 +331,7 @@ async fn a_portal_that_hangs_is_given_up() {
     fixture.client = TaxAuthority::new(&fixture.portal.base_url, limits).expect("a client");
     assert_eq!(
         fixture.ask("HANG010001").await,
-        Answer::Unavailable(TransportError::Timeout.into())
+        LookupAnswer::Unavailable(TransportError::Timeout.into())
     );
 }
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 
 use common::domain::code_list::CodeList;
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
 use common::domain::scope::Scope;
-use common::store::StoreError;
-use common::store::codes::{CodeKey, Codes};
+use common::error::StoreError;
+use common::store::codes::Codes;
 use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 

@@ -1,9 +1,10 @@
 //! Finds the record of a code, and tells its state.
 
+use common::domain::code_record::{CodeHold, CodeKey, CodeRecord};
 use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
-use common::store::codes::{CodeHold, CodeKey, CodeRecord, Codes};
+use common::store::codes::Codes;
 
 use super::book;
 use crate::failure::Failure;
@@ -94,7 +95,7 @@ pub struct CodeOfScope {
 }
 
 /// Looks a normalized code up; `None` if it is not a code of the scope.
-pub async fn look_up(
+pub async fn lookup(
     tables: &Tables,
     scope: &Scope,
     normal: &str,

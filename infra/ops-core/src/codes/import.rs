@@ -1,11 +1,12 @@
 //! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
 //! interrupted import again finishes it.
 
+use common::domain::code_record::{CodeKey, CodeRecord};
 use common::domain::codebook::{BatchStatus, CodeBook, LengthSource, Origin};
 use common::domain::scope::Scope;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{CodeKey, CodeRecord, Codes};
+use common::store::codes::Codes;
 use futures_util::{StreamExt, stream};
 
 use super::check::{Checked, CodesOfLength};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 
+use common::domain::code_record::{CodeKey, CodeRecord};
 use common::domain::codebook::{Batch, CodeBook};
 use common::domain::scope::Scope;
-use common::store::codes::{CodeKey, CodeRecord, Codes};
+use common::store::codes::Codes;
 use futures_util::TryStreamExt;
 
 use crate::failure::Failure;

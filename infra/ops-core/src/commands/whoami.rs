@@ -1,7 +1,7 @@
 //! `ops whoami`.
 
 use common::config::Env;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::{
     api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions,
 };

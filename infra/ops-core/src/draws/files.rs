@@ -19,7 +19,7 @@ use common::config::{ConfigError, Env};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use draw::{Committed, DrawResult, Evidence};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;

@@ -3,7 +3,7 @@
 use chrono_tz::Tz;
 use common::domain::draw::contact::Contact;
 use common::domain::partner::reply::UpstreamCode;
-use common::domain::submission::{ClaimedItem, Submission};
+use common::domain::submission::{DeclaredItem, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::entrants::EntrantRecord;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ pub(super) fn submission(submission: &Submission, phone: Option<String>, zone: T
         decision,
         ..
     } = submission;
-    let item = |item: &ClaimedItem| format!("{} x {}", item.qty, item.key);
+    let item = |item: &DeclaredItem| format!("{} x {}", item.qty, item.key);
     let items = claimed.as_ref().map(|claimed| {
         claimed
             .items

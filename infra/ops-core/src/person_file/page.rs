@@ -8,7 +8,7 @@ use common::domain::draw::contact::{Contact, ContactEvent};
 use common::domain::message::Language;
 use common::domain::phone::Phone;
 use common::domain::receipt::{Receipt, Source};
-use common::domain::submission::{ClaimedItem, Submission};
+use common::domain::submission::{DeclaredItem, Submission};
 use common::domain::timestamp::Timestamp;
 
 use super::photo_name;
@@ -164,7 +164,7 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
         sent.push(format!("{}: {}", both("Mkoa", "Region"), escaped(region)));
     }
     if let Some(claimed) = &submission.claimed {
-        let item = |item: &ClaimedItem| format!("{} x {}", item.qty, escaped(&item.key));
+        let item = |item: &DeclaredItem| format!("{} x {}", item.qty, escaped(&item.key));
         sent.extend(claimed.items.iter().map(item));
         sent.extend(
             claimed

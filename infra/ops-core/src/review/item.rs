@@ -3,7 +3,7 @@
 use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
-use common::domain::receipt::{LookUpSource, Receipt, Source};
+use common::domain::receipt::{LookupSource, Receipt, Source};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
@@ -148,7 +148,7 @@ impl ReviewItem {
         let is_read = self
             .receipt
             .as_ref()
-            .is_some_and(|receipt| receipt.source.look_up_source() == LookUpSource::Photo);
+            .is_some_and(|receipt| receipt.source.lookup_source() == LookupSource::Photo);
         found
             .into_iter()
             .filter(|(check, _)| is_read || *check != Check::Photo)

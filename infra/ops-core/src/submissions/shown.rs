@@ -94,7 +94,7 @@ impl Shown<'_> {
     fn pairs(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
         let Submission { scope, status, .. } = submission;
-        let claimed = |claimed: &Claimed| {
+        let claimed = |claimed: &DeclaredPurchase| {
             let items = claimed
                 .items
                 .iter()

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
-use common::app::resolved_code::ResolvedCode;
 use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
+use common::domain::code_record::{CodeKey, CodeRecord};
 use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};
+use common::domain::resolved_code::ResolvedCode;
 use common::domain::scope::Environment;
-use common::store::codes::{CodeKey, CodeRecord};
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import};
 use ops_core::codes::{lines, mint};

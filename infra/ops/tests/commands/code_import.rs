@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
-use common::store::codes::CodeKey;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import as import_file};
 use ops_core::codes::lines;

@@ -1,9 +1,9 @@
 //! `ops code batches --used`, `show` and `void`: which codes are used, and by whom.
 
+use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 
 use crate::submission::{submission, waiting, write};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use common::domain::code_record::{CodeHold, CodeKey};
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::{CodeHold, CodeKey};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -3,7 +3,7 @@
 pub(crate) mod prize;
 
 use common::domain::receipt::judgement::ReceiptSummary;
-use common::domain::settling::{PendingSettlement, StepClaim};
+use common::domain::settling::{PendingSettlement, StepLease};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
@@ -126,11 +126,7 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
     );
     assert_eq!(settled["purchase_known"], false);
 
-    let bare = submission(
-        random::submission_id(),
-        SubmissionStatus::unanswered(),
-        None,
-    );
+    let bare = submission(random::submission_id(), SubmissionStatus::unknown(), None);
     write(&stack, &bare, None).await;
     let id = bare.submission_id.to_string();
     let error = stack
@@ -151,7 +147,7 @@ async fn a_decision_made_while_the_service_works_stands() {
     };
     let due = with_receipt(&stack, typed(), fresh).await;
     let store = stack.tables().await.store;
-    let Some(StepClaim::Claimed(settling)) =
+    let Some(StepLease::Claimed(settling)) =
         due.settling.as_ref().map(|settling| settling.claim(NOW))
     else {
         panic!("it is due");

@@ -3,14 +3,14 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use common::domain::code_record::CodeKey;
 use common::domain::message::MessageKey;
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::CodeKey;
 use common::store::retention::{CampaignRetention, Deletion, Revised};
-use common::store::submission_writes::{SubmissionWrite, WriteResult};
+use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
 use serde_json::{Value, json};
 use service_tests::counting::Counter;
 
@@ -526,10 +526,14 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
     let tables = stack.tables().await;
     let key = "the-key-of-the-refusal".parse().expect("a key");
     let write = SubmissionWrite {
-        key: &key,
+        keys: RecordKeys {
+            scope: &refused.scope,
+            key: &key,
+            entrant: &refused.entrant_id,
+            code: None,
+            receipt: None,
+        },
         body_hash: "",
-        code: None,
-        receipt: None,
         submission: &refused,
     };
     let written = tables

@@ -9,7 +9,7 @@ use common::aws::photos::{self, Photos};
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;

@@ -10,7 +10,7 @@ use common::domain::submission::approval::{Acceptance, Approval, ProposedChange}
 use common::domain::submission::correction::Correction;
 use common::domain::submission::second_look::SecondLook;
 use common::domain::submission::{
-    Claimed, ClaimedItem, Confirmation, Consent, OperatorDecision, PastState, Submission,
+    Confirmation, Consent, DeclaredItem, DeclaredPurchase, OperatorDecision, PastState, Submission,
     SubmissionStatus,
 };
 use common::random;
@@ -70,12 +70,12 @@ fn full(submission: Submission) -> Submission {
         anomaly: Some("a page of another kind".to_owned()),
         decision: Some(decision()),
     };
-    let items = vec![ClaimedItem {
+    let items = vec![DeclaredItem {
         key: "chai".to_owned(),
         qty: 2,
     }];
     Submission {
-        claimed: Some(Claimed {
+        claimed: Some(DeclaredPurchase {
             items,
             branch: Some("Duka <Kuu>".to_owned()),
         }),

@@ -14,7 +14,7 @@ use common::domain::receipt::judgement::Rule;
 use common::domain::receipt::photo::photo_digest;
 use common::domain::scope::Environment;
 use common::domain::submission::{
-    Claimed, ClaimedItem, OperatorDecision, State, Submission, SubmissionStatus,
+    DeclaredItem, DeclaredPurchase, OperatorDecision, State, Submission, SubmissionStatus,
 };
 use common::domain::timestamp::Timestamp;
 use common::random;
@@ -482,8 +482,8 @@ async fn what_the_service_checked_is_told_also_once_a_submission_was_reopened() 
 async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
-    let claimed = Claimed {
-        items: vec![ClaimedItem {
+    let claimed = DeclaredPurchase {
+        items: vec![DeclaredItem {
             key: "chai".to_owned(),
             qty: 2,
         }],
@@ -495,7 +495,7 @@ async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     };
     let of_another_phone = |submission: Submission| {
         let entrant_id =
-            common::domain::entrant_id::EntrantId::from_record("0123456789abcdef0123456789abcdef");
+            common::domain::ids::EntrantId::from_record("0123456789abcdef0123456789abcdef");
         Submission {
             entrant_id,
             ..submission

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use common::domain::campaign::{Campaign, PhoneLimits};
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::ids::SubmissionId;
@@ -11,10 +12,9 @@ use common::domain::message::MessageKey;
 use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::scope::Environment;
 use common::domain::settling::PendingSettlement;
-use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
+use common::domain::submission::{DeclaredItem, DeclaredPurchase, Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::CodeKey;
-use common::store::submission_writes::{SubmissionWrite, WriteResult};
+use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
 use serde_json::{Value, json};
 use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 
@@ -75,10 +75,14 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
         .expect("a key");
     let tables = stack.tables().await;
     let write = SubmissionWrite {
-        key: &key,
+        keys: RecordKeys {
+            scope: &submission.scope,
+            key: &key,
+            entrant: &submission.entrant_id,
+            code,
+            receipt: submission.receipt_id,
+        },
         body_hash: "",
-        code,
-        receipt: submission.receipt_id,
         submission,
     };
     let campaign = tables
@@ -476,8 +480,8 @@ async fn every_decision_says_who_and_why() {
 #[tokio::test]
 async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
     let stack = Stack::with_chai().await;
-    let claimed = Claimed {
-        items: vec![ClaimedItem {
+    let claimed = DeclaredPurchase {
+        items: vec![DeclaredItem {
             key: "chai\u{2028}250".to_owned(),
             qty: 2,
         }],

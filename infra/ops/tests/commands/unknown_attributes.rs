@@ -2,10 +2,10 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
+use common::domain::code_record::CodeKey;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
 use common::random;
-use common::store::codes::CodeKey;
 use common::store::submissions;
 
 use crate::correction::{by, minted};

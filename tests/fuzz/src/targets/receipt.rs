@@ -5,7 +5,7 @@ use common::domain::receipt::payload::{ReceiptKey, ReceiptTime, VerificationCode
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::record::{Quantity, parse_cents, same_identifier};
 use common::domain::receipt::sentinel::ReceiptSentinel;
-use common::domain::receipt::{LookUpSource, Source};
+use common::domain::receipt::{LookupSource, Source};
 
 use super::text as text_of;
 
@@ -49,23 +49,23 @@ pub(super) fn text(input: &[u8]) {
         qr_payload: Some(text.to_string()),
     };
     let with_time = claim.filter(|claim| claim.time.is_some());
-    match photo.look_up_source() {
-        LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
-        LookUpSource::Known(found) => assert_eq!(Some(found), with_time),
-        LookUpSource::Photo => assert!(with_time.is_none()),
-        LookUpSource::Malformed => panic!("a photo can always be read"),
+    match photo.lookup_source() {
+        LookupSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
+        LookupSource::Known(found) => assert_eq!(Some(found), with_time),
+        LookupSource::Photo => assert!(with_time.is_none()),
+        LookupSource::Malformed => panic!("a photo can always be read"),
     }
     let noon = ReceiptTime::new(12, 0, 0).expect("a time");
     match (Source::Typed {
         code: text.to_string(),
         time: noon,
     })
-    .look_up_source()
+    .lookup_source()
     {
-        LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
-        LookUpSource::Known(found) => assert_eq!(Some(found.code), typed),
-        LookUpSource::Malformed => assert_eq!(typed, None),
-        LookUpSource::Photo => panic!("a typed receipt has no photo"),
+        LookupSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
+        LookupSource::Known(found) => assert_eq!(Some(found.code), typed),
+        LookupSource::Malformed => assert_eq!(typed, None),
+        LookupSource::Photo => panic!("a typed receipt has no photo"),
     }
 }
 

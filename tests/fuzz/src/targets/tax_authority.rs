@@ -2,7 +2,7 @@
 
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::record::{FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS};
-use common::upstream::tax_authority::answer::{Answer, UnexpectedPage};
+use common::upstream::tax_authority::answer::{LookupAnswer, UnexpectedPage};
 use common::upstream::tax_authority::page;
 
 use super::{first_line, receipt};
@@ -20,17 +20,17 @@ pub(super) fn page(input: &[u8]) {
     let answer = page::read(path, status, body, &asked);
     assert_eq!(page::read(path, status, body, &asked), answer);
     match &answer {
-        Answer::Found(record) => found(record, &asked),
-        Answer::Unexpected(page) => {
+        LookupAnswer::Found(record) => found(record, &asked),
+        LookupAnswer::Unexpected(page) => {
             let printed = format!("{answer:?}").to_ascii_uppercase();
             assert!(!printed.contains(ASKED), "{printed}");
             unexpected(page);
         }
-        Answer::WrongTime
-        | Answer::NotFoundYet
-        | Answer::Throttled
-        | Answer::RefererRefused
-        | Answer::Unavailable(_) => {}
+        LookupAnswer::WrongTime
+        | LookupAnswer::NotFoundYet
+        | LookupAnswer::Throttled
+        | LookupAnswer::RefererRefused
+        | LookupAnswer::Unavailable(_) => {}
     }
 }
 

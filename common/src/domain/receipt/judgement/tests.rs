@@ -89,14 +89,14 @@ fn chai() -> FiscalRecord {
     record(vec![item("Chai Bora 250 g", Some(2_000), 400_000)])
 }
 
-fn verdict(record: &FiscalRecord) -> Verdict {
+fn verdict(record: &FiscalRecord) -> ReceiptVerdict {
     judge(record, &Campaign::example(), &rules(), LATER).verdict
 }
 
 fn declined(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
     match verdict(record) {
-        Verdict::Declined(key, reason) => Some((key, reason)),
-        Verdict::Verified { .. } | Verdict::Review(_) => None,
+        ReceiptVerdict::Declined(key, reason) => Some((key, reason)),
+        ReceiptVerdict::Verified { .. } | ReceiptVerdict::Review(_) => None,
     }
 }
 
@@ -116,7 +116,7 @@ fn what_was_bought_earns_by_piece() {
     );
     assert_eq!(
         judged.verdict,
-        Verdict::Verified { entries: 1 + 3 * 3 },
+        ReceiptVerdict::Verified { entries: 1 + 3 * 3 },
         "2500 is not 250"
     );
     assert_eq!(
@@ -132,10 +132,16 @@ fn what_was_bought_earns_by_piece() {
 fn what_was_given_back_is_taken_off() {
     let line = |thousandths, cents| item("CHAI BORA 250", Some(thousandths), cents);
     let two_and_one_back = record(vec![line(2_000, 2), line(1_000, -1)]);
-    assert_eq!(verdict(&two_and_one_back), Verdict::Verified { entries: 1 });
+    assert_eq!(
+        verdict(&two_and_one_back),
+        ReceiptVerdict::Verified { entries: 1 }
+    );
     let all_back = record(vec![line(2_000, 2), line(-2_000, -2)]);
     let judged = judge(&all_back, &Campaign::example(), &rules(), LATER);
-    assert_eq!(judged.verdict, Verdict::Review(Reason::NoProductMatched));
+    assert_eq!(
+        judged.verdict,
+        ReceiptVerdict::Review(Reason::NoProductMatched)
+    );
     assert_eq!(
         (judged.summary.items_summary, judged.summary.counted_entries),
         (None, None)
@@ -146,7 +152,7 @@ fn what_was_given_back_is_taken_off() {
 fn something_weighed_is_one_piece() {
     assert_eq!(
         verdict(&record(vec![item("CHAI BORA 250", Some(300), 1)])),
-        Verdict::Verified { entries: 1 }
+        ReceiptVerdict::Verified { entries: 1 }
     );
 }
 
@@ -209,7 +215,7 @@ fn a_branch_is_trader_and_device() {
         &any_shop,
         LATER,
     );
-    assert_eq!(judged.verdict, Verdict::Verified { entries: 2 });
+    assert_eq!(judged.verdict, ReceiptVerdict::Verified { entries: 2 });
 }
 
 #[test]
@@ -229,21 +235,21 @@ fn a_receipt_that_earns_too_much_goes_to_a_person() {
     };
     assert_eq!(
         at_most(11, &pieces(3_999)),
-        Verdict::Verified { entries: 11 },
+        ReceiptVerdict::Verified { entries: 11 },
         "a fraction earns nothing"
     );
     assert_eq!(
         at_most(10, &pieces(3_999)),
-        Verdict::Review(Reason::TooManyEntries)
+        ReceiptVerdict::Review(Reason::TooManyEntries)
     );
     assert_eq!(
         at_most(13, &pieces(4_000)),
-        Verdict::Review(Reason::TooManyEntries)
+        ReceiptVerdict::Review(Reason::TooManyEntries)
     );
     for slip in [1_000_000_000, i64::MAX] {
         assert_eq!(
             at_most(100, &pieces(slip)),
-            Verdict::Review(Reason::TooManyEntries)
+            ReceiptVerdict::Review(Reason::TooManyEntries)
         );
     }
     assert_eq!(ReceiptRules::default().max_entries, 100);
@@ -280,7 +286,8 @@ fn the_window_is_the_campaigns_own_to_the_second() {
             window: Window { start, end },
             ..Campaign::example()
         };
-        let outside = Verdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
+        let outside =
+            ReceiptVerdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
         judge(record, &campaign, &rules(), LATER).verdict != outside
     };
     assert!(within(Some(bought), Some(later), &chai()));
@@ -303,8 +310,11 @@ fn a_receipt_of_the_future_is_for_a_person() {
         let at = Timestamp::from_millis(bought.as_millis() - seconds_before * 1_000);
         judge(&chai(), &Campaign::example(), &rules(), at).verdict
     };
-    assert_eq!(submitted(3_600), Verdict::Verified { entries: 2 });
-    assert_eq!(submitted(3_601), Verdict::Review(Reason::FromTheFuture));
+    assert_eq!(submitted(3_600), ReceiptVerdict::Verified { entries: 2 });
+    assert_eq!(
+        submitted(3_601),
+        ReceiptVerdict::Review(Reason::FromTheFuture)
+    );
 }
 
 #[test]
@@ -319,7 +329,7 @@ fn without_products_any_purchase_counts_as_the_campaign_says() {
     };
     assert_eq!(
         judge(&record(Vec::new()), &campaign, &rules, LATER).verdict,
-        Verdict::Verified { entries: 7 }
+        ReceiptVerdict::Verified { entries: 7 }
     );
 }
 
@@ -382,19 +392,19 @@ proptest! {
             None
         };
         match (judge(&record, &campaign, &rules, LATER).verdict, expected) {
-            (Verdict::Declined(key, _), Some(expected)) => prop_assert_eq!(key, expected),
-            (Verdict::Declined(key, _), None) => {
+            (ReceiptVerdict::Declined(key, _), Some(expected)) => prop_assert_eq!(key, expected),
+            (ReceiptVerdict::Declined(key, _), None) => {
                 prop_assert!(decline);
                 prop_assert_eq!(key, MessageKey::ReceiptNoQualifyingProduct);
             }
-            (Verdict::Verified { entries }, None) => prop_assert!((1..=max_entries).contains(&entries)),
-            (Verdict::Review(Reason::TooManyEntries), None) => {
+            (ReceiptVerdict::Verified { entries }, None) => prop_assert!((1..=max_entries).contains(&entries)),
+            (ReceiptVerdict::Review(Reason::TooManyEntries), None) => {
                 let unlimited = ReceiptRules { max_entries: u32::MAX, ..rules };
                 let verdict = judge(&record, &campaign, &unlimited, LATER).verdict;
-                let is_more = matches!(verdict, Verdict::Verified { entries } if entries > max_entries);
+                let is_more = matches!(verdict, ReceiptVerdict::Verified { entries } if entries > max_entries);
                 prop_assert!(is_more);
             }
-            (Verdict::Review(_), None) => prop_assert!(!decline),
+            (ReceiptVerdict::Review(_), None) => prop_assert!(!decline),
             (verdict, Some(expected)) => prop_assert!(false, "{:?} instead of {}", verdict, expected),
         }
     }
@@ -404,8 +414,8 @@ proptest! {
         let unlimited = ReceiptRules { max_entries: u32::MAX, ..rules() };
         let judged = |record: &FiscalRecord| judge(record, &Campaign::example(), &unlimited, LATER).verdict;
         let entries = |record: &FiscalRecord| match judged(record) {
-            Verdict::Verified { entries } => entries,
-            Verdict::Declined(..) | Verdict::Review(_) => 0,
+            ReceiptVerdict::Verified { entries } => entries,
+            ReceiptVerdict::Declined(..) | ReceiptVerdict::Review(_) => 0,
         };
         let mut richer = record.clone();
         richer.items.push(item("CHAI BORA 250", Some(more), 1));

@@ -128,7 +128,7 @@ fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
     let reopened = code_only
         .corrected(Correction::Reopen, decision(2))
         .expect("rejected");
-    assert_eq!(reopened.status, SubmissionStatus::unanswered());
+    assert_eq!(reopened.status, SubmissionStatus::unknown());
     assert_eq!(
         reopened.corrected(Correction::Reopen, decision(3)),
         Err(NotCorrectable::NotSettled)

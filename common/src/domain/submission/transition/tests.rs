@@ -85,7 +85,7 @@ fn an_unanswered_submission_keeps_the_partners_code_and_plans_its_next_step() {
         .as_ref()
         .map(|settling| settling.retry_at(later(60)));
     let expected = Submission {
-        status: SubmissionStatus::unanswered(),
+        status: SubmissionStatus::unknown(),
         settling: planned,
         revision: 8,
         updated_at: later(1),
@@ -303,7 +303,7 @@ fn any_status() -> impl Strategy<Value = SubmissionStatus> {
     prop::sample::select(vec![
         SubmissionStatus::checking(),
         SubmissionStatus::receipt_received(),
-        SubmissionStatus::unanswered(),
+        SubmissionStatus::unknown(),
         SubmissionStatus::accepted(1, None),
         SubmissionStatus::rejected(MessageKey::Invalid),
     ])

@@ -105,8 +105,8 @@ impl From<common::config::ConfigError> for Refusal {
     }
 }
 
-impl From<common::store::StoreError> for Refusal {
-    fn from(error: common::store::StoreError) -> Self {
+impl From<common::error::StoreError> for Refusal {
+    fn from(error: common::error::StoreError) -> Self {
         Failure::from(error).into()
     }
 }

@@ -2,15 +2,15 @@
 
 use chrono_tz::Tz;
 use common::domain::code::Code;
+use common::domain::code_record::CodeHold;
 use common::domain::codebook::Batch;
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
-use common::store::codes::CodeHold;
 use serde_json::{Value, json};
 
 use super::super::typed_or;
 use super::batches::{kind_of, status_of};
-use crate::codes::find::{CodeOfScope, State, look_up};
+use crate::codes::find::{CodeOfScope, State, lookup};
 use crate::failure::Failure;
 use crate::format::{lines, or_dash, zoned_time};
 use crate::phones;
@@ -36,7 +36,7 @@ pub(super) async fn show(
             "this is a test code, which test keys accept as it is; it has no batch and no state";
         return Err(Failure::new("code_is_sentinel", message));
     }
-    let found = look_up(tables, scope, &code.normal()).await?;
+    let found = lookup(tables, scope, &code.normal()).await?;
     let (code, text) = match &found {
         Some(code) => {
             let phone = match &code.submission {

@@ -1,8 +1,8 @@
 //! `ops submission revoke` and `reopen`.
 
+use common::domain::code_record::CodeKey;
 use common::domain::submission::Submission;
 use common::domain::submission::correction::Correction;
-use common::store::codes::CodeKey;
 use serde_json::json;
 
 use crate::corrections::{Corrected, correct};

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, Staleness};
-use common::app::resolved_code::ResolvedCode;
 use common::domain::campaign::CodePolicy;
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::BookMatch;
 use common::domain::phone::Phone;
+use common::domain::resolved_code::ResolvedCode;
 use common::domain::scope::Environment;
 use common::random;
-use common::store::codes::CodeKey;
 use serde_json::json;
 
 use super::{LIVE, book, codes_in, mint_args, normal, verifier};

@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use common::domain::retry::PartnerProgress;
 use common::domain::settling::{PendingSettlement, Progress};
-use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
+use common::domain::submission::{DeclaredItem, DeclaredPurchase, Submission, SubmissionStatus};
 use common::random;
 use common::store::review_locks::LOCK_LIFETIME;
 use serde_json::{Value, json};
@@ -266,11 +266,7 @@ async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
         progress: Progress::Partner(asked),
         ..PendingSettlement::due_at(NOW, None).escalate(NOW)
     };
-    let left = submission(
-        random::submission_id(),
-        SubmissionStatus::unanswered(),
-        None,
-    );
+    let left = submission(random::submission_id(), SubmissionStatus::unknown(), None);
     let left = Submission {
         partner_code: "CODE".parse().ok(),
         settling: Some(settling),
@@ -351,8 +347,8 @@ async fn a_consumers_text_is_only_text_and_a_photo_only_pixels() {
     let hostile = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>";
     let waiting = with_receipt(&stack, photo(None), |submission| Submission {
         region: Some(hostile.to_owned()),
-        claimed: Some(Claimed {
-            items: vec![ClaimedItem {
+        claimed: Some(DeclaredPurchase {
+            items: vec![DeclaredItem {
                 key: hostile.to_owned(),
                 qty: 1,
             }],

@@ -2,7 +2,7 @@
 
 use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
-use common::domain::entrant_id::EntrantId;
+use common::domain::ids::EntrantId;
 use common::store::segments::Segment;
 use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 

@@ -1,12 +1,12 @@
 //! Decides the status of a code: [`ResolvedCode::from_book`] looks it up in the scope's code book, which gives the key of its
-//! record; [`ResolvedCode::status`] compares the record with the caller. [`super::code_verifier`] reads book and record.
+//! record; [`ResolvedCode::status`] compares the record with the caller. `app::code_verifier` reads book and record.
 
-use crate::domain::admission::CodeStatus;
-use crate::domain::code::{Code, Sentinel, SentinelOutcome};
-use crate::domain::codebook::{BatchStatus, BookMatch, CodeBook};
-use crate::domain::entrant_id::Consumer;
-use crate::domain::message::MessageKey;
-use crate::store::codes::{CodeKey, CodeLookup, CodeRecord};
+use super::admission::CodeStatus;
+use super::code::{Code, Sentinel, SentinelOutcome};
+use super::code_record::{CodeKey, CodeLookup, CodeRecord};
+use super::codebook::{BatchStatus, BookMatch, CodeBook};
+use super::message::MessageKey;
+use super::phone_protection::Consumer;
 
 /// The prize of the sentinel that wins one.
 pub const SENTINEL_PRIZE: &str = "Test prize";
@@ -185,10 +185,11 @@ mod tests {
 
     use super::*;
     use crate::domain::cipher::{SecretKey, printed};
+    use crate::domain::code_record::CodeHold;
+    use crate::domain::code_record::CodeHold;
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
-    use crate::domain::entrant_id::EntrantId;
+    use crate::domain::ids::EntrantId;
     use crate::domain::ids::SubmissionId;
-    use crate::store::codes::CodeHold;
 
     /// Serial numbers 0 to 9 are redeemable, 10 to 19 are withdrawn; two batches are imported.
     fn book() -> CodeBook {

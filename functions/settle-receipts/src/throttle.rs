@@ -16,7 +16,7 @@ use std::time::Duration;
 use common::domain::scope::Scope;
 use common::domain::settling::MAX_CLOCK_DIFFERENCE;
 use common::domain::timestamp::Timestamp;
-use common::store::StoreError;
+use common::error::StoreError;
 use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -183,7 +183,7 @@ impl Throttle {
 
 #[cfg(test)]
 mod tests {
-    use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
+    use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 
     use super::*;
 
@@ -201,13 +201,13 @@ mod tests {
             slot,
             at: Instant::now(),
         };
-        seen.next_at(LOOK_UP_INTERVAL, NOW).duration_since(seen.at)
+        seen.next_at(LOOKUP_INTERVAL, NOW).duration_since(seen.at)
     }
 
     #[test]
     fn the_wait_is_an_interval_whatever_a_clock_says_that_is_a_minute_off() {
         for ago in [-60, -30, 0, 1, 30, 61] {
-            assert_eq!(wait(Some(ago)), LOOK_UP_INTERVAL, "{ago}");
+            assert_eq!(wait(Some(ago)), LOOKUP_INTERVAL, "{ago}");
         }
     }
 

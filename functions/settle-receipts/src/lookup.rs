@@ -8,19 +8,19 @@ use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
 use common::domain::submission::Submission;
 use common::error::Error;
 use common::telemetry;
-use common::upstream::tax_authority::answer::{Answer, PortalError};
+use common::upstream::tax_authority::answer::{LookupAnswer, PortalError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
-use crate::pace::{SeenSlot, SlotPermit};
 use crate::step_outcome::StepOutcome;
+use crate::throttle::{SeenSlot, SlotPermit};
 
 /// With less time left, the look-up is left to the next step.
-const MIN_LOOK_UP_TIME: Duration = Duration::from_secs(15);
+const MIN_LOOKUP_TIME: Duration = Duration::from_secs(15);
 /// Reserved for recording the outcome.
 const CONCLUDING_TIME: Duration = Duration::from_secs(3);
 
-pub(crate) struct LookUpTime {
+pub(crate) struct LookupTime {
     /// The last look-up slot, if it was read.
     pub(crate) seen: Option<SeenSlot>,
     pub(crate) step_ends_at: Instant,
@@ -28,12 +28,12 @@ pub(crate) struct LookUpTime {
 
 impl SettleReceipts {
     /// Looks the receipt up once a slot is free. If none is free in time, the submission is due again at once.
-    pub(crate) async fn look_up(
+    pub(crate) async fn lookup(
         &self,
         submission: &Submission,
         campaign: &Campaign,
         claim: ReceiptKey,
-        time: LookUpTime,
+        time: LookupTime,
     ) -> Result<StepOutcome, Error> {
         let Some(receipt_time) = claim.time else {
             return Ok(StepOutcome::left_to_operator(PhotoFault::NoTime));
@@ -44,7 +44,7 @@ impl SettleReceipts {
         };
         let answer_until = time.step_ends_at - CONCLUDING_TIME;
         let permit = self
-            .wait_for_slot(submission, time.seen, answer_until - MIN_LOOK_UP_TIME)
+            .wait_for_slot(submission, time.seen, answer_until - MIN_LOOKUP_TIME)
             .await?;
         if permit == SlotPermit::TooBusy {
             return Ok(StepOutcome::wait_until(
@@ -52,10 +52,10 @@ impl SettleReceipts {
                 "tax_authority_busy",
             ));
         }
-        let looking_up = self.authority.look_up(&claim.code, receipt_time);
+        let looking_up = self.authority.lookup(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
-        let answer = answer.unwrap_or(Answer::Unavailable(PortalError::Deadline));
-        if let Answer::Unavailable(error) = &answer {
+        let answer = answer.unwrap_or(LookupAnswer::Unavailable(PortalError::Deadline));
+        if let LookupAnswer::Unavailable(error) = &answer {
             let subject = submission.submission_id;
             tracing::warn!(error = telemetry::cause(error), %subject, "the tax authority gave no answer");
         }

@@ -1,17 +1,16 @@
-//! The submission in a reply, and how it relates to the request.
+//! The submission that answers a request, and its relation to the request.
 
 use common::domain::submission::{State, Submission};
 use common::http::reply::LogFields;
 
-pub(crate) struct Answer {
+pub(crate) struct CreatedSubmission {
     pub(crate) submission: Submission,
-    pub(crate) origin: AnswerOrigin,
+    pub(crate) origin: Origin,
     pub(crate) log_fields: LogFields,
 }
 
-/// How the submission in a reply relates to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerOrigin {
+pub(crate) enum Origin {
     /// Created by this request.
     New,
     /// An earlier submission with the same code and phone.
@@ -23,31 +22,29 @@ pub(crate) enum AnswerOrigin {
     },
 }
 
-impl Answer {
-    pub(crate) fn new(submission: Submission, origin: AnswerOrigin) -> Self {
+impl CreatedSubmission {
+    pub(crate) fn new(submission: Submission, origin: Origin) -> Self {
+        let log_fields = LogFields::default();
         Self {
             submission,
             origin,
-            log_fields: LogFields::default(),
+            log_fields,
         }
     }
 
-    /// True if the reply shows the consumer's earlier submission of the same code. A submission that was rejected since
-    /// then has lost the code and is not a replay.
+    /// True if the reply shows the consumer's earlier submission of the same code. One that was rejected since then has
+    /// lost the code and is no replay.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {
-            AnswerOrigin::New => false,
-            AnswerOrigin::SameCodeAndPhone => true,
-            AnswerOrigin::SameIdempotencyKey { was_replay } => {
+            Origin::New => false,
+            Origin::SameCodeAndPhone => true,
+            Origin::SameIdempotencyKey { was_replay } => {
                 was_replay && self.submission.status.state() != State::Rejected
             }
         }
     }
 
     pub(crate) fn is_idempotent_replay(&self) -> bool {
-        match self.origin {
-            AnswerOrigin::SameIdempotencyKey { .. } => true,
-            AnswerOrigin::New | AnswerOrigin::SameCodeAndPhone => false,
-        }
+        matches!(self.origin, Origin::SameIdempotencyKey { .. })
     }
 }

@@ -1,55 +1,15 @@
 //! Phone numbers in records: a keyed digest for comparing, and an encrypted copy for calling a winner.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use super::ids::SubmissionId;
+use super::ids::{EntrantId, SubmissionId};
 use super::key_encryption::DeploymentSecret;
 use super::phone::Phone;
 use super::scope::Scope;
-
-/// Bytes of a digest that are kept: 128 bits, so that no two phones ever share one.
-const DIGEST_BYTES: usize = 16;
-
-/// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
-/// was erased. It prints as `***`.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EntrantId(String);
-
-impl EntrantId {
-    /// The holder that a code's record has: also [`NOBODY`](crate::store::codes).
-    pub fn from_record(id: impl Into<String>) -> Self {
-        Self(id.into())
-    }
-
-    /// The id in a key; `None` if it is not 32 hexadecimal digits.
-    pub fn parse(id: &str) -> Option<Self> {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (id.len() == 2 * DIGEST_BYTES && id.bytes().all(is_digit)).then(|| Self(id.to_owned()))
-    }
-
-    /// The id as it is in keys of the tables.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// A random id that replaces an erased one.
-    pub fn tombstone(random: [u8; DIGEST_BYTES]) -> Self {
-        Self(hex::encode(random))
-    }
-}
-
-impl fmt::Debug for EntrantId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
 
 /// The consumer of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,20 +53,16 @@ impl From<StoredPhone> for String {
     }
 }
 
-impl fmt::Debug for StoredPhone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+masked_debug!(StoredPhone);
 
 impl DeploymentSecret {
     /// A phone with its digest in a scope. The digests of one phone in two campaigns have nothing in common.
     pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
         let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
-        let id = hex::encode(digest.as_ref().get(..DIGEST_BYTES).unwrap_or_default());
+        let id = hex::encode(digest.as_ref().get(..EntrantId::BYTES).unwrap_or_default());
         Consumer {
             phone,
-            id: EntrantId(id),
+            id: EntrantId::from_record(id),
         }
     }
 
@@ -315,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_erased_person_has_an_id_of_the_same_form_as_everyone_else() {
-        let tombstone = EntrantId::tombstone([171; DIGEST_BYTES]);
+        let tombstone = EntrantId::tombstone([171; EntrantId::BYTES]);
         assert_eq!(tombstone.as_str(), "ab".repeat(16));
         let consumer = secret(&"s".repeat(64)).consumer(&scope(Environment::Live), phone());
         assert_eq!(consumer.id.as_str().len(), tombstone.as_str().len());

@@ -1,0 +1,90 @@
+//! The first step of a submission that a partner decides, inside the request.
+
+use std::time::Duration;
+
+use common::app::partner_gateway::{Answered, AskedFrom};
+use common::domain::partner::PartnerRules;
+use common::domain::partner::outcome::{PartnerOutcome, Unanswered};
+use common::domain::phone::Phone;
+use common::domain::retry::RetryContext;
+use common::domain::submission::Submission;
+use common::error::Error;
+use common::http::reply::LogFields;
+use common::random;
+use common::runtime::http_handler::ApiRequest;
+use common::store::submission_writes::SettleResult;
+use common::telemetry;
+use tokio::time::Instant;
+
+use crate::CreateSubmission;
+use crate::created::CreatedSubmission;
+
+/// The part of the request's budget reserved for recording the partner's answer.
+const WRITE_RESERVE: Duration = Duration::from_secs(1);
+
+impl CreateSubmission {
+    /// Asks the partner about a new submission that was written with that step under way.
+    pub(crate) async fn take_first_step(
+        &self,
+        api: &ApiRequest,
+        created: &mut CreatedSubmission,
+        phone: &Phone,
+    ) -> Result<(), Error> {
+        let settling = created.submission.settling.as_ref();
+        if settling.is_some_and(|settling| settling.is_under_way(api.received_at)) {
+            let (before, log_fields) = (created.submission.clone(), &mut created.log_fields);
+            let asking = Box::pin(self.ask_partner(api, before, phone, log_fields));
+            created.submission = asking.await?;
+        }
+        Ok(())
+    }
+
+    /// Records the partner's answer. If anything fails here, the submission stays pending and is settled later.
+    async fn ask_partner(
+        &self,
+        api: &ApiRequest,
+        before: Submission,
+        phone: &Phone,
+        log_fields: &mut LogFields,
+    ) -> Result<Submission, Error> {
+        let left = api.deadline.saturating_duration_since(Instant::now());
+        let limit = PartnerRules::MAX_TIMEOUT.min(left.saturating_sub(WRITE_RESERVE));
+        let (campaign, from) = (&api.campaign, AskedFrom::Request);
+        let asking = self
+            .partners
+            .ask(&before, phone, campaign, limit, from, || api.now());
+        let Answered { outcome, lease } = asking.await.unwrap_or_else(|error| {
+            log_fields.error_chain = telemetry::error_chain(&error);
+            PartnerOutcome::NoAnswer(Unanswered::service_failed()).into()
+        });
+        log_fields.metrics.extend(outcome.metrics());
+        let retry = RetryContext {
+            now: api.now(),
+            speedup: self.speedup,
+            jitter: random::unit_f64(),
+        };
+        let Ok(after) = outcome.apply(&before, campaign.entries_per_submission, retry) else {
+            self.partners.release(lease, before.submission_id).await;
+            return Ok(before);
+        };
+        let wrong_code_in = outcome.is_wrong_code().then_some(&**campaign);
+        let store = self.store.with_deadline(api.deadline);
+        let (settled, ()) = tokio::join!(
+            store.settle(&before, &after, wrong_code_in),
+            self.partners.release(lease, before.submission_id)
+        );
+        match settled {
+            Ok(SettleResult::Committed) => Ok(after),
+            // An operator changed the submission first.
+            Ok(SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed) => {
+                self.submission(&api.scope, before.submission_id).await
+            }
+            Err(error) => {
+                // It is settled after this step's lease expires.
+                let chain = &mut log_fields.error_chain;
+                chain.extend(telemetry::error_chain(&error));
+                Ok(before)
+            }
+        }
+    }
+}
