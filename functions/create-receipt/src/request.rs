@@ -25,7 +25,8 @@ const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign i
 pub(crate) struct CreateReceiptRequest {
     /// Makes retries of the same attempt idempotent, if the caller sent one.
     pub(crate) key: Option<IdempotencyKey>,
-    pub(crate) body_hash: String,
+    /// The digest of the body, without a key.
+    pub(crate) body_digest: String,
     pub(crate) source: Source,
 }
 
@@ -57,7 +58,7 @@ impl CreateReceiptRequest {
         }
         Ok(Self {
             key,
-            body_hash: body.digest(),
+            body_digest: body.digest(),
             source,
         })
     }

@@ -1,5 +1,8 @@
 //! `POST /api/v1/receipts`: replies and Idempotency-Keys.
 
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::domain::scope::Environment;
+use common::store::idempotency_keys::{self, KEY};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, fresh_key};
 use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, upload};
@@ -112,4 +115,31 @@ async fn a_receipt_and_its_submission_may_share_a_key() {
         submission.send().await.field("message_key"),
         "receipt_received"
     );
+}
+
+#[tokio::test]
+async fn the_stored_digest_of_a_body_is_keyed() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let env = &campaign.service.env;
+    let table = env.required(idempotency_keys::VARIABLE).expect("its name");
+    let body = json!({ "type": "typed", "code": "AB12CD3456", "time": "9:05" });
+    let mut digests = Vec::new();
+    for (key, environment) in [
+        (&campaign.test_key, Environment::Test),
+        (&campaign.live_key, Environment::Live),
+    ] {
+        let attempt = fresh_key();
+        let sending = campaign.receipt(key, &body);
+        let sending = sending.header("idempotency-key", attempt.clone());
+        assert_eq!(sending.send().await.status, 200);
+        let record = campaign
+            .scope(environment)
+            .key(format!("receipts#{attempt}"));
+        let get = campaign.service.dynamodb().get_item().table_name(&table);
+        let read = get.key(KEY, AttributeValue::S(record)).send().await;
+        let item = read.expect("the table answers").item.expect("a record");
+        digests.push(item["body_hash"].as_s().expect("text").clone());
+    }
+    // The key is the scope's own, and a digest without one would be the same.
+    assert_ne!(digests[0], digests[1]);
 }
