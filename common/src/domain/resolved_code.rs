@@ -186,7 +186,6 @@ mod tests {
     use super::*;
     use crate::domain::cipher::{SecretKey, printed};
     use crate::domain::code_record::CodeHold;
-    use crate::domain::code_record::CodeHold;
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
     use crate::domain::ids::EntrantId;
     use crate::domain::ids::SubmissionId;

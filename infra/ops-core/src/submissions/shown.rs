@@ -9,7 +9,7 @@ use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::retry::{LookupFailures, PartnerProgress};
 use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::approval::ProposedChange;
-use common::domain::submission::{Claimed, OperatorDecision, Submission};
+use common::domain::submission::{DeclaredPurchase, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
