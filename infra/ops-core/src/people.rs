@@ -245,7 +245,6 @@ pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
 /// When a submission is not settled; when a table or the bucket does not answer.
 pub async fn erase(
     tables: &Tables,
-    env: &Env,
     photos: &Photos,
     held: &PersonRecords,
     now: Timestamp,
@@ -278,7 +277,7 @@ pub async fn erase(
         // have read the person.
         found.submissions.extend(held.submissions.iter().cloned());
         found.contacts = contacts(tables, &held.scope, &found.submissions).await?;
-        openings::erase_person(tables, env, &found, now).await?;
+        openings::erase_person(tables, &found, now).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
@@ -386,7 +385,7 @@ pub async fn erase_all(
     record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
     for held in held {
-        erase(tables, env, &photos, held, now).await?;
+        erase(tables, &photos, held, now).await?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ use crate::audit::Audit;
 use crate::failure::Failure;
 
 /// The tables that commands read and write.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tables {
     /// Campaigns, with their pause switch.
     pub campaigns: Campaigns,
@@ -46,6 +46,7 @@ pub struct Tables {
     /// The audit log.
     pub audit: Audit,
     aws: Aws,
+    pub(crate) env: Env,
 }
 
 impl Tables {
@@ -89,6 +90,7 @@ impl Tables {
             store: SubmissionStore::from_env(env, client)?,
             audit,
             aws,
+            env: env.clone(),
         })
     }
 
@@ -110,8 +112,8 @@ impl Tables {
     ///
     /// # Errors
     /// Names the missing variable.
-    pub(crate) fn freeze_locks(&self, env: &Env) -> Result<Draws, ConfigError> {
-        Draws::from_env(env, &self.audit.unguarded().dynamodb())
+    pub(crate) fn freeze_locks(&self) -> Result<Draws, ConfigError> {
+        Draws::from_env(&self.env, &self.audit.unguarded().dynamodb())
     }
 
     /// The locks of submissions under review, which the environment names. They can be written without a row of the audit

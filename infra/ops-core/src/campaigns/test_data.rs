@@ -1,7 +1,6 @@
 //! Deletes what test keys made in a campaign.
 
 use common::aws::photos::Photos;
-use common::config::Env;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
 
@@ -17,7 +16,6 @@ use crate::tables::Tables;
 /// When a table or the bucket does not answer.
 pub async fn clear(
     tables: &Tables,
-    env: &Env,
     photos: &Photos,
     slug: &CampaignSlug,
     now: Timestamp,
@@ -32,7 +30,7 @@ pub async fn clear(
     let store = &tables.store;
     done(
         "openings of draws",
-        openings::erase_everyone(tables, env, &scope, now).await?,
+        openings::erase_everyone(tables, &scope, now).await?,
     );
     done(
         "idempotency keys",

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use common::config::Env;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 use common::domain::scope::Scope;
@@ -23,7 +22,6 @@ const MAX_CONCURRENCY: usize = 16;
 /// A frozen draw whose round is there.
 pub(super) struct Drawing<'a> {
     pub(super) tables: &'a Tables,
-    pub(super) env: &'a Env,
     pub(super) scope: &'a Scope,
     pub(super) draw: &'a Draw,
     pub(super) committed: Committed,
@@ -150,7 +148,7 @@ impl Drawing<'_> {
         let Draw {
             name, commitment, ..
         } = self.draw;
-        let files = DrawFiles::new(self.tables, self.env, self.scope, name, commitment)?;
+        let files = DrawFiles::new(self.tables, self.scope, name, commitment)?;
         let places = self.result.tiers.iter().flat_map(|tier| &tier.order);
         let rows: HashSet<_> = places.map(|place| place.row).collect();
         let file = files.read(OPENINGS).await?;

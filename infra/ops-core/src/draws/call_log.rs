@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 
-use common::config::Env;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, RowStatus};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
@@ -163,7 +162,6 @@ pub async fn show_phone(
 /// Logs a step. After a skip, draws the next winner; finishes an interrupted skip.
 pub async fn log(
     tables: &Tables,
-    env: &Env,
     winner: &Winner,
     event: ContactEvent,
     now: Timestamp,
@@ -186,7 +184,7 @@ pub async fn log(
         .with(details);
     let mut after = contact.clone();
     if !is_skipped {
-        let row_status = row_status(tables, env, winner).await?;
+        let row_status = row_status(tables, winner).await?;
         let step = ContactStep {
             at: now,
             by: Some(tables.audit.operator().await?),
@@ -209,7 +207,7 @@ pub async fn log(
         return Err(Failure::new("changed_meanwhile", message));
     }
     let next = if is_skip {
-        draw_next(tables, env, winner, now).await?
+        draw_next(tables, winner, now).await?
     } else {
         Vec::new()
     };
@@ -230,7 +228,7 @@ fn action_name(event: &ContactEvent) -> &'static str {
 }
 
 /// The status of the winner's row; the entrant's other entries do not count.
-async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowStatus, Failure> {
+async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus, Failure> {
     let Winner {
         scope,
         draw,
@@ -244,7 +242,7 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
     if counts(&drawn) {
         return Ok(RowStatus::Counts);
     }
-    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let file = files.read(OPENINGS).await?;
     let openings = openings::read(draw, file, |row, _| row == contact.row)?;
     let of_row = openings
@@ -267,16 +265,14 @@ async fn row_status(tables: &Tables, env: &Env, winner: &Winner) -> Result<RowSt
 
 async fn draw_next(
     tables: &Tables,
-    env: &Env,
     Winner { scope, draw, .. }: &Winner,
     now: Timestamp,
 ) -> Result<Vec<Contact>, Failure> {
-    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let committed = files.committed(draw, None).await?;
     let (result, _) = files.result(draw, &committed).await?;
     let drawing = Drawing {
         tables,
-        env,
         scope,
         draw,
         committed,

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
-use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
@@ -29,7 +28,6 @@ const VERIFY: &str = "verify.py";
 /// Writes the certificate, and the published files beside it. Returns their names.
 pub(crate) async fn write(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     campaign: &Campaign,
     draw: &Draw,
@@ -42,10 +40,10 @@ pub(crate) async fn write(
         );
         return Err(Failure::new("draw_not_run", message));
     };
-    let chain = chain::of_draw(env, draw)?;
+    let chain = chain::of_draw(tables, draw)?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
-    let published_at = published_in_time(env, draw, &files).await?;
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let published_at = published_in_time(tables, draw, &files).await?;
     let mut opened = files.read(OPENINGS).await?;
     let committed = files.committed(draw, Some(&mut opened)).await?;
     let differs = |difference| unreadable(draw, &difference);

@@ -12,6 +12,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::tables::Tables;
 
 /// The reply of a relay's `/info`, for another chain than quicknet.
 pub const CHAIN_VARIABLE: &str = "BEACON_CHAIN";
@@ -52,8 +53,8 @@ pub(crate) fn known(env: &Env, hash: Digest) -> Result<Option<Chain>, Failure> {
     Ok(known.find(|chain| chain.hash() == hash))
 }
 
-pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
-    known(env, super::header(draw)?.chain)?.ok_or_else(|| {
+pub(crate) fn of_draw(tables: &Tables, draw: &Draw) -> Result<Chain, Failure> {
+    known(&tables.env, super::header(draw)?.chain)?.ok_or_else(|| {
         let message = format!(
             "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
              of that chain answers to /info",

@@ -15,7 +15,7 @@ use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::config::{ConfigError, Env};
+use common::config::ConfigError;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -54,7 +54,6 @@ pub(crate) struct DrawFiles {
 impl DrawFiles {
     pub(crate) fn new(
         tables: &Tables,
-        env: &Env,
         scope: &Scope,
         name: &DrawName,
         commitment: &str,
@@ -65,8 +64,8 @@ impl DrawFiles {
         } = scope;
         Ok(Self {
             s3: tables.s3(),
-            evidence: env.required(EVIDENCE_VARIABLE)?,
-            openings: env.required(OPENINGS_VARIABLE)?,
+            evidence: tables.env.required(EVIDENCE_VARIABLE)?,
+            openings: tables.env.required(OPENINGS_VARIABLE)?,
             folder: format!("{campaign}/{environment}/{name}/{commitment}/"),
         })
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use chrono_tz::Tz;
 use common::clock::Clock;
-use common::config::{self, Env};
+use common::config;
 use common::domain::draw::{Draw, DrawName, FreezeLock};
 use common::domain::ids::Reference;
 use common::domain::retry::RetrySpeedup;
@@ -88,7 +88,6 @@ struct ReadEntries {
 /// Freezes, or finishes publishing what an earlier run has recorded.
 pub(crate) async fn freeze(
     tables: &Tables,
-    env: &Env,
     plan: FreezePlan,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
@@ -96,30 +95,27 @@ pub(crate) async fn freeze(
     if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
         return match draw.published_at {
             Some(_) => Err(already_frozen(&draw, plan.zone)),
-            None => publish_recorded(tables, env, &plan, draw, clock).await,
+            None => publish_recorded(tables, &plan, draw, clock).await,
         };
     }
-    let chain = chain::configured(env)?;
+    let chain = chain::configured(&tables.env)?;
     // Draws on drand's quicknet are never sped up.
     let speedup = if chain.is_quicknet() {
         RetrySpeedup::default()
     } else {
-        config::retry_speedup(env)?
+        config::retry_speedup(&tables.env)?
     };
     plan.check(clock.now(), speedup)?;
-    let mut lock = freeze_lock::begin(tables, env, &plan.scope, &plan.name, clock.now()).await?;
+    let mut lock = freeze_lock::begin(tables, &plan.scope, &plan.name, clock.now()).await?;
     let freezing = async {
         let entries = read(tables, &plan, &chain, clock, terminal).await?;
         let notice = speedup.apply(MIN_NOTICE - MAX_READING);
-        unless_stopped(commit(
-            tables, env, &plan, &mut lock, entries, notice, clock,
-        ))
-        .await
+        unless_stopped(commit(tables, &plan, &mut lock, entries, notice, clock)).await
     };
     let frozen = freezing.await;
     if frozen.is_err() {
         // If this fails too, the next freeze or erasure does it.
-        let _ = freeze_lock::give_up(tables, env, &plan.scope, &lock).await;
+        let _ = freeze_lock::give_up(tables, &plan.scope, &lock).await;
     }
     frozen
 }
@@ -230,7 +226,6 @@ async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw
 /// Writes, uploads, records and publishes.
 async fn commit(
     tables: &Tables,
-    env: &Env,
     plan: &FreezePlan,
     lock: &mut FreezeLock,
     entries: ReadEntries,
@@ -272,10 +267,9 @@ async fn commit(
     });
     record(tables, plan, details, now).await?;
     check_recent(lock, now)?;
-    let uploading =
-        freeze_lock::begin_upload(tables, env, &plan.scope, lock, &draw.commitment, now);
+    let uploading = freeze_lock::begin_upload(tables, &plan.scope, lock, &draw.commitment, now);
     *lock = uploading.await?.ok_or_else(given_up)?;
-    let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
     for name in [OPENINGS, ENTRIES] {
         files.upload(name, &folder.file(name), None).await?;
     }
@@ -293,7 +287,7 @@ async fn commit(
             None => return Err(given_up()),
         }
     }
-    let draw = publish(tables, env, &plan.scope, draw, &files, Some(folder)).await?;
+    let draw = publish(tables, &plan.scope, draw, &files, Some(folder)).await?;
     Ok(FreezeReport {
         draw,
         evidence: files.evidence_url(),
@@ -377,7 +371,6 @@ async fn record(
 /// Finishes a freeze that was interrupted between recording and publishing.
 async fn publish_recorded(
     tables: &Tables,
-    env: &Env,
     plan: &FreezePlan,
     draw: Draw,
     clock: &Clock,
@@ -386,7 +379,7 @@ async fn publish_recorded(
         return Err(published_late(&draw));
     }
     let header = super::header(&draw)?;
-    if !plan.is_of(&header, &chain::of_draw(env, &draw)?) {
+    if !plan.is_of(&header, &chain::of_draw(tables, &draw)?) {
         let message = format!(
             "an earlier run froze the draw {} and was interrupted; run it again with its own arguments, which finishes it: \
              --from {} --to {} --at {} and the prizes {}",
@@ -398,7 +391,7 @@ async fn publish_recorded(
         );
         return Err(Failure::new("freeze_differs", message));
     }
-    let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
     let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read(OPENINGS).await?);
     let contents: [(&str, &mut dyn Read); 4] = [
         (ENTRIES, &mut entries),
@@ -425,7 +418,7 @@ async fn publish_recorded(
     };
     let details = json!({ "commitment": draw.commitment, "published": true });
     record(tables, plan, details, clock.now()).await?;
-    let draw = publish(tables, env, &plan.scope, draw, &files, folder).await?;
+    let draw = publish(tables, &plan.scope, draw, &files, folder).await?;
     Ok(FreezeReport {
         draw,
         evidence: files.evidence_url(),

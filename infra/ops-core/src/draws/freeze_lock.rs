@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use common::config::Env;
 use common::domain::draw::{DrawName, FreezeLock};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -46,19 +45,18 @@ pub(crate) async fn check_released(
 /// Begins a freeze, and gives up any other.
 pub(super) async fn begin(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     draw: &DrawName,
     now: Timestamp,
 ) -> Result<FreezeLock, Failure> {
-    let before = give_up_all(tables, env, scope).await?;
+    let before = give_up_all(tables, scope).await?;
     let lock = FreezeLock {
         id: new_id(),
         draw: draw.clone(),
         expires_at: Some(now.after(FREEZE_TIMEOUT)),
         commitment: None,
     };
-    let locks = tables.freeze_locks(env)?;
+    let locks = tables.freeze_locks()?;
     if locks
         .change_freeze_lock(scope, before.as_ref(), &lock)
         .await?
@@ -72,7 +70,6 @@ pub(super) async fn begin(
 /// Notes where openings are uploaded. `None` if the freeze was given up.
 pub(super) async fn begin_upload(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     lock: &FreezeLock,
     commitment: &str,
@@ -84,7 +81,7 @@ pub(super) async fn begin_upload(
         commitment: Some(commitment.to_owned()),
         ..lock.clone()
     };
-    let locks = tables.freeze_locks(env)?;
+    let locks = tables.freeze_locks()?;
     let is_ours = locks
         .change_freeze_lock(scope, Some(lock), &uploading)
         .await?;
@@ -94,13 +91,12 @@ pub(super) async fn begin_upload(
 /// Gives up what is not recorded. Returns the released lock.
 pub(super) async fn give_up_all(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
 ) -> Result<Option<FreezeLock>, Failure> {
     for _ in 0..MAX_TRIES {
         match tables.draws.freeze_lock(scope).await? {
             Some(lock) if lock.expires_at.is_some() => {
-                give_up(tables, env, scope, &lock).await?;
+                give_up(tables, scope, &lock).await?;
             }
             released => return Ok(released),
         }
@@ -112,11 +108,10 @@ pub(super) async fn give_up_all(
 /// Gives up a freeze, which cannot be recorded any more, and deletes its openings.
 pub(super) async fn give_up(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     lock: &FreezeLock,
 ) -> Result<(), Failure> {
-    let locks = tables.freeze_locks(env)?;
+    let locks = tables.freeze_locks()?;
     // The commitment stays until its openings are gone.
     let stopped = FreezeLock {
         id: new_id(),
@@ -129,7 +124,7 @@ pub(super) async fn give_up(
         // It was recorded if the answer to that was lost.
         let recorded = tables.draws.get(scope, &lock.draw).await?;
         if recorded.is_none_or(|draw| draw.commitment != *commitment) {
-            let files = DrawFiles::new(tables, env, scope, &lock.draw, commitment)?;
+            let files = DrawFiles::new(tables, scope, &lock.draw, commitment)?;
             files.delete_openings(tables).await?;
         }
     }

@@ -6,7 +6,6 @@ use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
 
 use chrono::DateTime;
-use common::config::Env;
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
@@ -70,7 +69,6 @@ pub(crate) fn read(
 /// Erases a person's openings, and phone and region of their contacts. Every proof holds.
 pub(crate) async fn erase_person(
     tables: &Tables,
-    env: &Env,
     held: &PersonRecords,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -82,7 +80,7 @@ pub(crate) async fn erase_person(
     let Some(made_at) = made_at else {
         return Ok(());
     };
-    freeze_lock::give_up_all(tables, env, &held.scope).await?;
+    freeze_lock::give_up_all(tables, &held.scope).await?;
     for contact in &held.contacts {
         if !tables
             .draws
@@ -104,7 +102,7 @@ pub(crate) async fn erase_person(
             .any(|one| references.contains(one))
     };
     for draw in draws_since(tables, &held.scope, made_at, now).await? {
-        erase(tables, env, &held.scope, &draw, is_theirs).await?;
+        erase(tables, &held.scope, &draw, is_theirs).await?;
     }
     Ok(())
 }
@@ -113,12 +111,11 @@ pub(crate) async fn erase_person(
 /// openings.
 pub(crate) async fn erase_everyone(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     now: Timestamp,
 ) -> Result<u64, Failure> {
     freeze_lock::check_released(tables, scope, now).await?;
-    freeze_lock::give_up_all(tables, env, scope).await?;
+    freeze_lock::give_up_all(tables, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
         let erased = contact.erased();
         let is_done = Contact {
@@ -136,19 +133,18 @@ pub(crate) async fn erase_everyone(
     }
     let mut gone = 0;
     for draw in with_openings(tables, scope, now).await? {
-        gone += erase(tables, env, scope, &draw, |_| true).await?;
+        gone += erase(tables, scope, &draw, |_| true).await?;
     }
     Ok(gone)
 }
 
 async fn erase(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     draw: &Draw,
     is_erased: impl Fn(&Opening) -> bool,
 ) -> Result<u64, Failure> {
-    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
         let (openings, etag) = files.read_version(OPENINGS).await?;
         let (kept, erased) = without(openings, &is_erased).map_err(|error| temporary(&error))?;

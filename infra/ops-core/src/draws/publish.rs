@@ -1,6 +1,5 @@
 //! Publishes the commitment of a recorded draw.
 
-use common::config::Env;
 use common::domain::draw::Draw;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -13,7 +12,6 @@ use crate::tables::Tables;
 
 pub(super) async fn publish(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     draw: Draw,
     files: &DrawFiles,
@@ -24,7 +22,7 @@ pub(super) async fn publish(
     if let Some(folder) = folder {
         folder.finish()?;
     }
-    let published_at = published_in_time(env, &draw, files).await?;
+    let published_at = published_in_time(tables, &draw, files).await?;
     tables
         .draws
         .publish(scope, &draw.name, published_at)
@@ -40,11 +38,11 @@ pub(super) async fn publish(
 /// # Errors
 /// When it was not before the round, by the chain's constants.
 pub(super) async fn published_in_time(
-    env: &Env,
+    tables: &Tables,
     draw: &Draw,
     files: &DrawFiles,
 ) -> Result<Timestamp, Failure> {
-    let chain = chain::of_draw(env, draw)?;
+    let chain = chain::of_draw(tables, draw)?;
     let round_at = chain
         .time_of(super::header(draw)?.round)
         .ok_or_else(too_late)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 use common::clock::Clock;
-use common::config::{self, Env};
+use common::config;
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
@@ -55,14 +55,13 @@ pub(crate) struct RunReport {
 /// Draws, or shows what was drawn before.
 pub(crate) async fn run(
     tables: &Tables,
-    env: &Env,
     scope: &Scope,
     draw: Draw,
     source: Option<RoundSource>,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<RunReport, Failure> {
-    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
         let committed = files.committed(&draw, None).await?;
         let (_, result) = files.result(&draw, &committed).await?;
@@ -79,15 +78,15 @@ pub(crate) async fn run(
     if !draw.is_published_in_time() {
         return Err(published_late(&draw));
     }
-    published_in_time(env, &draw, &files).await?;
-    let chain = chain::of_draw(env, &draw)?;
+    published_in_time(tables, &draw, &files).await?;
+    let chain = chain::of_draw(tables, &draw)?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let round = match source {
         Some(RoundSource::File(path)) => in_file(&chain, &draw, &path)?,
         Some(RoundSource::Relay(relay)) => {
-            fetch(env, &chain, &draw, Some(relay), zone, clock, terminal).await?
+            fetch(tables, &chain, &draw, Some(relay), zone, clock, terminal).await?
         }
-        None => fetch(env, &chain, &draw, None, zone, clock, terminal).await?,
+        None => fetch(tables, &chain, &draw, None, zone, clock, terminal).await?,
     };
     let mut openings = files.read(OPENINGS).await?;
     let committed = files.committed(&draw, Some(&mut openings)).await?;
@@ -110,7 +109,6 @@ pub(crate) async fn run(
     };
     let drawing = Drawing {
         tables,
-        env,
         scope,
         draw: &draw,
         committed,
@@ -143,7 +141,7 @@ fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Fai
 
 /// Waits for the round, and asks relays for it. Writes nothing, so Ctrl-C can end it.
 async fn fetch(
-    env: &Env,
+    tables: &Tables,
     chain: &Chain,
     draw: &Draw,
     relay: Option<Url>,
@@ -151,7 +149,7 @@ async fn fetch(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<VerifiedRound, Failure> {
-    let relays = chain::relays(env, relay)?;
+    let relays = chain::relays(&tables.env, relay)?;
     let mut shown = None;
     while clock.now() < draw.round_at {
         let left = draw.round_at.since(clock.now());
@@ -164,7 +162,7 @@ async fn fetch(
         }
         clock.sleep(TICK.min(left)).await;
     }
-    let timeout = config::retry_speedup(env)?.apply(RELAY_TIMEOUT);
+    let timeout = config::retry_speedup(&tables.env)?.apply(RELAY_TIMEOUT);
     let fetched = relays.fetch_within(timeout, chain, draw.round).await;
     fetched.map_err(|error| {
         Failure::new(

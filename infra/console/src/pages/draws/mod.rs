@@ -279,7 +279,7 @@ async fn step(
             Ok(winner_page(&winner, is_blocked, zone, Some(&phone)).into_response())
         }
         Step::Log(event) => {
-            let logged = Box::pin(log(&tables, console.env(), &winner, event, now)).await?;
+            let logged = Box::pin(log(&tables, &winner, event, now)).await?;
             let path = if logged.contact.is_open() {
                 path_of_winner(&winner.scope, &logged.contact)
             } else {

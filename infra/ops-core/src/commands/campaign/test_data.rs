@@ -39,7 +39,7 @@ pub(super) async fn clear(
         .await?;
     let mut counts = Map::new();
     let mut text = String::new();
-    test_data::clear(&tables, env, &photos, slug, clock.now(), |kind, count| {
+    test_data::clear(&tables, &photos, slug, clock.now(), |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
         text.push_str(&format!("{} {kind}\n", grouped(count)));
     })

@@ -1,6 +1,5 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
-use common::config::Env;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, MAX_CALLS};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -19,7 +18,6 @@ use crate::terminal::{Report, Terminal};
 pub(super) async fn call(
     args: CallArgs,
     tables: &Tables,
-    env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let CallArgs {
@@ -33,23 +31,21 @@ pub(super) async fn call(
         Some(CallOutcome::Reached) => ContactEvent::Reached,
         Some(CallOutcome::NoAnswer) => ContactEvent::NoAnswer,
     };
-    step(&winner, event, tables, env, now).await
+    step(&winner, event, tables, now).await
 }
 
 pub(super) async fn log_step(
     args: WinnerArgs,
     event: ContactEvent,
     tables: &Tables,
-    env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    step(&find(args, tables).await?, event, tables, env, now).await
+    step(&find(args, tables).await?, event, tables, now).await
 }
 
 pub(super) async fn skip(
     args: SkipArgs,
     tables: &Tables,
-    env: &Env,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
@@ -80,7 +76,6 @@ pub(super) async fn skip(
         &winner,
         ContactEvent::Skipped { reason, inspector },
         tables,
-        env,
         now,
     )
     .await
@@ -124,10 +119,9 @@ async fn step(
     winner: &Winner,
     event: ContactEvent,
     tables: &Tables,
-    env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let Logged { contact, next } = call_log::log(tables, env, winner, event, now).await?;
+    let Logged { contact, next } = call_log::log(tables, winner, event, now).await?;
     let all: Vec<_> = next.iter().chain([&contact]).cloned().collect();
     let blocked = call_log::blocked(tables, &winner.scope, &all).await?;
     let line = |contact: &Contact| {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use common::config::Env;
 use common::domain::scope::Scope;
 use serde_json::json;
 
@@ -13,17 +12,12 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(super) async fn run(
-    args: DrawArgs,
-    output: &Path,
-    tables: &Tables,
-    env: &Env,
-) -> Result<Report, Failure> {
+pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;
     let files = Box::pin(draws::certificate::write(
-        tables, env, &scope, &campaign, &draw, output,
+        tables, &scope, &campaign, &draw, output,
     ))
     .await?;
     let beside = files.join(", ");

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use common::clock::Clock;
-use common::config::Env;
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
@@ -27,7 +26,6 @@ const MAX_PRINTED: usize = 20;
 pub(super) async fn run(
     args: FreezeArgs,
     tables: &Tables,
-    env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
@@ -61,7 +59,7 @@ pub(super) async fn run(
         draw,
         evidence,
         read,
-    } = Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;
+    } = Box::pin(freeze::freeze(tables, plan, clock, terminal)).await?;
     let mut json = as_json(&scope, &draw, &[], &HashSet::new())?;
     let mut text = described(&scope, &draw, &[], &HashSet::new(), zone)?;
     text.push_str(&format!(

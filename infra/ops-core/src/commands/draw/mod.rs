@@ -26,9 +26,7 @@ pub(crate) async fn run(
     let tables = async || connection::tables(env).await;
     match command {
         DrawCommand::Verify(args) => verify::run(&args, env),
-        DrawCommand::Freeze(args) => {
-            freeze::run(args, &tables().await?, env, clock, terminal).await
-        }
+        DrawCommand::Freeze(args) => freeze::run(args, &tables().await?, clock, terminal).await,
         DrawCommand::Run {
             draw,
             beacon,
@@ -39,7 +37,6 @@ pub(crate) async fn run(
                 beacon,
                 output.as_deref(),
                 &tables().await?,
-                env,
                 clock,
                 terminal,
             )
@@ -48,15 +45,14 @@ pub(crate) async fn run(
         DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
         DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
         DrawCommand::Opening { reference } => {
-            opening::run(reference, &tables().await?, env, clock.now()).await
+            opening::run(reference, &tables().await?, clock.now()).await
         }
-        DrawCommand::Call(args) => call_log::call(args, &tables().await?, env, clock.now()).await,
+        DrawCommand::Call(args) => call_log::call(args, &tables().await?, clock.now()).await,
         DrawCommand::Confirm(args) => {
             call_log::log_step(
                 args,
                 ContactEvent::Identified,
                 &tables().await?,
-                env,
                 clock.now(),
             )
             .await
@@ -66,16 +62,15 @@ pub(crate) async fn run(
                 args,
                 ContactEvent::HandedOver,
                 &tables().await?,
-                env,
                 clock.now(),
             )
             .await
         }
         DrawCommand::Skip(args) => {
-            call_log::skip(args, &tables().await?, env, clock.now(), terminal).await
+            call_log::skip(args, &tables().await?, clock.now(), terminal).await
         }
         DrawCommand::Certificate { draw, output } => {
-            certificate::run(draw, &output, &tables().await?, env).await
+            certificate::run(draw, &output, &tables().await?).await
         }
         DrawCommand::Sheet { draw, output } => {
             certificate::sheet(draw, &output, &tables().await?).await

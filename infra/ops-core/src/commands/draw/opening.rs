@@ -1,6 +1,5 @@
 //! `ops draw opening`.
 
-use common::config::Env;
 use common::domain::ids::Reference;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
@@ -17,14 +16,13 @@ use crate::terminal::Report;
 pub(super) async fn run(
     reference: Reference,
     tables: &Tables,
-    env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let (mut json, mut text) = (Vec::new(), Vec::new());
     for submission in submissions::by_reference(tables, reference).await? {
         let scope = &submission.scope;
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
-            let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+            let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
             let file = files.read(OPENINGS).await?;
             let name = reference.to_string();
             let found = openings::read(&draw, file, |_, one| one.references().contains(&name))?;

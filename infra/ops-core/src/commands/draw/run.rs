@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use common::clock::Clock;
-use common::config::Env;
 use common::domain::scope::Scope;
 
 use super::show::{as_json, described};
@@ -23,7 +22,6 @@ pub(super) async fn run(
     source: Option<RoundSource>,
     output: Option<&Path>,
     tables: &Tables,
-    env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
@@ -31,7 +29,7 @@ pub(super) async fn run(
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = find(tables, &scope, &args.name).await?;
     let ran = Box::pin(draws::run::run(
-        tables, env, &scope, draw, source, clock, terminal,
+        tables, &scope, draw, source, clock, terminal,
     ))
     .await?;
     let RunReport {
