@@ -1,4 +1,4 @@
-"""The restore drill of infra/runbook.md on a production stack: restores tables next to the originals, loses a submission and copies it back.
+"""The restore drill of infra/docs/runbook.md on a production stack: restores tables next to the originals, loses a submission and copies it back.
 
 The emulator restores the current state at once, whatever the requested time, and does not report that time. The proxy `Restores` answers as AWS would.
 """

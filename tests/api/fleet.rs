@@ -179,7 +179,7 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
             "entered"
         );
     }
-    let (page, wrong) = (text_of("infra/capacity.md"), 1_000_000_000_000);
+    let (page, wrong) = (text_of("infra/docs/capacity.md"), 1_000_000_000_000);
     let (attempt, mut missing) = (fresh_key(), Vec::new());
     for (row, key, number, code, outcome) in [
         (

@@ -28,7 +28,7 @@ type Condition = (String, String);
 
 /// The conditions of the query, one of which a line has to meet.
 fn conditions() -> Vec<Condition> {
-    let page = text_of("infra/runbook.md");
+    let page = text_of("infra/docs/runbook.md");
     let query = page
         .lines()
         .find_map(|line| line.strip_prefix("filter subject = "));

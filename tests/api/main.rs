@@ -11,6 +11,7 @@ mod key_changes;
 mod key_rate_limit;
 mod load;
 mod log_query;
+mod manuals;
 mod openapi_coverage;
 mod permissions;
 mod rate_limit_headers;

@@ -2,7 +2,7 @@
 //!
 //! A build reads records of its own version and of all earlier ones. A version increases only for a form that the build
 //! before cannot read. A record of a later version is unreadable: it is left alone rather than misread. The rule is in
-//! `.github/CONTRIBUTING.md`.
+//! `infra/docs/records.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 

@@ -101,6 +101,11 @@ pub(crate) enum Command {
     },
 }
 
+/// The definition of the command line, for the manuals.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 impl Command {
     /// True of commands that record nothing, so that a name would be taken for a filter.
     pub(crate) fn only_reads(&self) -> bool {

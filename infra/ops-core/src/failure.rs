@@ -72,7 +72,7 @@ impl Failure {
         };
         let message = format!(
             "{undone}, because {these}:{}{rest}\nIf a newer release wrote {them}, run this with its `ops`; otherwise restore {them} \
-             (infra/runbook.md#unreadable-records)",
+             (infra/docs/runbook.md#unreadable-records)",
             named.concat()
         );
         Self::new("records_unreadable", message)
@@ -103,7 +103,7 @@ impl Failure {
 /// Names the missing permission, from AWS's message: `User: ARN is not authorized to perform: ACTION on resource: ARN
 /// because ...`.
 fn missing_right(denied: &str) -> String {
-    const WHOM_TO_ASK: &str = "ask the stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours";
+    const WHOM_TO_ASK: &str = "ask the stack's administrator for the role that has it (infra/docs/roles.md); `ops whoami` shows yours";
     let words = |after: &str| denied.split_once(after)?.1.split_whitespace().next();
     match (words("to perform: "), words("on resource: ")) {
         (Some(action), Some(arn)) => {

@@ -51,6 +51,7 @@ pub mod tables;
 mod terminal;
 mod write_guard;
 
+pub use cli::command;
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
 pub use run::{ConsoleSettings, ServeConsole, run};

@@ -592,14 +592,14 @@ fn every_alarm_has_its_section_in_the_runbook() {
         .map(|line| {
             let link = line
                 .split_once("See ${RunbookUrl}#")
-                .or(line.split_once("# See infra/runbook.md#"));
+                .or(line.split_once("# See infra/docs/runbook.md#"));
             link.expect("an alarm links to its section")
                 .1
                 .trim_end_matches('"')
                 .to_owned()
         })
         .collect();
-    let runbook = text_of("infra/runbook.md");
+    let runbook = text_of("infra/docs/runbook.md");
     let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
     let sections: BTreeSet<_> = sections
         .map(|title| title.to_lowercase().replace(' ', "-"))
@@ -623,7 +623,7 @@ fn runbook_says_which_alarms_wake_people_up() {
             format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
         })
         .collect();
-    let runbook = text_of("infra/runbook.md");
+    let runbook = text_of("infra/docs/runbook.md");
     assert!(runbook.starts_with("# Runbook\n\nYou have time"));
     let rows: Vec<&str> = runbook
         .lines()

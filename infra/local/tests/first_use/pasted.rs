@@ -96,10 +96,7 @@ async fn start() -> (Stack, Vec<Demo>) {
 /// What is pasted, and its results: the message keys in order, without repeats.
 const EXPECTED: [(&str, &[&str]); 11] = [
     ("the first screen", &["entered", "entered"]),
-    (
-        "README.md and infra/local/README.md",
-        &["entered", "receipt_received", "entered"],
-    ),
+    ("README.md", &["entered"]),
     (
         "chai-bora-2026",
         &[
@@ -166,12 +163,10 @@ fn first_screens_entry(stack: &Stack, demos: &[Demo]) -> String {
     format!("{command}\n{command}")
 }
 
-/// The calls of the README and the local stack's README, for one terminal.
-fn readmes_entries(stack: &Stack) -> String {
-    let pages = ["README.md", "infra/local/README.md"]
-        .map(|page| std::fs::read_to_string(repository().join(page)).expect("a page"))
-        .concat();
-    let blocks = pages
+/// The README's calls.
+fn readmes_entry(stack: &Stack) -> String {
+    let page = std::fs::read_to_string(repository().join("README.md")).expect("a page");
+    let blocks = page
         .split("```sh\n")
         .skip(1)
         .filter_map(|rest| rest.split("```").next());
@@ -192,7 +187,7 @@ fn assert_without_comments(text: &str) {
 async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
     let (stack, demos) = start().await;
     let described = demo::describe(&demos, stack.base_url(), "production");
-    let mut texts = vec![first_screens_entry(&stack, &demos), readmes_entries(&stack)];
+    let mut texts = vec![first_screens_entry(&stack, &demos), readmes_entry(&stack)];
     texts.extend(
         described
             .split("\n\n")
@@ -216,15 +211,15 @@ async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
         pasted.collect::<Vec<_>>()
     });
     let printed = pasting.await.expect("everything works");
-    let [first_screen, readmes] = printed.first_chunk().expect("both");
+    let [first_screen, readme] = printed.first_chunk().expect("both");
     assert!(
         first_screen.contains("idempotent-replayed: true"),
         "{first_screen}"
     );
     assert_eq!(
-        values(readmes, "state").last(),
+        values(readme, "state").last(),
         Some(&"accepted"),
-        "{readmes}"
+        "{readme}"
     );
     stack.stop().await;
 }

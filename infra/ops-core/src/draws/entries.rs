@@ -134,7 +134,7 @@ impl PeriodEntries {
         hex::decode_to_slice(submission.entrant_id.as_str(), &mut entrant).map_err(|error| {
             let message = format!(
                 "nothing was frozen: the record of {reference} names no entrant, {error}; restore it \
-                 (infra/runbook.md#unreadable-records)"
+                 (infra/docs/runbook.md#unreadable-records)"
             );
             Failure::new("entries_invalid", message)
         })?;

@@ -1,4 +1,4 @@
-//! Verifies a published folder, without a stack. `infra/draws.md` lists the checks.
+//! Verifies a published folder, without a stack. `infra/docs/draws.md` lists the checks.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

@@ -105,12 +105,12 @@ async fn the_template_is_never_written_over_a_file() {
 
 #[test]
 fn the_page_is_the_one_that_is_printed() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../campaign-file.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/campaign-file.md");
     let written = std::fs::read_to_string(page).expect("a page");
     assert_eq!(
         written.trim_end(),
         ops_core::campaign_file::page().trim_end(),
-        "run `cargo ops campaign schema --markdown > infra/campaign-file.md`"
+        "run `cargo ops campaign schema --markdown > infra/docs/campaign-file.md`"
     );
 }
 

@@ -485,7 +485,7 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     assert_eq!(
         ended.err,
         "error: turning the pause switch failed: you lack the permission dynamodb:UpdateItem on table campaigns; ask the \
-         stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
+         stack's administrator for the role that has it (infra/docs/roles.md); `ops whoami` shows yours\n"
     );
     let left = left(&stack, 0).await;
     let hidden = run_as(
