@@ -1,4 +1,4 @@
-//! The shared part of the settling functions: a worker claims a step, and later writes its result.
+//! The shared part of the settling functions: a worker leases a step, and later writes its result.
 //!
 //! Every write is conditional on the submission's revision, so a second worker with the same step writes nothing. If a
 //! worker dies during a step, the step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
@@ -29,11 +29,11 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// A blocked step of a submission that has been open longer than this adds to a metric.
 const STALE_AFTER: Duration = Duration::from_hours(1);
 
-/// The result of claiming the step in a message.
+/// The result of leasing the step in a message.
 #[derive(Debug)]
-pub enum ClaimResult {
+pub enum LeaseResult {
     /// This worker has the step.
-    Claimed(Box<Submission>),
+    Leased(Box<Submission>),
     /// The step started too often without finishing, and does not start again.
     Exhausted(Box<Submission>),
     /// Nothing to do, for this reason.
@@ -125,11 +125,11 @@ impl Worker {
         self.context.run_logged(job, unreadable).await.map(drop)
     }
 
-    /// Claims the submission's next step, if it is due.
+    /// Leases the submission's next step, if it is due.
     ///
     /// # Errors
     /// When a table fails, or the submission cannot be read; the step is then due again later.
-    pub async fn claim(&self, message: &SettleMessage) -> Result<ClaimResult, Error> {
+    pub async fn lease(&self, message: &SettleMessage) -> Result<LeaseResult, Error> {
         let (submissions, now) = (self.store.submissions(), self.now());
         let found = match submissions.get(&message.scope, message.submission_id).await {
             Err(error) if error.is_unreadable() => {
@@ -141,31 +141,29 @@ impl Worker {
             found => found?,
         };
         let Some(submission) = found else {
-            return Ok(ClaimResult::Skipped("unknown_submission"));
+            return Ok(LeaseResult::Skipped("unknown_submission"));
         };
         let Some(pending) = &submission.settling else {
-            return Ok(ClaimResult::Skipped("already_settled"));
+            return Ok(LeaseResult::Skipped("already_settled"));
         };
         if pending.progress.dependency() != self.dependency {
             // The message is in the wrong queue; the sweep sends another to the right one.
-            return Ok(ClaimResult::Skipped("other_function"));
+            return Ok(LeaseResult::Skipped("other_function"));
         }
-        let claimed = match pending.claim(now) {
-            StepLease::NotDue => return Ok(ClaimResult::Skipped("not_due")),
-            StepLease::Exhausted => return Ok(ClaimResult::Exhausted(Box::new(submission))),
-            StepLease::Claimed(pending) => Submission {
+        let leased = match pending.lease(now) {
+            StepLease::NotDue => return Ok(LeaseResult::Skipped("not_due")),
+            StepLease::Exhausted => return Ok(LeaseResult::Exhausted(Box::new(submission))),
+            StepLease::Leased(pending) => Submission {
                 settling: Some(pending),
                 ..submission.changed(now)
             },
         };
-        Ok(
-            match self.store.settle(&submission, &claimed, None).await? {
-                SettleResult::Committed => ClaimResult::Claimed(Box::new(claimed)),
-                SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
-                    ClaimResult::Skipped("claimed_by_another")
-                }
-            },
-        )
+        Ok(match self.store.settle(&submission, &leased, None).await? {
+            SettleResult::Committed => LeaseResult::Leased(Box::new(leased)),
+            SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
+                LeaseResult::Skipped("claimed_by_another")
+            }
+        })
     }
 
     /// The submission's campaign.

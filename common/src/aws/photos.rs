@@ -16,6 +16,7 @@ use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPho
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
+use crate::store::MAX_CONCURRENCY;
 
 /// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
@@ -164,7 +165,6 @@ impl Photos {
         const ACTION: &str = "deleting the photos of a campaign";
         /// About a second's work.
         const MAX_OBJECTS: i32 = 400;
-        const MAX_CONCURRENCY: usize = 16;
         let list = self
             .aws
             .s3()

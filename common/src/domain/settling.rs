@@ -126,13 +126,13 @@ pub const STEP_LEASE: Duration = Duration::from_secs(150);
 /// After this many unfinished attempts we assume that the step crashes its worker, and stop.
 const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
-/// The result of claiming the next step.
+/// The result of leasing the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepLease {
     /// The step is not due: it is in progress, planned for later, or an operator's.
     NotDue,
     /// The step may start once this is written.
-    Claimed(PendingSettlement),
+    Leased(PendingSettlement),
     /// The step started too often without finishing.
     Exhausted,
 }
@@ -165,8 +165,8 @@ impl PendingSettlement {
         self.attempts_started > 0 && now < self.next_step_at
     }
 
-    /// Claims the next step, if it is due.
-    pub fn claim(&self, now: Timestamp) -> StepLease {
+    /// Leases the next step, if it is due.
+    pub fn lease(&self, now: Timestamp) -> StepLease {
         if self.assignee == Assignee::Operator || now < self.next_step_at {
             return StepLease::NotDue;
         }
@@ -174,7 +174,7 @@ impl PendingSettlement {
             return StepLease::Exhausted;
         }
         let attempts_started = self.attempts_started + 1;
-        StepLease::Claimed(Self {
+        StepLease::Leased(Self {
             attempts_started,
             next_step_at: now.after(STEP_LEASE),
             ..self.clone()

@@ -5,15 +5,18 @@
 //! The end of the log is an item of its own.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::execute_transaction::ExecuteTransactionError;
 use aws_sdk_dynamodb::types::{AttributeValue, ParameterizedStatement};
+use futures_util::TryStreamExt;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::record_version::FIRST;
+use super::table::{Table, all, items, pages};
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
@@ -41,8 +44,7 @@ const WRITING: &str = "writing to the audit log";
 /// The table.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
-    client: Client,
-    table: String,
+    table: Table,
     /// The end of the log after the last row that this process added. Usually saves reading it.
     head: Arc<Mutex<Option<AuditHead>>>,
 }
@@ -54,8 +56,7 @@ impl AuditLog {
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
-            client: client.clone(),
-            table: env.required(VARIABLE)?,
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
             head: Arc::default(),
         })
     }
@@ -125,16 +126,9 @@ impl AuditLog {
     }
 
     async fn head_item(&self) -> Result<Option<Item>, StoreError> {
-        let get = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .consistent_read(true);
-        let get = get.key(KEY, text(HEAD)).key(SORT, number(0));
-        Ok(Box::pin(get.send())
-            .await
-            .map_err(StoreError::during(READING))?
-            .item)
+        let key = [(KEY, text(HEAD)), (SORT, number(0))];
+        let key = key.map(|(name, value)| (name.to_owned(), value));
+        self.table.get_item(key.into(), READING).await
     }
 
     /// The rows of a UTC day, `YYYY-MM-DD`, in order.
@@ -142,21 +136,9 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer.
     pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
-        let query = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .consistent_read(true);
-        let query = query
-            .key_condition_expression("#day = :day")
-            .expression_attribute_names("#day", KEY);
-        let query = query.expression_attribute_values(":day", text(day));
-        let mut pages = query.into_paginator().items().send();
-        let mut rows = Vec::new();
-        while let Some(item) = pages.next().await {
-            rows.push(stored(item.map_err(StoreError::during(READING))?)?);
-        }
-        Ok(rows)
+        let query = self.table.query("#day = :day", [(":day", text(day))]);
+        let items = all(query.consistent_read(true), READING).await?;
+        items.into_iter().map(stored).collect()
     }
 
     /// Reads the whole table, and hands over each row: the days in any order, the rows of a day in theirs.
@@ -164,14 +146,10 @@ impl AuditLog {
     /// # Errors
     /// When the table does not answer.
     pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
-        let scan = self
-            .client
-            .scan()
-            .table_name(&self.table)
-            .consistent_read(true);
-        let mut pages = scan.into_paginator().items().send();
-        while let Some(item) = pages.next().await {
-            let row = stored(item.map_err(StoreError::during(READING))?)?;
+        let scan = self.table.scan().consistent_read(true);
+        let mut items = pin!(items(pages(scan, 1, READING)));
+        while let Some(item) = items.try_next().await? {
+            let row = stored(item)?;
             if (row.day.as_str(), row.sequence) != (HEAD, 0) {
                 each(&row);
             }
@@ -190,7 +168,8 @@ impl AuditLog {
         item.insert(KEY.to_owned(), text(row.day()));
         let skipped_at = skips.then_some(row.at);
         let sent = self
-            .client
+            .table
+            .client()
             .execute_transaction()
             .transact_statements(self.insert(FIRST.mark(item))?)
             .transact_statements(self.move_head(head, &row.head(), skipped_at)?)
@@ -234,7 +213,7 @@ impl AuditLog {
             .collect();
         let statement = format!(
             "UPDATE \"{}\" {set}WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
-            self.table
+            self.table.name()
         );
         let values = moved
             .into_iter()
@@ -250,7 +229,7 @@ impl AuditLog {
         let names: Vec<_> = item.keys().map(|name| format!("'{name}': ?")).collect();
         let statement = format!(
             "INSERT INTO \"{}\" VALUE {{{}}}",
-            self.table,
+            self.table.name(),
             names.join(", ")
         );
         parameterized(statement, item.into_values().collect())

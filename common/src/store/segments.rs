@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::table::Table;
-use super::{Item, StoreError, UnreadableRecord, read_text, text};
+use super::{Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
 
 /// The records that a page looks at. A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
 const PAGE_RECORDS: i32 = 500;
@@ -41,14 +41,13 @@ pub struct SegmentPage<T> {
 
 impl Segment {
     /// All segments of a table, from their start.
-    pub fn all(segments: i32) -> Vec<Self> {
-        (0..segments)
-            .map(|number| Self {
-                number,
-                segments,
-                position: Position::Start,
-            })
-            .collect()
+    pub fn all() -> Vec<Self> {
+        let segment = |number| Self {
+            number,
+            segments: SEGMENTS,
+            position: Position::Start,
+        };
+        (0..SEGMENTS).map(segment).collect()
     }
 
     /// The whole table as one segment, from its start.

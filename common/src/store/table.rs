@@ -47,18 +47,29 @@ impl Table {
         self.key_attribute
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Reads a record consistently.
     pub(crate) async fn get(
         &self,
         key: impl Into<String>,
         action: &'static str,
     ) -> Result<Option<Item>, StoreError> {
+        self.get_item(self.key(key), action).await
+    }
+
+    /// Like [`Self::get`], by a key that has a sort key too.
+    pub(crate) async fn get_item(
+        &self,
+        key: Item,
+        action: &'static str,
+    ) -> Result<Option<Item>, StoreError> {
         let get = self.client.get_item().table_name(&self.name);
-        let get = get.set_key(Some(self.key(key))).consistent_read(true);
-        let reply = Box::pin(get.send())
-            .await
-            .map_err(StoreError::during(action))?;
-        Ok(reply.item)
+        let get = get.set_key(Some(key)).consistent_read(true);
+        let reply = Box::pin(get.send()).await;
+        Ok(reply.map_err(StoreError::during(action))?.item)
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, key: impl Into<String>) {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use common::app::job::{EventContext, JobError, JobOutcome};
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
-use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
+use common::app::settlement::{ATTEMPTS_EXHAUSTED, LeaseResult, Worker, with_stale_metric};
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
@@ -76,26 +76,26 @@ impl SettlePartners {
     }
 
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
-        let claimed = match self.worker.claim(message).await? {
-            ClaimResult::Claimed(claimed) => claimed,
-            ClaimResult::Exhausted(submission) => {
+        let leased = match self.worker.lease(message).await? {
+            LeaseResult::Leased(leased) => leased,
+            LeaseResult::Exhausted(submission) => {
                 // A partner request cannot crash the worker, so this counts as a missing answer and is retried.
                 let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
                 return Ok(self
                     .conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None)
                     .await?);
             }
-            ClaimResult::Skipped(why) => return Ok(why.into()),
+            LeaseResult::Skipped(why) => return Ok(why.into()),
         };
-        match self.ask(&claimed).await {
+        match self.ask(&leased).await {
             // If this write fails, the attempt counts as unfinished and the code as possibly redeemed.
             Ok((outcome, campaign)) => {
-                Ok(self.conclude(&claimed, &outcome, Some(&campaign)).await?)
+                Ok(self.conclude(&leased, &outcome, Some(&campaign)).await?)
             }
             Err(error) => {
                 // The partner was not asked. The step still ends here, with a retry scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
-                let logged = self.conclude(&claimed, &outcome, None).await?;
+                let logged = self.conclude(&leased, &outcome, None).await?;
                 Err(JobError {
                     error,
                     metrics: logged.metrics,
@@ -105,16 +105,16 @@ impl SettlePartners {
     }
 
     /// Asks the partner. An error means that the partner was not asked.
-    async fn ask(&self, claimed: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
-        let campaign = self.worker.campaign(claimed).await?;
+    async fn ask(&self, leased: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
+        let campaign = self.worker.campaign(leased).await?;
         let phone = self
             .secrets
-            .phone_of(claimed)
+            .phone_of(leased)
             .await?
             .ok_or_else(|| Error::internal("the phone was erased"))?;
         let clock = || self.worker.now();
         let asked = self.partners.ask(
-            claimed,
+            leased,
             &phone,
             &campaign,
             PartnerRules::MAX_TIMEOUT,

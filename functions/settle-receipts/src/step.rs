@@ -1,9 +1,9 @@
-//! One step of settling a submission with a receipt: claim it, verify the receipt, write the outcome.
+//! One step of settling a submission with a receipt: lease it, verify the receipt, write the outcome.
 
 use std::time::Duration;
 
 use common::app::job::{JobError, JobOutcome};
-use common::app::settlement::ClaimResult;
+use common::app::settlement::LeaseResult;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
@@ -43,21 +43,21 @@ impl SettleReceipts {
         message: &SettleMessage,
         seen: Option<SeenSlot>,
     ) -> Result<JobOutcome, JobError> {
-        let claimed = match self.worker.claim(message).await? {
-            ClaimResult::Claimed(claimed) => claimed,
-            ClaimResult::Exhausted(submission) => {
+        let leased = match self.worker.lease(message).await? {
+            LeaseResult::Leased(leased) => leased,
+            LeaseResult::Exhausted(submission) => {
                 let outcome = StepOutcome::exhausted(&submission);
                 return Ok(self.conclude(&submission, outcome).await?);
             }
-            ClaimResult::Skipped(why) => return Ok(why.into()),
+            LeaseResult::Skipped(why) => return Ok(why.into()),
         };
         let step_ends_at = Instant::now() + VERIFY_TIMEOUT;
         let time = LookupTime { seen, step_ends_at };
         let verified =
-            tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
+            tokio::time::timeout_at(step_ends_at, self.verify_receipt(&leased, time)).await;
         let concluded =
             match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
-                Ok(outcome) => self.conclude(&claimed, outcome).await,
+                Ok(outcome) => self.conclude(&leased, outcome).await,
                 Err(error) => Err(error),
             };
         match concluded {
@@ -65,8 +65,8 @@ impl SettleReceipts {
             Err(error) => {
                 // The step still ends here, with a retry scheduled. That writes the submission alone, so it succeeds
                 // while another table refuses writes.
-                let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
-                let logged = self.conclude(&claimed, failed).await?;
+                let failed = StepOutcome::from_failure(&leased, self.worker.retry());
+                let logged = self.conclude(&leased, failed).await?;
                 Err(JobError {
                     error,
                     metrics: logged.metrics,
@@ -179,7 +179,7 @@ impl SettleReceipts {
             {
                 SettleResult::Committed => return Ok(outcome.logged(&after)),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
-                // The next outcome is a rejection, which claims no purchase, so this happens at most once.
+                // The next outcome is a rejection, which takes no purchase, so this happens at most once.
                 SettleResult::ReceiptAlreadyUsed => {
                     outcome = StepOutcome::already_used(outcome.findings.receipt);
                 }

@@ -23,6 +23,7 @@ use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::name_in_arn;
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use common::store::audit::AuditLog;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
@@ -35,8 +36,6 @@ use crate::write_guard::WriteGuard;
 
 /// Days that can be listed at once; each takes a query.
 const MAX_DAYS: i64 = 3_660;
-/// Days that are queried concurrently.
-const MAX_CONCURRENCY: usize = 16;
 
 /// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;

@@ -13,15 +13,13 @@ use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Met
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
+use common::store::MAX_CONCURRENCY;
 use common::store::numbers::recount::recount;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
-
-/// Partitions that are read at once.
-const MAX_CONCURRENCY: usize = 16;
 
 /// The action of a correction in the audit log.
 pub const CORRECT: &str = "numbers.correct";

@@ -7,6 +7,7 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::domain::unicode;
+use common::store::MAX_CONCURRENCY;
 use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -15,9 +16,6 @@ use crate::audit::Action;
 use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
 use crate::failure::Failure;
 use crate::tables::Tables;
-
-/// Concurrent calls to a table.
-const MAX_CONCURRENCY: usize = 16;
 
 /// Lines of a file that are processed together.
 const PART: usize = 1_000;

@@ -13,6 +13,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::error::UnreadableRecord;
+use common::store::MAX_CONCURRENCY;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -20,8 +21,6 @@ use crate::audit::{Action, Recorded};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Scopes to search concurrently.
-const MAX_CONCURRENCY: usize = 16;
 /// Submissions of a phone to list, at most: one page of the index.
 const MAX_PER_PHONE: u16 = 1_000;
 

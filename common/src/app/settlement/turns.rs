@@ -58,7 +58,7 @@ impl Worker {
             return false;
         };
         settling.progress.dependency() == self.dependency
-            && settling.claim(self.now()) != StepLease::NotDue
+            && settling.lease(self.now()) != StepLease::NotDue
     }
 
     /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of

@@ -41,12 +41,12 @@ fn maybe_redeemed() -> PartnerProgress {
 #[test]
 fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
     let fresh = PendingSettlement::due_at(NOW, None);
-    let StepLease::Claimed(started) = fresh.claim(NOW) else {
+    let StepLease::Leased(started) = fresh.lease(NOW) else {
         panic!("due at once")
     };
     let lease_end = NOW.after(STEP_LEASE);
     assert_eq!(
-        started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)),
+        started.lease(Timestamp::from_millis(lease_end.as_millis() - 1)),
         StepLease::NotDue
     );
     assert_eq!(
@@ -54,7 +54,7 @@ fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
         None,
         "a caller does not wait for the end of a lease"
     );
-    assert!(matches!(started.claim(lease_end), StepLease::Claimed(_)));
+    assert!(matches!(started.lease(lease_end), StepLease::Leased(_)));
 }
 
 #[test]
@@ -62,22 +62,22 @@ fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
     let mut pending = PendingSettlement::due_at(NOW, None);
     let mut now = NOW;
     for _ in 0..5 {
-        let StepLease::Claimed(started) = pending.claim(now) else {
+        let StepLease::Leased(started) = pending.lease(now) else {
             panic!("due")
         };
         pending = started;
         now = now.after(STEP_LEASE);
     }
-    assert_eq!(pending.claim(now), StepLease::Exhausted);
+    assert_eq!(pending.lease(now), StepLease::Exhausted);
     let ended = pending.retry_at(later(60));
     assert_eq!(ended.next_attempt_at(), Some(later(60)));
-    assert!(matches!(ended.claim(later(60)), StepLease::Claimed(_)));
+    assert!(matches!(ended.lease(later(60)), StepLease::Leased(_)));
 }
 
 #[test]
 fn an_operators_step_is_never_due() {
     let waiting = PendingSettlement::due_at(NOW, None).escalate(later(5));
-    assert_eq!(waiting.claim(later(1_000_000)), StepLease::NotDue);
+    assert_eq!(waiting.lease(later(1_000_000)), StepLease::NotDue);
     assert_eq!(waiting.next_attempt_at(), None);
 }
 
@@ -170,7 +170,7 @@ fn a_resumed_submission_is_due_at_once_and_counts_anew() {
         ..asked()
     };
     assert_eq!(resumed, expected);
-    assert!(matches!(resumed.claim(NOW), StepLease::Claimed(_)));
+    assert!(matches!(resumed.lease(NOW), StepLease::Leased(_)));
     let failures = LookupFailures {
         missing: 2,
         ..LookupFailures::default()

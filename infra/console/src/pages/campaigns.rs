@@ -7,6 +7,7 @@ use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
 use ops_core::format::{local_time, or_dash};
@@ -18,9 +19,6 @@ use crate::failure::PageResult;
 use crate::layout::{Page, Section, environment, path_of, table};
 use crate::plot::number;
 use crate::state::Console;
-
-/// Campaigns whose sums are read at once.
-const MAX_CONCURRENCY: usize = 16;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/", get(page(list)))

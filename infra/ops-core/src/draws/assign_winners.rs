@@ -7,6 +7,7 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReas
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -17,7 +18,6 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 const MAX_TRIES: u32 = 10;
-const MAX_CONCURRENCY: usize = 16;
 
 /// A frozen draw whose round is there.
 pub(super) struct Drawing<'a> {

@@ -9,6 +9,7 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use draw::{Header, Opening};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
@@ -20,8 +21,6 @@ use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
 use crate::tables::Tables;
-
-const MAX_CONCURRENCY: usize = 16;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {

@@ -21,9 +21,6 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
 
-/// Segments of the table that are read side by side, as for exports.
-const SEGMENTS: i32 = 8;
-
 pub(super) struct PeriodEntries {
     pub(super) entries: Entries<[u8; 16]>,
     pub(super) days: BTreeMap<String, DayTotal>,
@@ -71,7 +68,7 @@ pub(super) async fn read(
     };
     let mut progress = Progress::without_total(clock, "records read:");
     let page = |segment| tables.store.submissions().page(&selection, segment);
-    let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(page).collect();
+    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(page).collect();
     let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(read) = pages.try_next().await? {
         unreadable.extend(read.unreadable);

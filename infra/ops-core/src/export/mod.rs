@@ -14,6 +14,7 @@ use common::domain::draw::DrawName;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;
@@ -27,11 +28,6 @@ use crate::draws;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
-
-/// Segments of a table that are read side by side. More are throttled sooner, and each holds a page in memory.
-const SEGMENTS: i32 = 8;
-/// Phones of a page whose latest submissions are read at a time.
-const MAX_CONCURRENCY: usize = 16;
 
 /// The rows to export.
 #[derive(Clone, Debug)]
@@ -138,7 +134,7 @@ pub(crate) async fn write(
     ));
     let read = |segment: Segment| read_page(tables, export, segment);
     let mut progress = Progress::without_total(clock, "records read:");
-    let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(read).collect();
+    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(read).collect();
     let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(page) = pages.try_next().await? {
         unreadable.extend(page.unreadable);

@@ -6,6 +6,7 @@ use chrono_tz::Tz;
 use common::domain::numbers::{AGREED, Cells, DECIDED, DIFFERED, Metric, utc_hour};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use common::store::MAX_CONCURRENCY;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
@@ -14,8 +15,6 @@ use crate::tables::Tables;
 /// Days of submissions whose reviews are counted.
 const DAYS: i64 = 31;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Partitions that are read at once.
-const MAX_CONCURRENCY: usize = 16;
 
 /// Decisions of all reviewers about the submissions of a month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

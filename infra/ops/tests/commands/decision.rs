@@ -147,8 +147,8 @@ async fn a_decision_made_while_the_service_works_stands() {
     };
     let due = with_receipt(&stack, typed(), fresh).await;
     let store = stack.tables().await.store;
-    let Some(StepLease::Claimed(settling)) =
-        due.settling.as_ref().map(|settling| settling.claim(NOW))
+    let Some(StepLease::Leased(settling)) =
+        due.settling.as_ref().map(|settling| settling.lease(NOW))
     else {
         panic!("it is due");
     };
