@@ -1,14 +1,12 @@
 //! The `api_keys` table: permissions by the SHA-256 of a key. The key itself is not stored.
 
-use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems};
-use super::table::{Table, list};
+use super::table::list;
 use super::write::Write;
 use super::{Item, StoreError, from_record, number, read_text, required, transaction};
-use crate::config::{ConfigError, Env};
 use crate::domain::scope::{CampaignSlug, Scope};
 use crate::domain::timestamp::Timestamp;
 
@@ -67,20 +65,12 @@ const REVOKED_AT: &str = "revoked_at";
 /// The end of its validity.
 const VALID_UNTIL: &str = "valid_until";
 
-/// The API keys.
-#[derive(Clone, Debug)]
-pub struct ApiKeys {
-    table: Table,
+store! {
+    /// The API keys.
+    ApiKeys
 }
 
 impl ApiKeys {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Adds a key's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
         self.table.add_to(batch, &hash.0);

@@ -4,15 +4,12 @@
 //! Revisions count up, so a campaign's versions are found by their keys, without an index. The pause switch makes a
 //! revision without a version.
 
-use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
 
 use super::batch::BatchGet;
 use super::campaigns::{Campaigns, StoredCampaign};
-use super::table::Table;
 use super::write::Write;
 use super::{Item, StoreError, from_record, transaction};
-use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
 use crate::domain::timestamp::Timestamp;
@@ -47,20 +44,12 @@ pub struct CampaignChange {
     pub by: Option<String>,
 }
 
-/// The versions.
-#[derive(Clone, Debug)]
-pub struct CampaignVersions {
-    table: Table,
+store! {
+    /// The versions.
+    CampaignVersions
 }
 
 impl CampaignVersions {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// A version of a campaign, or `None`.
     pub async fn get(
         &self,

@@ -1,13 +1,11 @@
 //! The `campaigns` table: configurations by slug.
 
-use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BatchGet, BatchItems};
-use super::table::{Table, list};
+use super::table::list;
 use super::write::Write;
 use super::{Item, StoreError, from_record, number, transaction};
-use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
 use crate::domain::timestamp::Timestamp;
@@ -48,20 +46,12 @@ pub struct StoredCampaign {
     pub pause: Option<PauseChange>,
 }
 
-/// The campaigns.
-#[derive(Clone, Debug)]
-pub struct Campaigns {
-    table: Table,
+store! {
+    /// The campaigns.
+    Campaigns
 }
 
 impl Campaigns {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// A campaign; `None` if it does not exist.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         let item = self.table.get(slug.as_str(), READING).await?;

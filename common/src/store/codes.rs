@@ -3,15 +3,13 @@
 //! The table holds no code in clear: the key of a minted code is its serial number, of an imported code its keyed
 //! digest, of a sentinel a digest of it and the phone.
 
-use aws_sdk_dynamodb::Client;
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::table::{Table, items, pages};
+use super::table::{items, pages};
 use super::write::Write;
 use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
-use crate::config::{ConfigError, Env};
 use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup, CodeRecord};
 use crate::domain::ids::EntrantId;
 use crate::domain::ids::SubmissionId;
@@ -48,20 +46,12 @@ struct Stored {
     batch_name: Option<String>,
 }
 
-/// The codes.
-#[derive(Clone, Debug)]
-pub struct Codes {
-    table: Table,
+store! {
+    /// The codes.
+    Codes
 }
 
 impl Codes {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Transaction item: give a code to a submission, unless another has it. An imported code needs a record with the
     /// expected batch, which decides the prize.
     ///

@@ -6,13 +6,11 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use serde::de::DeserializeOwned;
 
-use super::table::{Table, all};
+use super::table::all;
 use super::write::Write;
 use super::{StoreError, from_record, number, text, transaction};
-use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
 use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
 use crate::domain::scope::Scope;
@@ -40,20 +38,12 @@ const CONTACT_CHANGES: &str = "contact_changes";
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
 
-/// The draws.
-#[derive(Clone, Debug)]
-pub struct Draws {
-    table: Table,
+store! {
+    /// The draws.
+    Draws
 }
 
 impl Draws {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// A draw; `None` if it was not frozen.
     pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
         let draws: Vec<Draw> = self.read(scope.to_string(), &draw_key(name)).await?;

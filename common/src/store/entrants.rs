@@ -4,19 +4,17 @@ mod blocklist;
 mod erasure;
 mod merge;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::Stream;
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
 use super::segments::{Segment, SegmentPage};
-use super::table::{Table, pages};
+use super::table::pages;
 use super::write::Write;
 use super::{
     Item, SEGMENTS, StoreError, number, read_number, read_text, read_times, required, transaction,
 };
-use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
 use crate::domain::ids::EntrantId;
@@ -89,20 +87,12 @@ pub struct EntrantRecord {
     pub blocked_since: Option<Timestamp>,
 }
 
-/// The entrants.
-#[derive(Clone, Debug)]
-pub struct Entrants {
-    table: Table,
+store! {
+    /// The entrants.
+    Entrants
 }
 
 impl Entrants {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Transaction item: count a new submission, if the phone may enter. With `wrong_codes`, it also logs the code as a
     /// wrong one.
     pub(crate) fn count(

@@ -3,15 +3,12 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::table::Table;
 use super::write::Write;
 use super::{Item, StoreError, from_record};
-use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -63,20 +60,12 @@ struct Stored<Id> {
     record: IdempotencyRecord<Id>,
 }
 
-/// The Idempotency-Keys.
-#[derive(Clone, Debug)]
-pub struct IdempotencyKeys {
-    table: Table,
+store! {
+    /// The Idempotency-Keys.
+    IdempotencyKeys
 }
 
 impl IdempotencyKeys {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Transaction item: record an Idempotency-Key, unless it was used before.
     pub(crate) fn put<Id: IdempotentRecordId>(
         &self,

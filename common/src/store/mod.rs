@@ -3,6 +3,9 @@
 //!
 //! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
+#[macro_use]
+mod table;
+
 pub mod api_keys;
 pub mod audit;
 pub mod batch;
@@ -25,7 +28,6 @@ pub mod review_locks;
 pub mod segments;
 pub mod submission_writes;
 pub mod submissions;
-mod table;
 pub mod transaction;
 pub mod turns;
 mod write;

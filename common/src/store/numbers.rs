@@ -4,18 +4,16 @@ pub mod recount;
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::record_version::FIRST;
-use super::table::{Table, all};
+use super::table::all;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::Write;
 use super::{
     Item, MAX_CONCURRENCY, StoreError, entrants, number, read_number, read_text, required,
     submissions, text,
 };
-use crate::config::{ConfigError, Env};
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
 use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
 use crate::domain::scope::Scope;
@@ -49,23 +47,12 @@ pub enum CountResult {
     OtherMark(Option<ShardCheckpoint>),
 }
 
-/// The table.
-#[derive(Clone, Debug)]
-pub struct Numbers {
-    table: Table,
+store! {
+    /// The table.
+    Numbers
 }
 
 impl Numbers {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`. Then deletes the regions
     /// and branches that nothing is counted under any more.
     ///

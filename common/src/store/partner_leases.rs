@@ -8,12 +8,8 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-
-use super::table::Table;
 use super::write::Sent;
-use super::{Item, StoreError, coordination, read_number};
-use crate::config::{ConfigError, Env};
+use super::{Item, StoreError, read_number};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
@@ -35,10 +31,9 @@ pub struct PartnerLease {
     until: Timestamp,
 }
 
-/// The leases of all scopes.
-#[derive(Clone, Debug)]
-pub struct PartnerLeases {
-    table: Table,
+store! {
+    /// The leases of all scopes.
+    PartnerLeases, coordination
 }
 
 enum Tried {
@@ -48,13 +43,6 @@ enum Tried {
 }
 
 impl PartnerLeases {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: coordination::table(env, client)?,
-        })
-    }
-
     /// Takes one of a scope's `max` leases until a given time; `None` if all that were tried are taken. `chance` gives
     /// random numbers from 0 to 1, so that environments try different leases.
     ///

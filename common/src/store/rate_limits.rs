@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult, backoff};
 use super::write::{Sent, Write};
-use super::{Item, StoreError, coordination, number, read_number, read_times};
-use crate::config::{ConfigError, Env};
+use super::{Item, StoreError, number, read_number, read_times};
 use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
 use crate::domain::timestamp::Timestamp;
@@ -24,10 +21,9 @@ const MAX_ATTEMPTS: u32 = 40;
 /// A counter is useless after its minute; this allows for differing clocks.
 const LEASE_RETENTION: Duration = Duration::from_mins(5);
 
-/// The rate limits.
-#[derive(Clone, Debug)]
-pub struct RateLimits {
-    table: Table,
+store! {
+    /// The rate limits.
+    RateLimits, coordination
 }
 
 /// A limited subject and its limit.
@@ -68,13 +64,6 @@ pub enum RateLimitDecision {
 }
 
 impl RateLimits {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: coordination::table(env, client)?,
-        })
-    }
-
     /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds its limit, however
     /// many hits come at once, and a hit that one window refuses counts in none.
     ///

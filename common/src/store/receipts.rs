@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use serde::Serialize;
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::table::Table;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::{EXPIRY, Sent, Write};
 use super::{Item, StoreError, from_record, read_text, required};
 use crate::aws::photos::Photos;
-use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::receipt::Receipt;
 use crate::domain::receipt::payload::VerificationCode;
@@ -59,20 +56,12 @@ struct Owned {
 /// The submission that a photo or a purchase belongs to.
 const SUBMISSION: &str = "submission_id";
 
-/// The receipts.
-#[derive(Clone, Debug)]
-pub struct Receipts {
-    table: Table,
+store! {
+    /// The receipts.
+    Receipts
 }
 
 impl Receipts {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Writes a new receipt and, if there is an Idempotency-Key, its record. If the key was used before, returns its
     /// record instead.
     pub async fn create(

@@ -3,14 +3,11 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::segments::Segment;
-use super::table::Table;
 use super::{StoreError, from_record};
-use crate::config::{ConfigError, Env};
 use crate::domain::campaign::{Campaign, PersonalData};
 use crate::domain::scope::{CampaignSlug, Environment};
 use crate::domain::timestamp::Timestamp;
@@ -207,20 +204,12 @@ impl Deletion {
     }
 }
 
-/// The table.
-#[derive(Clone, Debug)]
-pub struct RetentionTable {
-    table: Table,
+store! {
+    /// The table.
+    RetentionTable
 }
 
 impl RetentionTable {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// When to look for work.
     pub async fn schedule(&self) -> Result<Revised<RetentionSchedule>, StoreError> {
         self.read(SCHEDULE).await

@@ -6,12 +6,8 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-
-use super::table::Table;
 use super::write::Sent;
-use super::{StoreError, coordination, read_number};
-use crate::config::{ConfigError, Env};
+use super::{StoreError, read_number};
 use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -39,20 +35,12 @@ pub enum ReviewLock {
     HeldUntil(Timestamp),
 }
 
-/// The locks of all scopes.
-#[derive(Clone, Debug)]
-pub struct ReviewLocks {
-    table: Table,
+store! {
+    /// The locks of all scopes.
+    ReviewLocks, coordination
 }
 
 impl ReviewLocks {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: coordination::table(env, client)?,
-        })
-    }
-
     /// Locks a submission, or renews the lock that the holder has. `holder` names one screen of one reviewer.
     pub async fn acquire(
         &self,

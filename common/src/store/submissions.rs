@@ -6,20 +6,18 @@ mod unsettled;
 
 use std::pin::pin;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::{Stream, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 
-use super::table::{Table, all, items, pages};
+use super::table::{all, items, pages};
 use super::write::Write;
 use super::{
     Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text, required,
     text,
 };
-use crate::config::{ConfigError, Env};
 use crate::domain::ids::EntrantId;
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::scope::Scope;
@@ -78,20 +76,12 @@ impl SubmissionSummary {
     }
 }
 
-/// The submissions.
-#[derive(Clone, Debug)]
-pub struct Submissions {
-    table: Table,
+store! {
+    /// The submissions.
+    Submissions
 }
 
 impl Submissions {
-    /// Reads the table's name from the environment.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self {
-            table: Table::from_env(env, client, VARIABLE, KEY)?,
-        })
-    }
-
     /// Transaction item: write a new submission. The reference is random; the submission that has it stays.
     pub(crate) fn create(&self, submission: &Submission) -> Write {
         self.table

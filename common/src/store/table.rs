@@ -18,6 +18,29 @@ use super::{Item, MAX_CONCURRENCY, StoreError, read_text, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 
+/// The type of the records of a table, which the module's `VARIABLE` and `KEY` describe, or those of another module.
+macro_rules! store {
+    ($(#[$doc:meta])* $name:ident $(, $module:ident)?) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            table: $crate::store::table::Table,
+        }
+
+        impl $name {
+            /// Reads the table's name from the environment.
+            pub fn from_env(
+                env: &$crate::config::Env,
+                client: &aws_sdk_dynamodb::Client,
+            ) -> Result<Self, $crate::config::ConfigError> {
+                let (variable, key) = ($($crate::store::$module::)?VARIABLE, $($crate::store::$module::)?KEY);
+                let table = $crate::store::table::Table::from_env(env, client, variable, key)?;
+                Ok(Self { table })
+            }
+        }
+    };
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     client: Client,
