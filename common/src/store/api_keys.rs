@@ -10,9 +10,7 @@ use super::{Item, StoreError, from_record, number, read_text, required, transact
 use crate::domain::scope::{CampaignSlug, Scope};
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key.
 pub const KEY: &str = "key_hash";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "API_KEYS_TABLE";
 
 /// The digest of an API key: SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
@@ -20,7 +18,6 @@ pub const VARIABLE: &str = "API_KEYS_TABLE";
 pub struct KeyHash(String);
 
 impl KeyHash {
-    /// The digest of a key.
     pub fn digest(key: &str) -> Self {
         Self(hex::encode(Sha256::digest(key.as_bytes())))
     }
@@ -32,51 +29,43 @@ impl KeyHash {
     }
 }
 
-/// The permissions of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiKeyRecord {
-    /// The key's public id, safe to show and to log.
+    /// Safe to show and to log.
     pub key_id: String,
-    /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The operator's note about its holder.
     pub label: Option<String>,
-    /// The rate limit, in requests a minute.
+    /// Requests a minute.
     pub per_minute: u32,
-    /// The time of issue.
     pub created_at: Timestamp,
-    /// The end of its validity, if it was issued with one or another key has replaced it.
+    /// Set at issue, or when another key replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
-    /// The time of its revocation. Absent, not null, before that: revoking checks that the attribute does not exist.
+    /// Absent, not null, before that: a condition checks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
 impl ApiKeyRecord {
-    /// Whether it is no longer valid.
+    /// True if it is no longer valid.
     pub fn is_revoked(&self, now: Timestamp) -> bool {
         self.revoked_at.is_some() || self.valid_until.is_some_and(|until| until <= now)
     }
 }
 
-/// The time of its revocation.
 const REVOKED_AT: &str = "revoked_at";
-/// The end of its validity.
 const VALID_UNTIL: &str = "valid_until";
 
 store! {
-    /// The API keys.
     ApiKeys
 }
 
 impl ApiKeys {
-    /// Adds a key's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
         self.table.add_to(batch, &hash.0);
     }
 
-    /// A key's record among the items of a batch; `None` if the key is unknown.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -87,7 +76,6 @@ impl ApiKeys {
             .transpose()
     }
 
-    /// Writes a new key.
     pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
         const ACTION: &str = "writing an API key";
         let put = self.table.put(key_hash.0, &record).when_absent(KEY);
@@ -98,7 +86,7 @@ impl ApiKeys {
         }
     }
 
-    /// The keys of a campaign, oldest first. For operators: reads the whole, small table.
+    /// The keys of a campaign, oldest first. Reads the whole, small table.
     pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
         let records = self.scan().await?.into_iter().map(|(_, record)| record);
         let mut keys: Vec<_> = records
@@ -108,13 +96,12 @@ impl ApiKeys {
         Ok(keys)
     }
 
-    /// The key with this public id, and its digest.
     pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
         let keys = self.scan().await?;
         Ok(keys.into_iter().find(|(_, key)| key.key_id == key_id))
     }
 
-    /// Changes the rate limit of a key. False if the key was revoked.
+    /// False if the key was revoked.
     pub async fn set_per_minute(
         &self,
         hash: &KeyHash,
@@ -126,8 +113,7 @@ impl ApiKeys {
             .await
     }
 
-    /// Writes a new key and sets the end of the old one, in one transaction. False if the old one was revoked or
-    /// has an end already.
+    /// Writes a new key and ends the old one. False if the old one was revoked or has an end.
     pub async fn roll(
         &self,
         old: &KeyHash,
@@ -142,13 +128,12 @@ impl ApiKeys {
             .condition_held("rolling an API key")
     }
 
-    /// A change of a key that is not revoked.
     fn unrevoked(&self, hash: &KeyHash) -> Write {
         let update = self.table.update(&hash.0);
         update.when_present(KEY).when_absent(REVOKED_AT)
     }
 
-    /// Revokes the key with this public id. A revoked key keeps its first date. `None` if there is no such key.
+    /// A revoked key keeps its first date. `None` if there is no such key.
     pub async fn revoke(
         &self,
         key_id: &str,

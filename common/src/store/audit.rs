@@ -1,8 +1,8 @@
-//! The `audit` table: the audit log, by UTC day and number of the row. Rows are added and never changed.
+//! The `audit` table: the audit log, by UTC day and number of the row. Rows are added and never
+//! changed.
 //!
-//! Rows are written by PartiQL's INSERT, which never replaces an item and has an IAM permission of its own. So a role can
-//! be allowed to add rows and not to change any; `PutItem` would need a condition, which IAM cannot require.
-//! The end of the log is an item of its own.
+//! Rows are written by PartiQL's INSERT, which never replaces an item and has an IAM permission of
+//! its own, so a role can add rows without changing any. The end of the log is an item of its own.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -23,37 +23,31 @@ use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
 use crate::domain::timestamp::Timestamp;
 use crate::random;
 
-/// The partition key: a UTC day, `YYYY-MM-DD`, or [`HEAD`].
+/// A UTC day, `YYYY-MM-DD`, or [`HEAD`].
 pub const KEY: &str = "day";
-/// The sort key: the number of a row.
+/// The number of a row.
 pub const SORT: &str = "sequence";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "AUDIT_TABLE";
-/// The partition of the item that holds the end of the log, at number 0.
+/// The partition of the end of the log, at number 0.
 pub const HEAD: &str = "head";
 
-/// The attribute of the end of the log that says when a row passed by a number that was taken without `ops`.
+/// The last time that a row passed by a number that was taken without `ops`.
 const SKIPPED_AT: &str = "skipped_at";
 
-/// Attempts to add a row while others keep adding theirs: several seconds with the backoff.
+/// Several seconds with the backoff.
 const MAX_ATTEMPTS: u32 = 30;
 
 const READING: &str = "reading the audit log";
 const WRITING: &str = "writing to the audit log";
 
-/// The table.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     table: Table,
-    /// The end of the log after the last row that this process added. Usually saves reading it.
+    /// The end after the last row of this process. Usually saves reading it.
     head: Arc<Mutex<Option<AuditHead>>>,
 }
 
 impl AuditLog {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             table: Table::from_env(env, client, VARIABLE, KEY)?,
@@ -63,12 +57,9 @@ impl AuditLog {
 
     /// Adds a row.
     ///
-    /// A timeline with an item that was put at the next number without `ops`: the row is refused though the end of the log
-    /// has not moved, so a later number is tried. It is chosen by chance, since numbers that can be foreseen could all be
-    /// taken.
-    ///
-    /// # Errors
-    /// When the table does not answer, or others keep adding rows.
+    /// A timeline with an item that was put at the next number without `ops`: the row is refused
+    /// though the end has not moved, so a random later number is tried: foreseeable ones could all
+    /// be taken.
     pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> Result<AuditRow, StoreError> {
         let known = self.known_head().take();
         let mut head = match known {
@@ -100,10 +91,7 @@ impl AuditLog {
         Err(StoreError::new(WRITING, "others kept adding rows"))
     }
 
-    /// The end of the log; `None` while it is empty.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// `None` while the log is empty.
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
         let Some(item) = self.head_item().await? else {
             return Ok(None);
@@ -116,10 +104,7 @@ impl AuditLog {
         }))
     }
 
-    /// When a row last passed by a number that was taken without `ops`; `None` if none ever did.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// The last time that a row passed by a number that was taken without `ops`.
     pub async fn skipped_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let head = self.head_item().await?.unwrap_or_default();
         Ok(read_number(&head, SKIPPED_AT).map(Timestamp::from_millis))
@@ -132,19 +117,13 @@ impl AuditLog {
     }
 
     /// The rows of a UTC day, `YYYY-MM-DD`, in order.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
         let query = self.table.query("#day = :day", [(":day", text(day))]);
         let items = all(query.consistent_read(true), READING).await?;
         items.into_iter().map(stored).collect()
     }
 
-    /// Reads the whole table, and hands over each row: the days in any order, the rows of a day in theirs.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Calls `each` with every row: days in any order, rows of a day in theirs.
     pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
         let scan = self.table.scan().consistent_read(true);
         let mut items = pin!(items(pages(scan, 1, READING)));
@@ -157,7 +136,7 @@ impl AuditLog {
         Ok(())
     }
 
-    /// Adds a row and moves the end of the log. `skips` if the row passes by numbers that were taken without `ops`.
+    /// `skips` if the row passes by numbers that were taken without `ops`.
     async fn write(
         &self,
         head: Option<&AuditHead>,
@@ -180,7 +159,6 @@ impl AuditLog {
         }
     }
 
-    /// Creates the end of the log, or moves it on from where it was read.
     fn move_head(
         &self,
         before: Option<&AuditHead>,
@@ -251,13 +229,12 @@ fn parameterized(
     statement.build().map_err(StoreError::during(WRITING))
 }
 
-/// The result of an attempt to add a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     Added,
-    /// There is an item of the row's number.
+    /// The row's number has an item.
     NumberTaken,
-    /// The end of the log has moved, or a retry can overcome the cause otherwise.
+    /// A retry can succeed.
     Retryable,
 }
 

@@ -10,13 +10,11 @@ use tokio::time::Instant;
 use super::transaction::ThrottlingRetries;
 use super::{Item, StoreError, read_text, text};
 
-/// The items to read, each by its table and key.
 #[derive(Debug, Default)]
 pub struct BatchGet {
     keys: HashMap<String, Vec<Item>>,
 }
 
-/// The requested items, and those found.
 #[derive(Clone, Debug, Default)]
 pub struct BatchItems {
     asked: HashMap<String, Vec<Item>>,
@@ -31,9 +29,6 @@ impl BatchGet {
     }
 
     /// Reads the items consistently; an empty batch sends nothing.
-    ///
-    /// # Errors
-    /// When DynamoDB does not answer, or the table stays throttled.
     pub async fn send(
         self,
         client: &Client,
@@ -42,11 +37,11 @@ impl BatchGet {
         self.send_until(client, action, None).await
     }
 
-    /// Reads the items consistently; an empty batch sends nothing. DynamoDB leaves out the items of a throttled table,
-    /// and we ask for them again, until the deadline if there is one.
+    /// Asks again for items of a throttled table, until the deadline if there is one.
     ///
     /// # Errors
-    /// When DynamoDB does not answer; [`StoreError::is_throttled`] if it never answers the whole batch.
+    /// When DynamoDB does not answer; [`StoreError::is_throttled`] if it never answers the whole
+    /// batch.
     pub(crate) async fn send_until(
         self,
         client: &Client,
@@ -107,18 +102,15 @@ impl BatchGet {
     }
 }
 
-/// An item of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
     /// The batch did not ask for it.
     NotAsked,
-    /// The item does not exist.
     Absent,
     Item(&'a Item),
 }
 
 impl<'a> Found<'a> {
-    /// The item, if the batch has it.
     pub(crate) fn item(self) -> Option<&'a Item> {
         match self {
             Self::NotAsked | Self::Absent => None,

@@ -1,10 +1,11 @@
-//! Circuit breakers, in the `coordination` table: one for each campaign's partner, shared by all environments.
+//! Circuit breakers, in the `coordination` table: one for each campaign's partner.
 //!
-//! A breaker opens after the partner has failed with several different submissions in a row, and lets a probe through
-//! after a wait. A submission that the partner always fails with counts once, and is not the probe while another waits.
+//! A breaker opens after the partner failed with several different submissions in a row, and lets a
+//! probe through after a wait. A submission that always fails counts once, and is not the probe
+//! while another waits.
 //!
-//! An environment that has seen a breaker without failures does not read it again for a second. So it may still ask up
-//! to a second after the breaker opens; the partner's answer then does not clear failures of others.
+//! An environment that saw a breaker without failures does not read it for a second, so it may ask
+//! that long after the breaker opens; the answer then does not clear failures of others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,68 +23,58 @@ use crate::domain::retry::RetrySpeedup;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// Different submissions in a row that a partner has to fail with before the breaker opens.
+/// Failed submissions in a row before the breaker opens.
 const MAX_FAILURES: usize = 5;
-/// The first wait of an open breaker; each failed probe doubles it.
+/// Each failed probe doubles it.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
 const MAX_OPEN_TIME: Duration = Duration::from_mins(10);
-/// The time that a probe may take before another is let through.
+/// Time of a probe before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
-/// After the wait, the probe is reserved this long for a submission that has not failed: its next step is up to ten
-/// seconds after the wait, and its message or the sweep may be late.
+/// Reservation of the probe for a submission that has not failed: its next step is up to ten
+/// seconds after the wait, and its message may be late.
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
-/// How long a breaker without failures is not read again.
+/// Time without reading a breaker that had no failures.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
-/// When an open breaker lets the next probe through.
 const OPEN_UNTIL: &str = "open_until";
-/// Until when the probe is reserved for a submission that has not failed.
 const UNTRIED_UNTIL: &str = "untried_until";
 const FAILED: &str = "failed";
 const FAILED_PROBES: &str = "failed_probes";
 
-/// The expiry of an unused breaker.
 const RETENTION: Duration = Duration::from_hours(24);
 
-/// The permission to ask a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BreakerPermit {
     /// Ask, then record the outcome with this grant.
     Granted(Grant),
-    /// The breaker is open.
     CircuitOpen {
-        /// When it lets the next probe through.
         retry_at: Timestamp,
     },
 }
 
-/// The permission to ask a partner once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     submission_id: SubmissionId,
     /// Failed submissions at the time of the grant.
     failed: Vec<String>,
-    /// The probe's lease; `None` while the breaker is closed.
+    /// `None` while the breaker is closed.
     probe: Option<Probe>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe {
     leased_until: Timestamp,
-    /// Failed probes before this one.
     failed_before: u32,
 }
 
-/// The circuit breakers of all scopes.
 #[derive(Clone, Debug)]
 pub struct Breakers {
     table: Table,
     speedup: RetrySpeedup,
-    /// When breakers without failures were last read.
+    /// The last read of breakers without failures.
     closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
 }
 
 impl Breakers {
-    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             table: coordination::table(env, client)?,
@@ -92,11 +83,11 @@ impl Breakers {
         })
     }
 
-    /// Asks for permission to send a request about a submission to the scope's partner now; `was_tried` if an earlier
-    /// request went unanswered. Once the wait of an open breaker is over, only one of many callers is granted.
+    /// Asks for permission to send a request; `was_tried` if an earlier one went unanswered. After
+    /// the wait of an open breaker, one of many callers is granted.
     ///
-    /// A timeline of two of them: both read that the wait is over; the first moves its end; the second's condition
-    /// fails.
+    /// A timeline of two of them: both read that the wait is over; the first moves its end; the
+    /// second's condition fails.
     pub async fn acquire(
         &self,
         scope: &Scope,
@@ -166,7 +157,7 @@ impl Breakers {
         })
     }
 
-    /// Whether this environment saw the breaker without failures less than [`MAX_CLOSED_AGE`] ago.
+    /// True if the breaker had no failures less than [`MAX_CLOSED_AGE`] ago.
     fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
         let closed = self.closed();
         // A read time in the future is from before the clock was set back.
@@ -176,11 +167,11 @@ impl Breakers {
     }
 
     fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Timestamp>> {
-        // Nothing panics while holding the lock; even then the map would be intact.
+        // Nothing panics while it is locked.
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves the next probe for a submission that the partner has not been asked about yet.
+    /// Reserves the next probe for a submission that was not tried yet.
     async fn keep_probe_for_untried(
         &self,
         scope: &Scope,
@@ -196,8 +187,7 @@ impl Breakers {
             .map(drop)
     }
 
-    /// Records a failure of the partner, and returns whether it opened the breaker. Concurrent failures after the
-    /// opening one are ignored; once the breaker is open, only a failed probe extends it.
+    /// Returns true if it opened the breaker. Once open, only a failed probe extends it.
     pub async fn record_failure(
         &self,
         scope: &Scope,
@@ -236,7 +226,7 @@ impl Breakers {
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
 
-    /// Records an answer of the partner: clears its failures and closes the breaker.
+    /// Closes the breaker.
     pub async fn record_success(&self, scope: &Scope, grant: Grant) -> Result<(), StoreError> {
         if grant.failed.is_empty() {
             return Ok(());
@@ -255,7 +245,7 @@ impl Breakers {
 }
 
 impl Grant {
-    /// Whether it is the single request that tests whether the partner is back.
+    /// True if it tests whether the partner is back.
     pub fn is_probe(&self) -> bool {
         self.probe.is_some()
     }

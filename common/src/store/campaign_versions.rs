@@ -1,8 +1,7 @@
-//! The `campaign_versions` table: each campaign's configuration after every change, for operators. Functions do not use
-//! it.
+//! The `campaign_versions` table: each campaign's configuration after every change, for operators.
 //!
-//! Revisions count up, so a campaign's versions are found by their keys, without an index. The pause switch makes a
-//! revision without a version.
+//! Revisions count up, so versions are found by their keys. The pause switch makes a revision
+//! without a version.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,43 +13,34 @@ use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: slug and revision.
+/// Slug and revision.
 pub const KEY: &str = "version";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 
 const READING: &str = "reading a campaign's versions";
 
-/// Versions read in one call: the maximum number of keys that DynamoDB takes.
+/// The most keys that DynamoDB takes in one call.
 const BATCH: u64 = 100;
 
-/// A campaign's configuration after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignVersion {
-    /// The revision that the change made.
     pub revision: u64,
-    /// When, and by whom; `None` where the change was made before versions were kept.
+    /// `None` for a revision of the pause switch.
     pub change: Option<CampaignChange>,
-    /// The campaign.
     pub campaign: Campaign,
 }
 
-/// Who changed a campaign, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignChange {
-    /// When the version was written.
     pub at: Timestamp,
-    /// The operator's name, if there is one.
     pub by: Option<String>,
 }
 
 store! {
-    /// The versions.
     CampaignVersions
 }
 
 impl CampaignVersions {
-    /// A version of a campaign, or `None`.
     pub async fn get(
         &self,
         slug: &CampaignSlug,
@@ -63,7 +53,7 @@ impl CampaignVersions {
             .transpose()
     }
 
-    /// A campaign's versions up to a revision, newest first, at most `most`.
+    /// The newest versions up to a revision, newest first.
     pub async fn newest(
         &self,
         slug: &CampaignSlug,
@@ -89,8 +79,7 @@ impl CampaignVersions {
         Ok(versions)
     }
 
-    /// Writes a campaign in place of `before`, together with its version; false when `before` was changed in the
-    /// meantime.
+    /// Replaces `before`. Returns false if it was changed in the meantime.
     pub async fn write(
         &self,
         campaigns: &Campaigns,

@@ -10,55 +10,43 @@ use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key.
 pub const KEY: &str = "slug";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 
 const READING: &str = "reading a campaign";
 const REVISION: &str = "revision";
-/// The attribute with the last change of the pause switch.
 const PAUSE_CHANGE: &str = "pause_change";
 
-/// A change of the pause switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseChange {
-    /// Whether it paused the campaign.
+    /// True if it paused the campaign.
     pub paused: bool,
-    /// The time of the change.
     pub at: Timestamp,
-    /// The name that the operator gave.
     pub by: String,
-    /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
 }
 
 /// A campaign with the revision that a change replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct StoredCampaign {
-    /// The campaign.
     #[serde(flatten)]
     pub campaign: Campaign,
-    /// Counts its changes.
     pub revision: u64,
-    /// The last change of the pause switch, unless a campaign file made it.
+    /// `None` if a campaign file made the last change.
     #[serde(rename = "pause_change", default)]
     pub pause: Option<PauseChange>,
 }
 
 store! {
-    /// The campaigns.
     Campaigns
 }
 
 impl Campaigns {
-    /// A campaign; `None` if it does not exist.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         let item = self.table.get(slug.as_str(), READING).await?;
         item.map(read).transpose()
     }
 
-    /// A campaign with the revision that a change of it is conditional on.
     pub async fn get_stored(
         &self,
         slug: &CampaignSlug,
@@ -67,12 +55,10 @@ impl Campaigns {
         item.map(|item| from_record(item, READING)).transpose()
     }
 
-    /// Adds a campaign to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
         self.table.add_to(batch, slug.as_str());
     }
 
-    /// A campaign among the items of a batch; `None` if it does not exist.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -82,14 +68,14 @@ impl Campaigns {
         item.cloned().map(read).transpose()
     }
 
-    /// All campaigns by slug. For operators: reads the whole table.
+    /// All campaigns by slug. Reads the whole table.
     pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
         let mut campaigns = list(self.table.scan(), "listing campaigns", read).await?;
         campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
         Ok(campaigns)
     }
 
-    /// Replaces `before`. False if the campaign was changed, or created, in the meantime.
+    /// Returns false if the campaign was changed, or created, in the meantime.
     pub async fn replace(
         &self,
         before: Option<&StoredCampaign>,
@@ -102,8 +88,9 @@ impl Campaigns {
 
     /// Transaction item: replace the campaign if its revision is unchanged.
     ///
-    /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
-    /// no operator overwrites a change that they have not seen. The pause switch counts as a change.
+    /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's
+    /// condition fails, so no operator overwrites an unseen change. The pause switch counts as a
+    /// change.
     pub(crate) fn write(
         &self,
         before: Option<&StoredCampaign>,
@@ -125,7 +112,7 @@ impl Campaigns {
         update.remove((!is_kept).then_some(PAUSE_CHANGE))
     }
 
-    /// Turns the pause switch. False if there is no such campaign.
+    /// Returns false if there is no such campaign.
     pub async fn set_paused(
         &self,
         slug: &CampaignSlug,

@@ -1,6 +1,5 @@
-//! The `code_books` table: each scope's code book. Operators write it; functions only read it.
-//!
-//! The keys in it are encrypted under keys derived from the deployment's secret.
+//! The `code_books` table: each scope's code book, written by operators alone. Its keys are
+//! encrypted under keys derived from the deployment's secret.
 
 use std::sync::Arc;
 
@@ -22,14 +21,12 @@ use crate::domain::key_encryption::KeyContext;
 use crate::domain::scope::Scope;
 use crate::random;
 
-/// The partition key.
 pub const KEY: &str = "scope";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
-/// The attribute with the version of the deployment's secret that encrypts the keys.
+/// The version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
-/// The check that phones are encrypted under the right secret.
+/// Proof that phones are encrypted under the right secret.
 const PEOPLE_CHECK: &str = "people_check";
 const MINTING_KEY: &str = "minting_key";
 const DIGEST_KEY: &str = "digest_key";
@@ -38,17 +35,14 @@ const REVISION: &str = "revision";
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
 
-/// A code book in a batch of reads.
 pub(crate) enum PrefetchedBook {
     /// The batch did not ask for it, or its secret is not in memory yet.
     NotRead,
-    /// The scope has none.
     Absent,
-    /// The book.
     Found(StoredBook),
 }
 
-/// A code book's record, without its keys.
+/// A record without its keys.
 #[derive(Deserialize)]
 struct Stored {
     minted_length: Option<u8>,
@@ -57,26 +51,24 @@ struct Stored {
     revision: u64,
 }
 
-/// A code book and its revision; a change is written only over that revision.
+/// A change is written only over this revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
-    /// The book.
     pub book: CodeBook,
     revision: u64,
     secret: Arc<SecretVersion>,
 }
 
-/// What a code book holds besides its keys, readable without the deployment's secret.
+/// A code book without its keys, readable without the deployment's secret.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BookOverview {
-    /// How many serial numbers are taken.
+    /// Serial numbers taken.
     pub minted: u64,
-    /// The batches, oldest first.
+    /// Oldest first.
     pub batches: Vec<Batch>,
 }
 
 impl BookOverview {
-    /// The batch of this name.
     pub fn batch(&self, name: &str) -> Option<&Batch> {
         self.batches.iter().find(|batch| batch.name == name)
     }
@@ -89,23 +81,19 @@ impl BookOverview {
     }
 }
 
-/// A scope without a code book. Its codes can be neither accepted nor rejected until an operator applies the campaign.
+/// Its codes cannot be judged until an operator applies the campaign.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]
 pub(crate) struct NoCodeBook;
 
-/// Why a code book was not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// The book has changed since it was read.
     #[error("the code book was changed in the meantime")]
     Changed,
-    /// DynamoDB or Secrets Manager does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The code books, and the secret that encrypts their keys.
 #[derive(Clone, Debug)]
 pub struct CodeBooks {
     table: Table,
@@ -113,7 +101,6 @@ pub struct CodeBooks {
 }
 
 impl CodeBooks {
-    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let secrets = DeploymentSecrets::from_env(env, aws)?;
         Ok(Self {
@@ -127,7 +114,7 @@ impl CodeBooks {
         self.secrets.prepare().await;
     }
 
-    /// A scope's code book; `None` before the campaign is applied.
+    /// `None` before the campaign is applied.
     pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
@@ -142,18 +129,16 @@ impl CodeBooks {
         Ok(Some(stored))
     }
 
-    /// A scope's code book without its keys; `None` before the campaign is applied.
+    /// `None` before the campaign is applied.
     pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
         let item = self.table.get(scope.to_string(), READING).await?;
         item.map(|item| from_record(item, READING)).transpose()
     }
 
-    /// Adds a scope's code book to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
         self.table.add_to(batch, scope.to_string());
     }
 
-    /// A scope's code book among the items of a batch.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -174,22 +159,18 @@ impl CodeBooks {
         }
     }
 
-    /// Creates a scope's code book, unless it has one: its first keys never change.
+    /// Creates a code book, unless the scope has one: its first keys never change.
     pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
         let first = StoredBook {
             book,
             revision: 0,
             secret: self.secrets.current().await?,
         };
-        // A failed condition means that the book exists.
         let write = self.write(scope, &first)?.when_absent(REVISION);
         transaction::write_one(write, WRITING).await.map(drop)
     }
 
-    /// Writes a changed book over the one that was read.
-    ///
-    /// # Errors
-    /// [`SaveError::Changed`] if the book has changed in the meantime.
+    /// Replaces the book that was read.
     pub async fn save(&self, scope: &Scope, stored: &StoredBook) -> Result<(), SaveError> {
         let next = StoredBook {
             revision: stored.revision + 1,
@@ -198,8 +179,7 @@ impl CodeBooks {
         let write = self
             .write(scope, &next)?
             .when_equal(REVISION, stored.revision);
-        // A transaction carries a token, so if the answer is lost, the SDK's retry reports success rather than a
-        // changed revision.
+        // A transaction carries a token: if the answer is lost, the SDK's retry succeeds.
         if transaction::write_one(write, WRITING).await? {
             Ok(())
         } else {
@@ -207,10 +187,7 @@ impl CodeBooks {
         }
     }
 
-    /// Encrypts the keys of a scope's book under another version of the deployment's secret; false if they already are.
-    ///
-    /// # Errors
-    /// As [`Self::save`]; also when Secrets Manager does not answer, or the record cannot be read.
+    /// Encrypts the keys under another version of the secret. Returns false if they already are.
     pub async fn reencrypt(
         &self,
         scope: &Scope,
@@ -228,7 +205,7 @@ impl CodeBooks {
         }
     }
 
-    /// Every scope with a book. For operators: reads the whole, small table.
+    /// Every scope with a book. Reads the whole, small table.
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
         let scope = |item: Item| {
@@ -240,12 +217,11 @@ impl CodeBooks {
         list(scan.consistent_read(true), ACTION, scope).await
     }
 
-    /// The deployment's secret.
     pub fn secrets(&self) -> &DeploymentSecrets {
         &self.secrets
     }
 
-    /// Sets all attributes of a book, and leaves those of a newer build.
+    /// Sets all attributes, and leaves those of a newer build.
     fn write(&self, scope: &Scope, stored: &StoredBook) -> Result<Write, StoreError> {
         let StoredBook {
             book,
@@ -268,7 +244,6 @@ impl CodeBooks {
     }
 }
 
-/// The version of the deployment's secret that encrypts a book.
 fn secret_version(item: &Item) -> Result<&str, StoreError> {
     FIRST.check(item, READING)?;
     required(read_text(item, SECRET_VERSION), READING)

@@ -1,6 +1,6 @@
 //! The `codes` table: the submissions that hold or have redeemed a code, and the imported codes.
 //!
-//! The table holds no code in clear: the key of a minted code is its serial number, of an imported code its keyed
+//! No code is in clear: the key of a minted code is its serial number, of an imported one its keyed
 //! digest, of a sentinel a digest of it and the phone.
 
 use futures_util::{Stream, StreamExt};
@@ -16,24 +16,20 @@ use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope and [`CodeKey`].
+/// Scope and [`CodeKey`].
 pub const KEY: &str = "code";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
 
-/// The submission that has a code.
 const HOLDER: &str = "submission_id";
 const ENTRANT: &str = "entrant_id";
 const REDEEMED: &str = "redeemed";
-/// The batch of an imported code.
 const BATCH: &str = "batch_name";
 
-/// The attributes of a hold.
 const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 
-/// Stands for the entrant of a code whose submission was revoked. No phone has this digest, so the code counts as used
+/// Stands for the entrant of a revoked submission. No phone has this digest, so the code is used
 /// for everyone.
 const REVOKED_HOLDER: &str = "revoked";
 
@@ -47,16 +43,15 @@ struct Stored {
 }
 
 store! {
-    /// The codes.
     Codes
 }
 
 impl Codes {
-    /// Transaction item: give a code to a submission, unless another has it. An imported code needs a record with the
-    /// expected batch, which decides the prize.
+    /// Transaction item: give a code to a submission. An imported one needs the expected batch,
+    /// which decides the prize.
     ///
-    /// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
-    /// returns the first's.
+    /// A timeline of two phones with one code: the first writes its submission's id; the second's
+    /// condition fails and returns the first's.
     pub(crate) fn hold(
         &self,
         scope: &Scope,
@@ -93,7 +88,7 @@ impl Codes {
         self.held(code_key, holder).remove(HOLD)
     }
 
-    /// Transaction item: leave the code of a revoked submission used, for every phone, its own included.
+    /// Transaction item: leave the code of a revoked submission used for every phone.
     pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.redeem(code_key, holder).set(ENTRANT, REVOKED_HOLDER)
     }
@@ -125,8 +120,8 @@ impl Codes {
         check.when_equal(HOLDER, holder)
     }
 
-    /// Transaction item: delete the record of a sentinel, whose key is a digest of the person, unless another submission
-    /// of that person has it. A rejected submission can have left a record without a holder.
+    /// Transaction item: delete the record of a sentinel, unless another submission of the person
+    /// has it. A rejected one can have left it without a holder.
     pub(crate) fn delete_sentinel(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table
             .delete(code_key)
@@ -134,12 +129,10 @@ impl Codes {
             .bind(":id", holder)
     }
 
-    /// Adds a code's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, key: &CodeKey) {
         self.table.add_to(batch, key.in_scope(scope));
     }
 
-    /// A code's record among the items of a batch.
     pub(crate) fn find_in<'a>(
         &self,
         items: &'a BatchItems,
@@ -149,7 +142,7 @@ impl Codes {
         self.table.find_in(items, &key.in_scope(scope))
     }
 
-    /// A code's record; `None` until the code is imported or claimed.
+    /// `None` until the code is imported or held.
     pub async fn get(
         &self,
         scope: &Scope,
@@ -163,12 +156,11 @@ impl Codes {
             .transpose()
     }
 
-    /// Looks up a code's record.
     pub async fn lookup(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
         Ok(CodeLookup::new(key, self.get(scope, key).await?))
     }
 
-    /// Stores an imported code. False if it was imported before: its record is left unchanged.
+    /// Returns false if it was imported before.
     pub async fn import(
         &self,
         scope: &Scope,
@@ -179,7 +171,7 @@ impl Codes {
         transaction::write_one(update.when_absent(BATCH), "importing a code").await
     }
 
-    /// All codes of a scope with their records, in no order. Reads the whole table.
+    /// All codes of a scope, in no order. Reads the whole table.
     pub fn all(
         &self,
         scope: &Scope,
@@ -194,8 +186,7 @@ impl Codes {
         })
     }
 
-    /// Frees all codes of a scope, and returns how many. Imported codes stay imported. For
-    /// operators: reads the whole table.
+    /// Frees all codes of a scope, and returns how many. Imported ones stay imported.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {
@@ -216,7 +207,6 @@ impl Codes {
     }
 }
 
-/// Whether a key of the table is a sentinel's.
 pub(crate) fn is_sentinel(code_key: &str) -> bool {
     Scope::split_key(code_key).is_some_and(|(_, rest)| rest.starts_with("sentinel#"))
 }

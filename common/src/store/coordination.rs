@@ -1,13 +1,12 @@
-//! The `coordination` table: what all environments agree on, such as rate limits, turns and locks. Every record expires.
+//! The `coordination` table: rate limits, breakers, leases, turns and locks. Every record expires.
 
 use aws_sdk_dynamodb::Client;
 
 use super::table::Table;
 use crate::config::{ConfigError, Env};
 
-/// The partition key: the kind of a record, and its subject.
+/// The kind of a record, and its subject.
 pub const KEY: &str = "limited";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "COORDINATION_TABLE";
 
 pub(super) fn table(env: &Env, client: &Client) -> Result<Table, ConfigError> {

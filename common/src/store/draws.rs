@@ -16,11 +16,9 @@ use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: the scope.
+/// The scope.
 pub const KEY: &str = "scope";
-/// The sort key.
 pub const SORT: &str = "record";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "DRAWS_TABLE";
 
 /// Time after a winner's last step in which an interrupted skip can be run again.
@@ -28,7 +26,6 @@ const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
 /// The most contacts in one call: two items of a transaction each, beside the draw.
 pub const MAX_ADDED: usize = 49;
 
-/// The sort key of the lock of freezes.
 const LOCK: &str = "lock";
 
 const PUBLISHED_AT: &str = "published_at";
@@ -39,23 +36,21 @@ const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
 
 store! {
-    /// The draws.
     Draws
 }
 
 impl Draws {
-    /// A draw; `None` if it was not frozen.
+    /// `None` if it was not frozen.
     pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
         let draws: Vec<Draw> = self.read(scope.to_string(), &draw_key(name)).await?;
         Ok(draws.into_iter().find(|draw| draw.name == *name))
     }
 
-    /// The draws of a scope, by name.
     pub async fn list(&self, scope: &Scope) -> Result<Vec<Draw>, StoreError> {
         self.read(scope.to_string(), "draw#").await
     }
 
-    /// The winners of a draw, by tier and place.
+    /// Sorted by tier and place.
     pub async fn contacts(
         &self,
         scope: &Scope,
@@ -65,7 +60,6 @@ impl Draws {
             .await
     }
 
-    /// The winners of all draws of a scope.
     pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
         self.read(scope.to_string(), "contact#").await
     }
@@ -205,7 +199,6 @@ impl Draws {
             .sort(SORT, draw_key(name))
     }
 
-    /// The records of a partition whose sort keys have this prefix.
     async fn read<T: DeserializeOwned>(
         &self,
         partition: String,
@@ -223,7 +216,6 @@ fn draw_key(name: &DrawName) -> String {
     format!("draw#{name}")
 }
 
-/// The partition of the lock of freezes.
 fn lock_key(scope: &Scope) -> String {
     format!("freezing#{scope}")
 }
@@ -240,6 +232,5 @@ fn contact_key(contact: &Contact) -> String {
     let Contact {
         draw, tier, place, ..
     } = contact;
-    // Padded, so that keys sort by number.
     format!("contact#{draw}#{tier:010}#{place:020}")
 }

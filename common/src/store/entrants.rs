@@ -1,4 +1,5 @@
-//! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
+//! The `entrants` table: counts, wrong codes and blocks of one phone in one scope, under its
+//! digest.
 
 mod blocklist;
 mod erasure;
@@ -27,13 +28,12 @@ pub use self::blocklist::{
     BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant,
 };
 
-/// The partition key: scope and [`EntrantId`].
+/// Scope and [`EntrantId`].
 pub const KEY: &str = "entrant";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
-/// The name of its records.
+/// The kind of its records.
 const TABLE: &str = "entrants";
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
@@ -45,56 +45,51 @@ const THROTTLED_UNTIL: &str = "throttled_until";
 
 /// A phone may enter while it is not blocked and is below both limits.
 ///
-/// A timeline of two submissions when one more is allowed: both read that count; the first write takes the place; the
-/// second's condition fails and returns the new counts.
+/// A timeline of two submissions when one more is allowed: both read that count; the first takes
+/// the place; the second's condition fails and returns the new counts.
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
-/// An extra condition if the phone sends something guessable.
+/// Needed too if the phone sends something guessable.
 const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_until <= :now";
-/// An extra condition if the phone sends a receipt.
+/// Needed too if the phone sends a receipt.
 const MAY_SEND_RECEIPT: &str =
     "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
-/// A change of a phone's log of wrong codes, conditional on the log as it was read.
+/// Written only over the log that was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongCodeLogUpdate<'a> {
     pub(crate) before: &'a Entrant,
     pub(crate) after: &'a WrongCodes,
 }
 
-/// A change of a phone's counts. The default changes nothing.
+/// The default changes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
-    /// Submissions that count towards the limits, in total and on the submission's day.
+    /// Counted in total and on the submission's day.
     pub(crate) submissions: i32,
     pub(crate) entries: i64,
-    /// Receipts that the service has yet to settle.
     pub(crate) open_receipts: i32,
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
 }
 
-/// A phone's record as a whole, for exports.
+/// A row of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrantRecord {
-    /// The digest of the phone.
     pub id: EntrantId,
-    /// Submissions that count, in the whole campaign.
+    /// Submissions that count.
     pub submissions: u32,
-    /// Entries earned by accepted submissions.
     pub entries: u64,
-    /// When it was blocked; `None` if it is not on the blocklist.
     pub blocked_since: Option<Timestamp>,
 }
 
 store! {
-    /// The entrants.
     Entrants
 }
 
 impl Entrants {
-    /// Transaction item: count a new submission, if the phone may enter. With `wrong_codes`, it also logs the code as a
-    /// wrong one.
+    /// Transaction item: count a new submission, if the phone may enter, and log its code with
+    /// `wrong_codes`.
     pub(crate) fn count(
         &self,
         submission: &Submission,
@@ -191,12 +186,10 @@ impl Entrants {
         self.table.update(item_key(scope, id))
     }
 
-    /// Adds a phone's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: &EntrantId) {
         self.table.add_to(batch, item_key(scope, id));
     }
 
-    /// A phone's record among the items of a batch.
     pub(crate) fn find_in<'a>(
         &self,
         items: &'a BatchItems,
@@ -206,7 +199,7 @@ impl Entrants {
         self.table.find_in(items, &item_key(scope, id))
     }
 
-    /// A phone with its counts of a day; the default if it was never seen.
+    /// The default if the phone was never seen.
     pub async fn get(
         &self,
         scope: &Scope,
@@ -221,7 +214,7 @@ impl Entrants {
             .unwrap_or_default())
     }
 
-    /// The next page of a segment of the table, with the phones of a scope.
+    /// The next page of a segment, with the phones of a scope.
     pub async fn page(
         &self,
         scope: &Scope,
@@ -251,7 +244,7 @@ impl Entrants {
             .await
     }
 
-    /// The pages of a scope's records out of the whole table. For operators.
+    /// A scope's records out of the whole table.
     pub(crate) fn all(
         &self,
         scope: &Scope,
@@ -260,7 +253,7 @@ impl Entrants {
         pages(scan, SEGMENTS, "reading all entrants")
     }
 
-    /// Deletes all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
+    /// Deletes all phones of a scope except for the blocklist, and returns how many.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {
@@ -282,7 +275,6 @@ impl Entrants {
     }
 }
 
-/// Reads an entrant with its counts of a day.
 pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
     FIRST
         .check(item, READING)
@@ -304,7 +296,6 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
     })
 }
 
-/// Reads what is counted of an entrant.
 pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
     FIRST.check(item, READING)?;
     let (scope, _) = required(read_text(item, KEY).and_then(Scope::split_key), READING)?;
@@ -323,13 +314,12 @@ pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
     })
 }
 
-/// Each day has its own count, so no write needs to know which day was counted last. There are at most as many counts
-/// as the campaign has days.
+/// A count for each day: no write needs to know which was counted last.
 fn day_attribute(day: &str) -> String {
     format!("{DAY}{day}")
 }
 
-/// The key of a record, to be printed: without a text that is no digest, which may be a phone.
+/// The key to print: without a text that is no digest, which may be a phone.
 fn named(item: &Item) -> String {
     match read_text(item, KEY).and_then(Scope::split_key) {
         Some((scope, id)) => scope.key(EntrantId::parse(id).map_or("***", |_| id)),

@@ -13,24 +13,23 @@ use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope, endpoint and Idempotency-Key.
+/// Scope, endpoint and Idempotency-Key.
 pub const KEY: &str = "request";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "IDEMPOTENCY_KEYS_TABLE";
 
 /// 30 days.
 const RETENTION: Duration = Duration::from_hours(720);
 
-/// An expired key is free again, whether the table has deleted it or not.
+/// An expired key is free again, whether it was deleted or not.
 ///
-/// A timeline of two attempts with one key: the first finds nothing and writes; the second's condition fails and
-/// returns the record; 30 days later the condition holds again.
+/// A timeline of two attempts with one key: the first finds nothing and writes; the second's
+/// condition fails and returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now";
 
-/// The id of a record that a request can create. Keys are separate by endpoint: one Idempotency-Key may be used for a
-/// receipt and for the submission after it.
+/// The id of a record that a request creates. One Idempotency-Key may be used for a receipt and its
+/// submission.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
-    /// The endpoint's name in the table's keys.
+    /// The endpoint in keys.
     const OPERATION: &str;
 }
 
@@ -42,14 +41,11 @@ impl IdempotentRecordId for ReceiptId {
     const OPERATION: &str = "receipts";
 }
 
-/// The result of a request with an Idempotency-Key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyRecord<Id> {
-    /// The digest of the request's body.
     pub body_hash: String,
-    /// The record in the reply.
     pub record_id: Id,
-    /// Whether the reply was an earlier submission of the same code and phone.
+    /// True if the reply was an earlier submission of the same code and phone.
     pub replayed: bool,
 }
 
@@ -61,7 +57,6 @@ struct Stored<Id> {
 }
 
 store! {
-    /// The Idempotency-Keys.
     IdempotencyKeys
 }
 
@@ -81,7 +76,6 @@ impl IdempotencyKeys {
             .bind(":now", now.as_seconds())
     }
 
-    /// Adds a key's record to a batch.
     pub(crate) fn add_to<Id: IdempotentRecordId>(
         &self,
         batch: &mut BatchGet,
@@ -91,7 +85,6 @@ impl IdempotencyKeys {
         self.table.add_to(batch, item_key::<Id>(scope, key));
     }
 
-    /// A key's record among the items of a batch.
     pub(crate) fn find_in<'a, Id: IdempotentRecordId>(
         &self,
         items: &'a BatchItems,
@@ -101,7 +94,7 @@ impl IdempotencyKeys {
         self.table.find_in(items, &item_key::<Id>(scope, key))
     }
 
-    /// Deletes all keys of a scope, and returns how many. For operators: reads the whole table.
+    /// Deletes all keys of a scope, and returns how many. Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting idempotency keys";
         self.table
@@ -112,14 +105,14 @@ impl IdempotencyKeys {
     }
 }
 
-/// Reads a record, expired or not.
+/// Expired or not.
 pub(crate) fn read<Id: IdempotentRecordId>(
     item: &Item,
 ) -> Result<IdempotencyRecord<Id>, StoreError> {
     read_stored(item).map(|stored| stored.record)
 }
 
-/// Reads a record. An expired one counts as absent: the table may not have deleted it yet.
+/// `None` if it is expired: the table may not have deleted it yet.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,

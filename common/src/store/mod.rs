@@ -1,5 +1,5 @@
-//! The tables: one file for each kind of record, with all its expressions. `submission_writes` combines them into the transactions of
-//! a submission; `table` has the calls that all of them share.
+//! The tables: one file for each kind of record, with all its expressions. `submission_writes`
+//! combines them into transactions; `table` and `write` have the calls that all share.
 //!
 //! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
@@ -49,7 +49,6 @@ pub const MAX_CONCURRENCY: usize = 16;
 /// Segments of a table that are read at once. More are throttled sooner.
 pub const SEGMENTS: i32 = 8;
 
-/// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
 
 /// A record of a table, unless a later build has written it.
@@ -69,17 +68,17 @@ pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// A number attribute; `None` if it is absent or unreadable.
+/// `None` if it is absent or unreadable.
 pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// A string attribute; `None` if it is absent or unreadable.
+/// `None` if it is absent or unreadable.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
-/// A list of times; empty if it is absent or unreadable.
+/// Empty if it is absent or unreadable.
 pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
     let times = item.get(name).and_then(|value| value.as_l().ok());
     times
@@ -90,7 +89,6 @@ pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
         .collect()
 }
 
-/// A required attribute.
 pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
 }

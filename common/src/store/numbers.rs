@@ -19,16 +19,14 @@ use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submiss
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope, metric and day, `demo#live#outcomes#2026-11-22`.
+/// Scope, metric and day, `demo#live#outcomes#2026-11-22`.
 pub const KEY: &str = "metric";
-/// The sort key: hour and dimension, `2026-11-22T14#accepted#entered`.
+/// Hour and dimension, `2026-11-22T14#accepted#entered`.
 pub const SORT: &str = "cell";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "NUMBERS_TABLE";
 
-/// A stream keeps its changes for a day, and those that failed can be counted again for some days more: 7 days.
+/// 7 days: a stream keeps changes for one, and failed ones can be counted some days later.
 const MARK_RETENTION: Duration = Duration::from_hours(168);
-/// The sort key of a mark.
 const MARK: &str = "mark";
 const SEQUENCE: &str = "sequence";
 const COUNTED_CELLS: &str = "counted_cells";
@@ -38,29 +36,23 @@ const ENTRIES: &str = "entries";
 const COUNTING: &str = "counting changes";
 const READING: &str = "reading numbers";
 
-/// The result of writing a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountResult {
-    /// The step was written, and the mark moved.
     Counted,
-    /// Nothing was written, because this mark is stored instead of the expected one.
+    /// Nothing was written: this mark is stored instead of the expected one.
     OtherMark(Option<ShardCheckpoint>),
 }
 
 store! {
-    /// The table.
     Numbers
 }
 
 impl Numbers {
-    /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`. Then deletes the regions
-    /// and branches that nothing is counted under any more.
+    /// Adds the amounts of a step and moves the shard's mark, if it is still as in `before`. Then
+    /// deletes empty regions and branches.
     ///
-    /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes mark 9; the second's
-    /// condition fails and brings back mark 9, so it skips what is counted.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes
+    /// mark 9; the second's condition fails and returns mark 9, so it skips what is counted.
     pub async fn count(
         &self,
         shard: &str,
@@ -127,7 +119,6 @@ impl Numbers {
         }
     }
 
-    /// Deletes those of the cells that are 0.
     async fn delete_empty(&self, cells: Vec<Cell>) -> Result<(), StoreError> {
         let deletions = cells.into_iter().map(|cell| self.delete_if_empty(cell));
         stream::iter(deletions)
@@ -137,8 +128,7 @@ impl Numbers {
             .map(drop)
     }
 
-    /// Deletes a cell if it is 0; false if not. That changes no number: the next change that counts there creates the cell
-    /// again.
+    /// Changes no number: the next change creates the cell again.
     async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {
         let delete = self
             .table
@@ -157,10 +147,6 @@ impl Numbers {
             .add(ENTRIES, number(amount.entries))
     }
 
-    /// The cells of a metric on a day.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
     pub async fn cells(
         &self,
         scope: &Scope,
@@ -194,13 +180,11 @@ impl Numbers {
         Ok(cells)
     }
 
-    /// Adds the missing amount to a cell if the cell still has the counted one; false if not. For operators; a change that is
-    /// still to be counted would be counted twice.
+    /// Adds the missing amount if the cell still has the counted one; a change that is still to be
+    /// counted would count twice.
     ///
-    /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's condition fails.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's
+    /// condition fails.
     pub async fn correct(
         &self,
         cell: &Cell,
@@ -240,10 +224,7 @@ fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     })
 }
 
-/// The cells that an item of the submissions or entrants table counts in; none for no item.
-///
-/// # Errors
-/// When the record is of a later version, or cannot be read.
+/// The cells that a submission or entrant counts in; none for no item.
 pub fn of_item(item: Item) -> Result<Cells, StoreError> {
     if item.is_empty() {
         Ok(Cells::default())

@@ -1,10 +1,9 @@
-//! Leases of requests to partners, in the `coordination` table: they limit a campaign's requests in flight over all
-//! environments.
+//! Leases of requests to partners, in the `coordination` table: they limit a campaign's requests in
+//! flight.
 //!
-//! A campaign has one lease for each request that may be in flight. Leases are numbered and spread over items of a few
-//! each, so that no item is written too often. Taking a lease writes its end, on the condition that it is free or
-//! expired; the lease of a dead environment expires. A clock that is ahead can take a lease too early: each environment
-//! with such a clock sends at most one request too many.
+//! A campaign has a numbered lease for each request in flight, spread over items, so that none is
+//! written too often. The lease of a dead environment expires. An environment whose clock is ahead
+//! sends at most one request too many.
 
 use std::time::Duration;
 
@@ -13,17 +12,15 @@ use super::{Item, StoreError, read_number};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// Leases in one item. An item takes a thousand writes a second, and each request makes two.
+/// An item takes a thousand writes a second, and each request makes two.
 const MAX_LEASES_IN_ITEM: u32 = 16;
-/// After this many writes the limit counts as reached.
+/// The limit counts as reached after this many writes.
 const MAX_ATTEMPTS: u32 = 4;
-/// The expiry of an unused item.
 const RETENTION: Duration = Duration::from_hours(1);
 
-/// A lease can be taken if it is free or expired.
 const FREE_OR_EXPIRED: &str = "attribute_not_exists(#lease) OR #lease <= :now";
 
-/// The permission to send one request to a campaign's partner.
+/// The permission to send one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerLease {
     key: String,
@@ -32,7 +29,6 @@ pub struct PartnerLease {
 }
 
 store! {
-    /// The leases of all scopes.
     PartnerLeases, coordination
 }
 
@@ -43,8 +39,8 @@ enum Tried {
 }
 
 impl PartnerLeases {
-    /// Takes one of a scope's `max` leases until a given time; `None` if all that were tried are taken. `chance` gives
-    /// random numbers from 0 to 1, so that environments try different leases.
+    /// Takes one of `max` leases; `None` if all that were tried are taken. `chance` gives random
+    /// numbers from 0 to 1, so that environments try different leases.
     ///
     /// Costs one write while most leases are free, four at most.
     pub async fn take(
@@ -119,7 +115,7 @@ impl PartnerLeases {
     }
 }
 
-/// The number of leases in an item, if `max` are spread over `items`.
+/// Leases in an item, if `max` are spread over `items`.
 fn leases_in(item: u32, items: u32, max: u32) -> u32 {
     max / items + u32::from(item < max % items)
 }

@@ -14,31 +14,27 @@ use crate::domain::timestamp::Timestamp;
 const HITS: &str = "hits";
 const LEASED: &str = "leased";
 
-/// Attempts to count one hit. An attempt fails only because others were counted in between, and fewer of them than this
-/// fill any limit.
+/// An attempt fails only because others were counted, and fewer than this fill any limit.
 const MAX_ATTEMPTS: u32 = 40;
 
-/// A counter is useless after its minute; this allows for differing clocks.
+/// Allows for differing clocks after the minute.
 const LEASE_RETENTION: Duration = Duration::from_mins(5);
 
 store! {
-    /// The rate limits.
     RateLimits, coordination
 }
 
-/// A limited subject and its limit.
 #[derive(Clone, Debug)]
 pub struct RateLimitRule {
-    /// The limit's name for callers.
+    /// Name for callers.
     pub name: &'static str,
-    /// The subject, as in the table's key.
+    /// Key of the table.
     pub key: String,
-    /// The limit: so many hits within a span of time.
     pub window: SlidingWindow,
 }
 
 impl RateLimitRule {
-    /// The limit's status after these hits; unknown if no hits were seen.
+    /// Unknown if no hits were seen.
     fn status(&self, log: &[Timestamp], now: Timestamp) -> RateLimitStatus {
         RateLimitStatus {
             name: self.name,
@@ -49,29 +45,26 @@ impl RateLimitRule {
     }
 }
 
-/// The result of a hit, and the status of the limits after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateLimitDecision {
-    /// The hit counts towards all limits, which are given with their status.
+    /// The hit counts towards all limits.
     Admitted(Vec<RateLimitStatus>),
-    /// A limit is reached.
     Refused {
-        /// The time until there is room again.
         retry_after: Duration,
-        /// The status of the limits.
         limits: Vec<RateLimitStatus>,
     },
 }
 
 impl RateLimits {
-    /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds its limit, however
-    /// many hits come at once, and a hit that one window refuses counts in none.
+    /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds
+    /// its limit, and a hit that one refuses counts in none.
     ///
-    /// Below the limit we append without reading the log. At the limit the condition fails and returns the log; then we
-    /// either refuse, or replace the log without its expired hits if nothing has changed it since.
+    /// Below the limit we append without reading the log. At the limit the condition fails and
+    /// returns the log; then we refuse, or replace the log without its expired hits if it is
+    /// unchanged.
     ///
-    /// A single limit is counted by a plain update, which returns its status. With several, the status is known only
-    /// for those whose log was returned.
+    /// A single limit is counted by a plain update, which returns its status; of several, only
+    /// those whose log was returned have a status.
     pub async fn hit(
         &self,
         limits: &[RateLimitRule],
@@ -129,8 +122,8 @@ impl RateLimits {
         ))
     }
 
-    /// Counts one hit in each log, or in none. If there is only one log, it is returned; if the answer is lost, its hit
-    /// counts twice: the limit is then stricter by one for its span, never looser.
+    /// A single log is returned; if the answer is lost, its hit counts twice, so the limit is
+    /// stricter by one for its span.
     async fn count(&self, mut updates: Vec<Write>) -> Result<Counted, StoreError> {
         if updates.len() == 1
             && let Some(update) = updates.pop()
@@ -204,23 +197,19 @@ impl RateLimits {
     }
 }
 
-/// The result of counting.
 enum Counted {
-    /// Every log has the hit.
     All {
-        /// The log, if there is only one limit.
+        /// The log of a single limit.
         log: Option<Vec<Timestamp>>,
     },
-    /// No log has it, because a condition failed.
+    /// A condition failed, so no log has it.
     None(Vec<CancellationCause>),
 }
 
-/// Leased requests of a key's minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The number of requests leased.
     pub granted: u32,
-    /// The number of requests left for others.
+    /// Requests left for others.
     pub left: u32,
 }
 

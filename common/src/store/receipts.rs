@@ -17,53 +17,50 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 
-/// The partition key: scope and receipt id, or scope and purchase.
+/// Scope and receipt id, or scope and purchase.
 pub const KEY: &str = "id";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
 
-/// From a receipt's creation to its deletion, if no submission gets it. Consumers submit within minutes.
+/// Lifetime of a receipt that no submission gets. Consumers submit within minutes.
 const UNUSED_RETENTION: Duration = Duration::from_hours(30 * 24);
 
 /// A receipt can be attached while no submission has it.
 ///
-/// A timeline of two submissions with one receipt: the first writes its id; the second's condition fails and returns
-/// the receipt.
+/// A timeline of two submissions with one receipt: the first writes its id; the second's condition
+/// fails and returns the receipt.
 const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
 
 /// A stored photo never changes, so it is recorded once.
 const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrived)";
 
-/// A photo without a readable receipt belongs to the first submission, unless that one was rejected.
+/// A photo without a readable receipt belongs to the first submission, unless that one was
+/// rejected.
 ///
-/// A timeline of two submissions with one photo: the first writes its id; the second's condition fails and returns the
-/// first's id; after that one is rejected, a third replaces it.
+/// A timeline of two submissions with one photo: the first writes its id; the second's condition
+/// fails and returns the first's id; after that one is rejected, a third replaces it.
 const FIRST_WITH_PHOTO: &str =
     "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
-/// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
+/// A purchase belongs to the first submission accepted with it, until that one is revoked.
 const FREE_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
 
-/// The record of a photo or a purchase.
 #[derive(Serialize)]
 struct Owned {
     submission_id: SubmissionId,
     claimed_at: Timestamp,
 }
 
-/// The submission that a photo or a purchase belongs to.
 const SUBMISSION: &str = "submission_id";
 
 store! {
-    /// The receipts.
     Receipts
 }
 
 impl Receipts {
-    /// Writes a new receipt and, if there is an Idempotency-Key, its record. If the key was used before, returns its
-    /// record instead.
+    /// Writes a new receipt and the record of its Idempotency-Key. Returns the record of a used key
+    /// instead.
     pub async fn create(
         &self,
         receipt: &Receipt,
@@ -97,7 +94,6 @@ impl Receipts {
         }
     }
 
-    /// A receipt of a scope; `None` if it does not exist.
     pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.table
             .get(item_key(scope, id), READING)
@@ -117,7 +113,7 @@ impl Receipts {
             .await
     }
 
-    /// The submission that first sent a photo without a readable receipt, by the digest of its bytes.
+    /// The submission that first sent a photo without a readable receipt.
     pub async fn photo(
         &self,
         scope: &Scope,
@@ -136,8 +132,7 @@ impl Receipts {
         item.map(|item| owner(&item, action)).transpose()
     }
 
-    /// Records a photo without a readable receipt by the digest of its bytes. Returns an earlier submission with the
-    /// same bytes, if there is one. `rejected` is such a submission that no longer counts.
+    /// Returns an earlier submission with the same bytes. `rejected` is one that no longer counts.
     pub async fn claim_photo(
         &self,
         scope: &Scope,
@@ -160,12 +155,10 @@ impl Receipts {
         }
     }
 
-    /// Adds a receipt to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: ReceiptId) {
         self.table.add_to(batch, item_key(scope, id));
     }
 
-    /// A receipt among the items of a batch.
     pub(crate) fn find_in<'a>(
         &self,
         items: &'a BatchItems,
@@ -175,7 +168,7 @@ impl Receipts {
         self.table.find_in(items, &item_key(scope, id))
     }
 
-    /// Records the uploaded file. False if there is no such receipt, or a file was recorded before.
+    /// Returns false if there is no such receipt, or a file was recorded before.
     pub async fn mark_uploaded(
         &self,
         scope: &Scope,
@@ -223,7 +216,6 @@ impl Receipts {
             .bind(":submission", submission)
     }
 
-    /// The record that assigns a photo or a purchase to a submission.
     fn owned(&self, key: String, submission: SubmissionId, now: Timestamp) -> Write {
         let record = Owned {
             submission_id: submission,
@@ -232,7 +224,7 @@ impl Receipts {
         self.table.put(key, &record)
     }
 
-    /// Deletes all receipts of a scope with their photos, and returns how many. For operators: reads the whole table.
+    /// Deletes all receipts of a scope with their photos, and returns how many.
     pub async fn clear(&self, scope: &Scope, photos: &Photos) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {
@@ -241,7 +233,7 @@ impl Receipts {
                 .and_then(Scope::split_key)
                 .and_then(|(_, id)| id.parse().ok());
             if let Some(id) = id {
-                // The photo first: without its record nobody would find it.
+                // The photo first: without its record it could not be found.
                 photos.delete(scope, id).await?;
             }
             self.table
@@ -258,7 +250,6 @@ pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
     from_record(item.clone(), READING).map_err(StoreError::of_record("receipts", key))
 }
 
-/// The submission that a photo or a purchase belongs to.
 fn owner(item: &Item, action: &'static str) -> Result<SubmissionId, StoreError> {
     let id = required(read_text(item, SUBMISSION), action)?;
     id.parse().map_err(StoreError::during(action))

@@ -1,7 +1,7 @@
 //! The version of a record's format, in every record.
 //!
-//! A build reads records of its own version and of all earlier ones. A version increases only for a form that the build
-//! before cannot read. A record of a later version is unreadable: it is left alone rather than misread. The rule is in
+//! A build reads its own and all earlier versions. A version increases only for a form that the
+//! build before cannot read; that build leaves the record alone. The rule is in
 //! `infra/docs/records.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -9,22 +9,19 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::{Item, StoreError, number, read_number};
 use crate::error::LaterVersion;
 
-/// The attribute with the version. An existing record keeps its version.
+/// An existing record keeps its version.
 pub const ATTRIBUTE: &str = "record_version";
-/// The version in which this build writes records of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);
 
-/// The version of the kinds whose form has not changed.
+/// The version of kinds whose form has not changed.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
 
 impl RecordVersion {
-    /// As an attribute.
     pub(crate) fn attribute(self) -> AttributeValue {
         number(self.0)
     }
 
-    /// Adds the version to a record.
     pub(crate) fn mark(self, mut item: Item) -> Item {
         item.insert(ATTRIBUTE.to_owned(), self.attribute());
         item

@@ -1,5 +1,5 @@
-//! The `retention` table: the progress of deleting campaigns' personal data, and which campaign is next. Only
-//! `sweep-unsettled` writes it.
+//! The `retention` table: the progress of deleting campaigns' personal data. Only `sweep-unsettled`
+//! writes it.
 
 use std::time::Duration;
 
@@ -12,90 +12,72 @@ use crate::domain::campaign::{Campaign, PersonalData};
 use crate::domain::scope::{CampaignSlug, Environment};
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: a slug, or `#schedule`.
+/// A slug, or `#schedule`.
 pub const KEY: &str = "campaign";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "RETENTION_TABLE";
-/// The key of the record that says when to look for work; no slug has this character.
+/// No slug has this character.
 const SCHEDULE: &str = "#schedule";
 
-/// Consumers can upload photos to a campaign that has ended, so its photos are looked for again.
+/// A campaign that has ended still gets photos.
 const PHOTOS_REPEAT: Duration = Duration::from_hours(7 * 24);
-/// How often all campaigns are checked.
+/// Interval of checks of all campaigns.
 pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
-/// After some submissions were left, since all have to be read again.
+/// Wait when some submissions were left: all are read again.
 const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 
-/// A record with the revision that a change replaces; 0 if there is none yet.
+/// A record with the revision that a change replaces; 0 before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
-    /// Number of changes; a write succeeds only over the revision that was read.
     pub revision: u64,
-    /// The record.
     #[serde(flatten)]
     pub value: T,
 }
 
-/// When to look for work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionSchedule {
     /// The campaign whose data is being deleted.
     pub current: Option<CampaignSlug>,
-    /// When to look through all campaigns again; `None` for at once.
+    /// `None` for at once.
     pub next_look: Option<Timestamp>,
 }
 
-/// The deletions of a campaign's personal data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignRetention {
     /// Each kind of data of each environment, once its deletion has begun.
     pub deletions: Vec<Deletion>,
 }
 
-/// The deletion of one kind of data from one environment of a campaign.
+/// The deletion of one kind of data from one environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
-    /// The environment whose data is deleted.
     pub environment: Environment,
-    /// The kind of data.
     pub data: PersonalData,
-    /// The campaign's end that it is based on. If the end is moved, a new deletion starts after it.
+    /// The campaign's end that it is based on. If the end is moved, a new deletion starts.
     pub end: Timestamp,
-    /// Number of photos deleted, or of submissions whose personal data was removed.
+    /// Photos deleted, or submissions without personal data.
     pub done: u64,
     /// Submissions that could not be changed yet.
     pub left: u64,
-    /// The submissions that are not read yet.
     pub segment: Segment,
-    /// Why it waits, and until when.
     pub postponed: Option<Postponement>,
-    /// When it was finished.
     pub finished_at: Option<Timestamp>,
 }
 
-/// Why a deletion waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Postponement {
-    /// The reason.
     pub reason: PostponeReason,
-    /// When it is tried again.
     pub until: Timestamp,
 }
 
-/// The reason why a deletion waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostponeReason {
-    /// Submissions of the scope are not settled.
     Unsettled,
-    /// Some submissions were left when all were read.
     SubmissionsLeft,
-    /// A draw still needs the phones.
     PrizesClaimed,
 }
 
 impl Postponement {
-    /// A deletion that waits from now on.
     pub fn new(reason: PostponeReason, now: Timestamp) -> Self {
         Self {
             reason,
@@ -114,7 +96,7 @@ impl PostponeReason {
 }
 
 impl CampaignRetention {
-    /// The deletion of some data, if it has begun since the campaign ended.
+    /// The deletion, if it has begun since the campaign ended.
     pub fn deletion(
         &self,
         campaign: &Campaign,
@@ -128,7 +110,7 @@ impl CampaignRetention {
         })
     }
 
-    /// The next deletion: data that the campaign keeps no longer, and that is neither deleted nor postponed.
+    /// Data that the campaign keeps no longer, neither deleted nor postponed.
     pub fn next(&self, campaign: &Campaign, now: Timestamp) -> Option<Deletion> {
         let scopes = Environment::ALL
             .into_iter()
@@ -147,7 +129,7 @@ impl CampaignRetention {
             })
     }
 
-    /// Whether a deletion can have changed something within a span before `now`, or can be running.
+    /// True if a deletion can have changed something within a span before `now`, or can be running.
     pub fn was_active(
         &self,
         campaign: &Campaign,
@@ -170,7 +152,6 @@ impl CampaignRetention {
                 .is_none_or(is_active)
     }
 
-    /// Puts a deletion in place of its earlier state.
     pub fn update(&mut self, deletion: Deletion) {
         self.deletions.retain(|other| {
             (other.environment, other.data) != (deletion.environment, deletion.data)
@@ -205,17 +186,15 @@ impl Deletion {
 }
 
 store! {
-    /// The table.
     RetentionTable
 }
 
 impl RetentionTable {
-    /// When to look for work.
     pub async fn schedule(&self) -> Result<Revised<RetentionSchedule>, StoreError> {
         self.read(SCHEDULE).await
     }
 
-    /// Replaces the schedule. False if another sweep did so since it was read.
+    /// Returns false if another sweep replaced it since it was read.
     pub async fn save_schedule(
         &self,
         schedule: &Revised<RetentionSchedule>,
@@ -223,15 +202,14 @@ impl RetentionTable {
         self.write(SCHEDULE, schedule).await
     }
 
-    /// The deletions of a campaign's personal data.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Revised<CampaignRetention>, StoreError> {
         self.read(slug.as_str()).await
     }
 
-    /// Replaces a campaign's record. False if another sweep did so since it was read.
+    /// Returns false if another sweep replaced it since it was read.
     ///
-    /// A timeline of two sweeps: both read page 7 of the submissions; the first writes that page 8 is next; the second's
-    /// condition fails, so it counts nothing and stops.
+    /// A timeline of two sweeps: both read page 7 of the submissions; the first writes that page 8
+    /// is next; the second's condition fails, so it counts nothing and stops.
     pub async fn save(
         &self,
         slug: &CampaignSlug,
@@ -251,7 +229,6 @@ impl RetentionTable {
         from_record(item, ACTION)
     }
 
-    /// Writes the next revision.
     async fn write<T: Clone + Serialize>(
         &self,
         key: &str,

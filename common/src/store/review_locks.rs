@@ -1,8 +1,8 @@
-//! Locks of submissions that an operator reviews, in the `coordination` table: two reviewers never have one at the same
-//! time.
+//! Locks of submissions under review, in the `coordination` table: two reviewers never have one at
+//! the same time.
 //!
-//! A lock is a separate record, so that it changes neither the submission nor its revision, and settling continues as
-//! usual. The lock of a reviewer who leaves expires.
+//! A lock is a separate record, so that settling continues as usual. It expires when its reviewer
+//! leaves.
 
 use std::time::Duration;
 
@@ -12,36 +12,31 @@ use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The lifetime of a lock that is not renewed: longer than a look at a receipt, short enough for the next reviewer to
-/// wait.
+/// Longer than a look at a receipt, short enough for the next reviewer to wait.
 pub const LOCK_LIFETIME: Duration = Duration::from_mins(2);
 
-/// A submission can be locked while no other reviewer has it.
-///
-/// A timeline of two reviewers: the first writes its lock; the second's condition fails and returns the lock; two
-/// minutes later, the first has not renewed it, and the second's next try replaces it.
+/// A timeline of two reviewers: the first writes its lock; the second's condition fails and returns
+/// the lock; two minutes later, the first has not renewed it, and the second's next try replaces
+/// it.
 const FREE_OR_OWN: &str =
     "attribute_not_exists(#holder) OR #holder = :holder OR #held_until <= :now";
 
 const HOLDER: &str = "holder";
 const HELD_UNTIL: &str = "held_until";
 
-/// The result of locking a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewLock {
-    /// This reviewer has it.
     Acquired,
     /// Another reviewer has it until then.
     HeldUntil(Timestamp),
 }
 
 store! {
-    /// The locks of all scopes.
     ReviewLocks, coordination
 }
 
 impl ReviewLocks {
-    /// Locks a submission, or renews the lock that the holder has. `holder` names one screen of one reviewer.
+    /// Locks for `holder`, or renews its lock. A holder names one screen of one reviewer.
     pub async fn acquire(
         &self,
         scope: &Scope,
@@ -70,7 +65,7 @@ impl ReviewLocks {
         })
     }
 
-    /// Ends a lock, unless another reviewer has the submission by now.
+    /// Ends a lock, unless another reviewer has it by now.
     pub async fn release(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Reads a whole table in parallel segments, page by page, so that the read can stop and resume later.
+//! Reads a whole table in segments, page by page, so that the read can stop and resume later.
 
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::table::Table;
 use super::{Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
 
-/// The records that a page looks at. A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
+/// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
 const PAGE_RECORDS: i32 = 500;
 
-/// A segment of a table, and how far it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     number: i32,
@@ -21,26 +20,22 @@ pub struct Segment {
 #[serde(rename_all = "snake_case")]
 enum Position {
     Start,
-    /// After the record with this key.
     After(String),
     End,
 }
 
-/// One page of a segment.
 #[derive(Debug)]
 pub struct SegmentPage<T> {
-    /// The records that were asked for.
     pub records: Vec<T>,
     /// Records that may have been asked for, and cannot be read.
     pub unreadable: Vec<UnreadableRecord>,
-    /// The number of records that were read to find them, those of other campaigns included.
+    /// Records that were read to find them, those of other campaigns included.
     pub read: u64,
-    /// The segment after this page.
+    /// The rest after this page.
     pub segment: Segment,
 }
 
 impl Segment {
-    /// All segments of a table, from their start.
     pub fn all() -> Vec<Self> {
         let segment = |number| Self {
             number,
@@ -50,7 +45,6 @@ impl Segment {
         (0..SEGMENTS).map(segment).collect()
     }
 
-    /// The whole table as one segment, from its start.
     pub fn whole() -> Self {
         Self {
             number: 0,
@@ -59,14 +53,14 @@ impl Segment {
         }
     }
 
-    /// Whether it was read to its end.
+    /// True if it was read to its end.
     pub fn is_read(&self) -> bool {
         self.position == Position::End
     }
 }
 
 impl Table {
-    /// Reads the next page of a segment consistently. `scan` has the filter.
+    /// The next page, read consistently.
     pub(super) async fn read_page<T>(
         &self,
         scan: ScanFluentBuilder,

@@ -1,5 +1,4 @@
-//! Writes of a submission across tables: its Idempotency-Key, its code, its phone's counts, the submission and its
-//! receipt, in one transaction.
+//! Writes of a submission in one transaction: its Idempotency-Key, code, phone, receipt and itself.
 
 mod corrections;
 mod settle;
@@ -30,11 +29,9 @@ use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
 
 const CONTENDED: &str = "others kept changing the same records";
-/// Attempts at writing a new submission before its records are read again: a conflict does not tell that the code was
-/// used in the meantime.
+/// Attempts before the records are read again: a conflict does not tell that the code was used.
 const MAX_ATTEMPTS_UNREAD: u32 = 4;
 
-/// The tables of a submission.
 #[derive(Clone, Debug)]
 pub struct SubmissionStore {
     client: Client,
@@ -43,33 +40,25 @@ pub struct SubmissionStore {
     entrants: Entrants,
     submissions: Submissions,
     receipts: Receipts,
-    /// When throttled calls give up, besides their own timeout.
+    /// The end of throttled calls.
     deadline: Option<Instant>,
 }
 
-/// A submission to write, and its request.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmissionWrite<'a> {
-    /// The keys of the request's records.
     pub keys: RecordKeys<'a>,
-    /// The digest of the request's body.
     pub body_hash: &'a str,
-    /// The submission to write.
     pub submission: &'a Submission,
 }
 
 /// The keys of the records that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordKeys<'a> {
-    /// The campaign and environment of all records.
     pub scope: &'a Scope,
-    /// The request's Idempotency-Key.
     pub key: &'a IdempotencyKey,
-    /// The request's phone.
     pub entrant: &'a EntrantId,
-    /// The code's key, if the code has a record.
+    /// `None` if the code has no record.
     pub code: Option<&'a CodeKey>,
-    /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
 }
 
@@ -81,54 +70,43 @@ impl<'a> RecordKeys<'a> {
     }
 }
 
-/// The records that a decision depends on, as far as they are known. The defaults refuse nothing.
+/// The records that a decision depends on, as far as known. The defaults refuse nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ExistingRecords {
-    /// The earlier result of the Idempotency-Key.
     pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
-    /// The code's record.
     pub code: CodeLookup,
-    /// The phone's record.
     pub entrant: Entrant,
-    /// The receipt, if it was read.
     pub receipt: Option<Receipt>,
 }
 
-/// The records that a batch has read for a submission.
 #[derive(Clone, Debug)]
 pub enum BatchedRecords {
-    /// The batch asked for all of them.
     Complete(ExistingRecords),
     /// The batch did not ask for some of them.
     Partial(ExistingRecords),
 }
 
-/// The result of writing a new submission.
 #[derive(Debug)]
 pub enum WriteResult {
-    /// Everything was written.
     Committed,
     /// Nothing was written, because of these records.
     ConditionFailed(Box<ExistingRecords>),
-    /// Nothing was written, because another submission has the reference: write it again with another id.
+    /// Another submission has the reference: write it again with another id.
     ReferenceTaken,
-    /// Nothing was written, because of repeated conflicts with other writes: decide again with records read since.
+    /// Others kept writing: decide again with records read since.
     Conflict {
-        /// Whether the Idempotency-Key's record is in conflict: another copy of the request is in progress.
+        /// True if the Idempotency-Key's record is in conflict: another copy of the request is in
+        /// progress.
         same_request: bool,
     },
 }
 
-/// The result of recording a replay.
 #[derive(Debug)]
 pub enum ReplayWrite {
-    /// The Idempotency-Key now belongs to the earlier submission.
     Recorded,
-    /// The Idempotency-Key was used before.
     KeyUsed(IdempotencyRecord<SubmissionId>),
-    /// The earlier submission no longer has the code; nothing was written.
+    /// The earlier submission no longer has the code.
     CodeMoved,
-    /// Nothing was written, because of repeated conflicts with other writes.
     Conflict,
 }
 
@@ -146,7 +124,7 @@ impl SubmissionStore {
         })
     }
 
-    /// The same tables for one request: throttled calls give up at its deadline.
+    /// The same tables for one request.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
         Self {
@@ -155,32 +133,27 @@ impl SubmissionStore {
         }
     }
 
-    /// The Idempotency-Keys.
     pub fn idempotency_keys(&self) -> &IdempotencyKeys {
         &self.idempotency_keys
     }
 
-    /// The codes' table.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// The entrants' table.
     pub fn entrants(&self) -> &Entrants {
         &self.entrants
     }
 
-    /// The receipts' table.
     pub fn receipts(&self) -> &Receipts {
         &self.receipts
     }
 
-    /// The submissions' table.
     pub fn submissions(&self) -> &Submissions {
         &self.submissions
     }
 
-    /// Reads all records that a decision depends on, in one call. The phone's counts are those of `day`.
+    /// Reads all records in one call. The phone's counts are those of `day`.
     pub async fn load_records(
         &self,
         keys: RecordKeys<'_>,
@@ -197,7 +170,6 @@ impl SubmissionStore {
         }
     }
 
-    /// Adds the records that a decision depends on to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
         let RecordKeys {
             scope,
@@ -217,7 +189,6 @@ impl SubmissionStore {
         }
     }
 
-    /// Finds the records that a decision depends on among the items of a batch.
     pub fn find_in(
         &self,
         items: &BatchItems,
@@ -269,12 +240,11 @@ impl SubmissionStore {
         })
     }
 
-    /// Writes a new submission that is accepted or pending: records the Idempotency-Key, claims the code, counts the
-    /// phone, writes the submission and attaches the receipt, if all of them are still free. `before` is the phone as
-    /// it was read.
+    /// Writes an accepted or pending submission, if its key, code, receipt and a place of its phone
+    /// are free. `before` is the phone as it was read.
     ///
-    /// A code that a partner has yet to verify is logged as wrong until the partner confirms it. So a phone cannot have
-    /// more codes in verification than the number of wrong ones it may send.
+    /// A code that a partner has yet to verify is logged as wrong until then, so a phone cannot
+    /// have more codes in verification than wrong ones it may send.
     pub async fn create_admitted(
         &self,
         write: SubmissionWrite<'_>,
@@ -316,8 +286,8 @@ impl SubmissionStore {
         self.create(items, code, write, now).await
     }
 
-    /// Writes a new submission that is rejected: records the Idempotency-Key, writes the submission and, after a wrong
-    /// code, the phone's log before and after it. It claims no code and counts towards no limit.
+    /// Writes a rejected submission and, after a wrong code, the phone's log before and after it.
+    /// It takes no code and no place.
     pub async fn create_rejected(
         &self,
         write: SubmissionWrite<'_>,
@@ -344,7 +314,7 @@ impl SubmissionStore {
         self.create(items, None, write, now).await
     }
 
-    /// Writes a new submission. In a conflict some records are not returned, so all of them are read.
+    /// Reads all records after a conflict, which does not return all of them.
     async fn create(
         &self,
         items: impl Fn() -> Vec<Write>,
@@ -387,11 +357,12 @@ impl SubmissionStore {
             .put(write.keys.scope, write.keys.key, &record, now)
     }
 
-    /// Records the earlier submission of the same code and phone as the result of an Idempotency-Key, while that
-    /// submission has the code.
+    /// Records an earlier submission of the same code and phone under an Idempotency-Key, while it
+    /// has the code.
     ///
-    /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the settler rejects
-    /// submission 1 and frees the code; the replay's condition fails, and it decides again.
+    /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the
+    /// settler rejects submission 1 and frees the code; the replay's condition fails, and it
+    /// decides again.
     pub async fn record_replay(
         &self,
         keys: RecordKeys<'_>,
@@ -426,8 +397,8 @@ impl SubmissionStore {
         }
     }
 
-    /// Erases the person of a settled submission, and puts this id in place of the phone's. Returns false if the
-    /// submission has changed since it was read.
+    /// Puts this id in place of a settled submission's person. Returns false if the submission has
+    /// changed.
     pub async fn erase(
         &self,
         before: &Submission,
@@ -465,7 +436,7 @@ impl SubmissionStore {
     }
 }
 
-/// True if the last item of a transaction, the new submission, is the one that failed. Other failures are decided first.
+/// True if only the last item failed, the new submission. Other failures are decided first.
 fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
     reasons
         .iter()
@@ -473,9 +444,8 @@ fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
         .is_some_and(|first| first + 1 == reasons.len())
 }
 
-/// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
-/// Idempotency-Key; the code, if there is one; the entrant, unless a rejection leaves it; the receipt, if there is one; the
-/// new submission.
+/// The records that failed conditions returned, in the order of the items: Idempotency-Key; code,
+/// if any; entrant, unless a rejection leaves it; receipt, if any; submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,

@@ -1,4 +1,5 @@
-//! The `submissions` table: every submission by its reference, with indexes by entrant, and of unsettled ones by next step.
+//! The `submissions` table: every submission by its reference, with indexes by entrant, and of
+//! unsettled ones.
 
 mod retention;
 mod selected;
@@ -29,19 +30,18 @@ pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{UNREADABLE_READS, listed};
 
-/// The partition key: scope and reference, so that a reference exists once in a scope.
+/// Scope and reference, so that a reference exists once in a scope.
 pub const KEY: &str = "id";
-/// The environment variable that names the table.
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
-/// The index by entrant, newest first: partition `entrant`, sort `created_at`.
+/// Newest first: partition `entrant`, sort `created_at`.
 pub const BY_ENTRANT: &str = "by-entrant";
 
 const READING: &str = "reading a submission";
 const REVISION: &str = "revision";
-/// The name of its records.
+/// The kind of its records.
 const TABLE: &str = "submissions";
 
-/// A submission in the table; `S` is it or a reference to it.
+/// `S` is a submission or a reference to it.
 #[derive(Serialize, Deserialize)]
 struct Stored<S> {
     id: String,
@@ -60,39 +60,35 @@ struct Stored<S> {
 /// A submission in the index by entrant.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SubmissionSummary {
-    /// The submission's id.
     pub submission_id: SubmissionId,
-    /// The outcome so far.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
-    /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`.
+    /// `YYYY-MM-DD` in the campaign's time zone.
     pub day: String,
 }
 
 impl SubmissionSummary {
-    /// The reference that the consumer can quote.
     pub fn reference(&self) -> Reference {
         self.submission_id.reference()
     }
 }
 
 store! {
-    /// The submissions.
     Submissions
 }
 
 impl Submissions {
-    /// Transaction item: write a new submission. The reference is random; the submission that has it stays.
+    /// Transaction item: write a new submission. The one that has its random reference stays.
     pub(crate) fn create(&self, submission: &Submission) -> Write {
         self.table
             .put(key_of(submission), &stored(submission))
             .when_absent(KEY)
     }
 
-    /// Transaction item: make the next revision of a submission.
+    /// Transaction item: make the next revision.
     ///
-    /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4; the second's
-    /// condition fails, so its work is discarded.
+    /// A timeline of two workers with one submission: both read revision 3; the first writes
+    /// revision 4; the second's condition fails, so its work is discarded.
     pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Write {
         self.table
             .update(key_of(before))
@@ -107,7 +103,7 @@ impl Submissions {
         check.when_equal(REVISION, read.revision)
     }
 
-    /// A submission of a scope; `None` if it does not exist. Only the whole id opens it, not its reference alone.
+    /// Only the whole id opens a submission, not its reference alone.
     pub async fn get(
         &self,
         scope: &Scope,
@@ -117,7 +113,7 @@ impl Submissions {
         Ok(found.filter(|found| found.submission_id == id))
     }
 
-    /// The submission of a scope with a reference. For operators: callers have to know the id.
+    /// Operators alone call it: callers have to know the id.
     pub async fn by_reference(
         &self,
         scope: &Scope,
@@ -130,7 +126,7 @@ impl Submissions {
         self.table.get(key, READING).await?.map(read).transpose()
     }
 
-    /// A phone's latest submissions, newest first, at most `most`, without unreadable records.
+    /// A phone's latest submissions, newest first, without unreadable records.
     pub async fn recent(
         &self,
         scope: &Scope,
@@ -154,8 +150,7 @@ impl Submissions {
         Ok(found)
     }
 
-    /// Every submission of an entrant, and the records that cannot be read. A submission of the last moment may be missing:
-    /// the index lags behind the table.
+    /// Every submission of an entrant, and its unreadable records. The index lags behind the table.
     pub async fn of_entrant(
         &self,
         scope: &Scope,
@@ -174,15 +169,15 @@ impl Submissions {
         Ok((found, unreadable))
     }
 
-    /// The index's records of an entrant, newest first.
+    /// Newest first.
     fn by_entrant(&self, scope: &Scope, entrant: &EntrantId) -> QueryFluentBuilder {
         let entrant = (":entrant", text(scope.key(entrant.as_str())));
         let query = self.table.query("#entrant = :entrant", [entrant]);
         query.index_name(BY_ENTRANT).scan_index_forward(false)
     }
 
-    /// The submissions of a scope that `wanted` picks, newest first, at most `most`, and the records that cannot be read. For
-    /// operators: reads the whole table.
+    /// The submissions that `wanted` picks, newest first, and unreadable records. Reads the whole
+    /// table.
     pub async fn list(
         &self,
         scope: &Scope,
@@ -212,7 +207,7 @@ impl Submissions {
         Ok((newest, unreadable))
     }
 
-    /// Deletes all submissions of a scope, and returns how many. For operators: reads the whole table.
+    /// Deletes all submissions of a scope, and returns how many. Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting submissions";
         self.table
@@ -222,7 +217,7 @@ impl Submissions {
             .await
     }
 
-    /// The pages of a scope's records out of the whole table. For operators.
+    /// A scope's records out of the whole table.
     pub(crate) fn all(
         &self,
         scope: &Scope,
@@ -271,7 +266,7 @@ fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, S
         .map_err(StoreError::of_record(TABLE, key))
 }
 
-/// True if a record is that of a submission that was refused when it was made, and has not changed since.
+/// True of a submission that was refused when it was made, and has not changed since.
 pub(crate) fn is_refusal(item: &Item) -> bool {
     let state = item
         .get("standing")
@@ -294,7 +289,6 @@ fn key_of(submission: &Submission) -> String {
     key(&submission.scope, submission.reference())
 }
 
-/// The key of the record of a submission.
 pub fn key(scope: &Scope, reference: Reference) -> String {
     scope.key(reference.symbols())
 }

@@ -18,7 +18,7 @@ use super::{Item, MAX_CONCURRENCY, StoreError, read_text, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 
-/// The type of the records of a table, which the module's `VARIABLE` and `KEY` describe, or those of another module.
+/// The type of a table, from the `VARIABLE` and `KEY` of its module or of another.
 macro_rules! store {
     ($(#[$doc:meta])* $name:ident $(, $module:ident)?) => {
         $(#[$doc])*
@@ -28,7 +28,6 @@ macro_rules! store {
         }
 
         impl $name {
-            /// Reads the table's name from the environment.
             pub fn from_env(
                 env: &$crate::config::Env,
                 client: &aws_sdk_dynamodb::Client,
@@ -83,7 +82,6 @@ impl Table {
         self.get_item(self.key(key), action).await
     }
 
-    /// Like [`Self::get`], by a key that has a sort key too.
     pub(crate) async fn get_item(
         &self,
         key: Item,
@@ -103,17 +101,16 @@ impl Table {
         items.find(&self.name, self.key_attribute, key)
     }
 
-    /// The replacement of a record by this one, under this key.
+    /// The replacement of a record.
     pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {
         Write::put(&self.client, &self.name, self.key(key), to_item(record))
     }
 
-    /// The replacement of a record by these attributes.
     pub(crate) fn put_item(&self, key: impl Into<String>, attributes: Item) -> Write {
         Write::put(&self.client, &self.name, self.key(key), Ok(attributes))
     }
 
-    /// The update of a record, which is created if it does not exist.
+    /// Creates the record if it does not exist.
     pub(crate) fn update(&self, key: impl Into<String>) -> Write {
         Write::update(&self.client, &self.name, self.key(key))
     }
@@ -122,7 +119,7 @@ impl Table {
         Write::delete(&self.client, &self.name, self.key(key))
     }
 
-    /// A condition in a transaction, on a record that is not written.
+    /// A condition in a transaction.
     pub(crate) fn check(&self, key: impl Into<String>) -> Write {
         Write::check(&self.client, &self.name, self.key(key))
     }
@@ -141,7 +138,7 @@ impl Table {
         self.delete(key).send(action).await
     }
 
-    /// A query of the table. Its condition is an expression like that of a write.
+    /// Its condition is an expression like that of a write.
     pub(crate) fn query<const N: usize>(
         &self,
         condition: &str,
@@ -157,12 +154,11 @@ impl Table {
             .set_expression_attribute_values(Some(values.into()))
     }
 
-    /// A scan of the table.
     pub(crate) fn scan(&self) -> ScanFluentBuilder {
         self.client.scan().table_name(&self.name)
     }
 
-    /// A scan of the records of a scope that match a filter, if there is one.
+    /// The records of a scope, with a further filter.
     pub(crate) fn scan_scope(&self, scope: &Scope, filter: Option<String>) -> ScanFluentBuilder {
         let filter = filter.map_or_else(String::new, |filter| format!(" AND ({filter})"));
         self.scan()
@@ -171,7 +167,7 @@ impl Table {
             .expression_attribute_values(":scope", text(scope.key("")))
     }
 
-    /// Runs `change` on every record of a scope, and returns how often it changed one. Reads the whole table.
+    /// Counts the records of a scope that `change` changed. Reads the whole table.
     pub(crate) async fn change_each<F>(
         &self,
         scope: &Scope,
@@ -189,7 +185,7 @@ impl Table {
     }
 }
 
-/// The pages of a scan, whose segments are read at once, in no order.
+/// The pages of segments that are read at once, in no order.
 pub(crate) fn pages(
     scan: ScanFluentBuilder,
     segments: i32,
@@ -207,7 +203,6 @@ pub(crate) fn pages(
     select_all((0..segments).map(segment))
 }
 
-/// The records of pages.
 pub(crate) fn items(
     pages: impl Stream<Item = Result<ScanOutput, StoreError>>,
 ) -> impl Stream<Item = Result<Item, StoreError>> {
@@ -216,7 +211,7 @@ pub(crate) fn items(
         .try_flatten()
 }
 
-/// All records of a scan of a small table.
+/// All records of a small table.
 pub(crate) async fn list<T>(
     scan: ScanFluentBuilder,
     action: &'static str,
@@ -228,7 +223,6 @@ pub(crate) async fn list<T>(
         .await
 }
 
-/// All records of a query.
 pub(crate) async fn all(
     query: QueryFluentBuilder,
     action: &'static str,

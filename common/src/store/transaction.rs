@@ -1,4 +1,4 @@
-//! Transactions: writing them, and reading why one was cancelled.
+//! Transactions and the reasons of their cancellation.
 
 use std::time::Duration;
 
@@ -14,25 +14,21 @@ use crate::random;
 
 const WRITING: &str = "writing a transaction";
 
-/// The reason of one item of a cancelled transaction. They are in the order of the items.
+/// The cause of one item. They are in the order of the items.
 #[derive(Debug)]
 pub enum CancellationCause {
-    /// Another item is the reason, not this one.
+    /// Another item is the reason.
     None,
-    /// Its condition failed. The item, if it exists.
+    /// The item, if it exists.
     ConditionFailed(Option<Item>),
-    /// A concurrent transaction or write touched the item.
     Conflict,
-    /// Its table or partition is throttled.
     Throttled,
 }
 
-/// The result of a transaction.
 #[derive(Debug)]
 pub enum TransactionResult {
-    /// Everything was written.
     Committed,
-    /// Nothing was written, for these reasons.
+    /// Nothing was written.
     Cancelled(Vec<CancellationCause>),
 }
 
@@ -43,10 +39,7 @@ impl CancellationCause {
 }
 
 impl TransactionResult {
-    /// True when it was written; false when a condition failed.
-    ///
-    /// # Errors
-    /// When conflicts persisted.
+    /// False if a condition failed; an error if conflicts persisted.
     pub fn condition_held(self, action: &'static str) -> Result<bool, StoreError> {
         match self {
             Self::Committed => Ok(true),
@@ -63,22 +56,21 @@ impl TransactionResult {
     }
 }
 
-/// Attempts at one transaction before a conflict is final: several seconds with the backoff below.
+/// Several seconds with the backoff below.
 pub(crate) const MAX_CONFLICT_ATTEMPTS: u32 = 14;
-/// A wait after a conflict is random, up to this times 2^attempts.
+/// A random wait is at most this times 2^attempts.
 const CONFLICT_BACKOFF: Duration = Duration::from_millis(10);
 const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
-/// Like [`CONFLICT_BACKOFF`], after throttling: a table takes longer to recover than a conflict.
+/// A throttled table takes longer to recover than a conflict.
 const THROTTLING_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_THROTTLING_BACKOFF: Duration = Duration::from_secs(2);
-/// A call that is still throttled after this gives up: a request has to answer within ten seconds.
+/// A request has to answer within ten seconds.
 const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The retries of one call while its table is throttled.
 pub(crate) struct ThrottlingRetries {
-    /// When the call in flight is abandoned.
+    /// The end of the call in flight.
     deadline: Option<Instant>,
-    /// When no further call is made.
+    /// The end of further calls.
     give_up_at: Instant,
     throttled: u32,
 }
@@ -94,8 +86,8 @@ impl ThrottlingRetries {
         }
     }
 
-    /// Runs a call. If an earlier attempt was throttled, the call ends at the deadline as throttled; otherwise its
-    /// caller decides when to stop.
+    /// A call after throttling ends at the deadline as throttled; otherwise its caller decides
+    /// when to stop.
     pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
         match self.deadline {
             Some(deadline) if self.throttled > 0 => {
@@ -118,18 +110,19 @@ impl ThrottlingRetries {
 }
 
 /// Writes all items or none.
-///
-/// # Errors
-/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub async fn write(items: Vec<Write>) -> Result<TransactionResult, StoreError> {
     write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
-/// Writes all items or none. With a deadline, a throttled transaction gives up by then. `items` is called for each
-/// attempt, since a call consumes its items, and most transactions need only one.
+/// Writes all items or none. With a deadline, a throttled transaction gives up by then. `items` is
+/// called for each attempt, which consumes them.
 ///
-/// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
-/// and jitter. After `max_attempts` with a conflict, it is cancelled with [`CancellationCause::Conflict`].
+/// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so we do.
+/// After `max_attempts` with a conflict, it is cancelled.
+///
+/// # Errors
+/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay
+/// throttled.
 pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,
@@ -175,18 +168,17 @@ pub(crate) async fn write_until(
     }
 }
 
-/// Writes one item that transactions also write; false if its condition failed. A plain write would fail, without a
-/// retry, whenever such a transaction is in progress.
+/// Writes one item that transactions also write; false if its condition failed. A plain write would
+/// fail during such a transaction.
 pub(crate) async fn write_one(item: Write, action: &'static str) -> Result<bool, StoreError> {
     write(vec![item]).await?.condition_held(action)
 }
 
-/// Waits for a random time that grows with the number of attempts, so that competing writers spread out.
+/// Waits for a random time that grows with the attempts, so that writers spread out.
 pub async fn backoff(tries: u32) {
     tokio::time::sleep(jittered(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF)).await;
 }
 
-/// Exponential backoff with full jitter.
 fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
     let longest = backoff
         .saturating_mul(2u32.saturating_pow(attempts))

@@ -1,9 +1,8 @@
-//! Turns of campaigns at the tax authority and at partners, in the `coordination` table: one record for each, which all
-//! environments share.
+//! Turns of campaigns at the tax authority and at partners, in the `coordination` table.
 //!
-//! A turn is taken by a conditional write over the one before, so two environments never take the same. At the tax
-//! authority, each turn is the slot of one look-up. If an environment dies after taking a slot, that slot stays unused,
-//! and the next one is free an interval later.
+//! A turn is taken by a conditional write over the one before, so two environments never take the
+//! same. At the tax authority, each turn is the slot of one look-up. If an environment dies with a
+//! slot, that slot stays unused, and the next one is free an interval later.
 
 use std::time::Duration;
 
@@ -17,36 +16,32 @@ use crate::domain::scope::Scope;
 use crate::domain::settling::Dependency;
 use crate::domain::timestamp::Timestamp;
 
-/// The attribute with the number of turns taken.
+/// Turns taken.
 const NUMBER: &str = "slot";
-/// The attribute with the time of the last turn, by the clock of the environment that took it.
+/// Clock of the environment that took it.
 const TAKEN_AT: &str = "taken_at";
-/// The attribute with the scope of the last turn, as a key prefix.
+/// A key prefix.
 const SCOPE: &str = "scope";
-/// The expiry of the record: an older one decides nothing.
+/// An older record decides nothing.
 const RETENTION: Duration = Duration::from_hours(24);
 
-/// The last turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The turn's number, from 1; 0 before the first one.
+    /// 1 for the first; 0 before it.
     pub number: u64,
-    /// The time of taking, by the clock of the environment that took it.
+    /// Clock of the environment that took it.
     pub taken_at: Timestamp,
-    /// The scope of the turn; `None` if this build cannot read it.
+    /// `None` if this build cannot read it.
     pub scope: Option<Scope>,
 }
 
-/// The result of taking a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnResult {
-    /// This environment has the turn.
     Taken(Turn),
     /// Another environment was first; this is the last turn now.
     Missed(Option<Turn>),
 }
 
-/// The turns of campaigns with a dependency.
 #[derive(Clone, Debug)]
 pub struct Turns {
     table: Table,
@@ -54,7 +49,6 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Reads the table's name from the environment.
     pub fn from_env(
         env: &Env,
         client: &Client,
@@ -66,16 +60,16 @@ impl Turns {
         })
     }
 
-    /// The last turn; `None` after a day without one.
+    /// `None` after a day without one.
     pub async fn last(&self) -> Result<Option<Turn>, StoreError> {
         let item = self.table.get(&self.key, READING).await?;
         item.as_ref().map(read).transpose()
     }
 
-    /// Takes the turn after `last`, for a scope.
+    /// Takes the turn after `last`.
     ///
-    /// A timeline of two environments: both have seen turn 7; the first writes turn 8 on the condition that 7 is the
-    /// last; the second's condition fails and returns turn 8.
+    /// A timeline of two environments: both have seen turn 7; the first writes turn 8 on the
+    /// condition that 7 is the last; the second's condition fails and returns turn 8.
     pub async fn take(
         &self,
         last: Option<&Turn>,
@@ -97,10 +91,10 @@ impl Turns {
         })
     }
 
-    /// Records that a scope used its turn without a slot, unless a slot was taken since `last`.
+    /// Records a turn without a slot, unless a slot was taken since `last`.
     ///
-    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope; the second's
-    /// condition fails, and the turn stays with the scope of slot 8.
+    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope;
+    /// the second's condition fails, and the turn stays with the scope of slot 8.
     pub async fn pass(
         &self,
         last: Option<&Turn>,
@@ -115,7 +109,7 @@ impl Turns {
             .map(drop)
     }
 
-    /// A turn of this scope, if no other was taken since `last`.
+    /// A write of this scope, if no turn was taken since `last`.
     fn over(&self, last: Option<&Turn>, scope: &Scope, now: Timestamp) -> Write {
         let write = self.table.update(&self.key).set(SCOPE, scope.key(""));
         let write = write.expires(now.after(RETENTION));

@@ -1,7 +1,7 @@
-//! A conditional write of one record, sent alone or as an item of a transaction.
+//! A conditional write of one record, sent alone or in a transaction.
 //!
-//! It sets the record's version, puts placeholders in place of attributes' names, and returns the record when the
-//! condition fails. A condition is an expression: `#name` stands for an attribute, `:name` for a bound value.
+//! It sets the record's version, puts placeholders in place of names, and returns the record when
+//! the condition fails. In a condition, `#name` stands for an attribute, `:name` for a bound value.
 
 mod change;
 
@@ -22,10 +22,9 @@ use super::record_version::{self, FIRST};
 use super::{Item, StoreError, text};
 use crate::domain::timestamp::Timestamp;
 
-/// The attribute with the second after which DynamoDB deletes a record.
+/// The second after which DynamoDB deletes a record.
 pub const EXPIRY: &str = "expires_at";
 
-/// A write of one record.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Write {
@@ -53,17 +52,16 @@ enum Kind {
     Check,
 }
 
-/// The result of a write that was sent alone.
 #[derive(Debug)]
 pub(crate) enum Sent {
-    /// All attributes after an update that asked for them.
+    /// All attributes, if an update asked for them.
     Written(Item),
     /// The record that the condition found.
     Refused(Option<Item>),
 }
 
 impl Sent {
-    /// The record, whether it was written or not; empty if there is none.
+    /// The record, written or found; empty if there is none.
     pub(crate) fn item(self) -> Item {
         match self {
             Self::Written(item) => item,
@@ -100,7 +98,6 @@ macro_rules! sent {
 }
 
 impl Write {
-    /// The replacement of a record.
     pub(super) fn put(
         client: &Client,
         table: &str,
@@ -114,7 +111,6 @@ impl Write {
         write
     }
 
-    /// The update of a record, which is created if it does not exist.
     pub(super) fn update(client: &Client, table: &str, key: Item) -> Self {
         let write = Self::new(client, table, key, Kind::Update);
         write.set_if_absent(record_version::ATTRIBUTE, FIRST.attribute())
@@ -124,7 +120,6 @@ impl Write {
         Self::new(client, table, key, Kind::Delete)
     }
 
-    /// A condition on a record that is not written.
     pub(super) fn check(client: &Client, table: &str, key: Item) -> Self {
         Self::new(client, table, key, Kind::Check)
     }
@@ -149,7 +144,6 @@ impl Write {
         &self.client
     }
 
-    /// Adds the sort key.
     pub(crate) fn sort(mut self, name: &str, value: impl Into<String>) -> Self {
         let key = match &mut self.kind {
             Kind::Put(item) => item,
@@ -225,7 +219,6 @@ impl Write {
         self
     }
 
-    /// Writes only if an attribute has this value.
     pub(crate) fn when_equal(mut self, name: &str, value: impl Serialize) -> Self {
         let value = self.stored(value);
         self.when_same(&Item::from([(name.to_owned(), value)]))
@@ -240,7 +233,6 @@ impl Write {
         self
     }
 
-    /// Writes only if the record does not have an attribute.
     pub(crate) fn when_absent(mut self, name: &str) -> Self {
         let name = self.name(name);
         self.conditions
@@ -248,33 +240,31 @@ impl Write {
         self
     }
 
-    /// Writes only if the record has an attribute.
     pub(crate) fn when_present(mut self, name: &str) -> Self {
         let name = self.name(name);
         self.conditions.push(format!("attribute_exists({name})"));
         self
     }
 
-    /// The value of a placeholder of a condition.
     pub(crate) fn bind(mut self, placeholder: &str, value: impl Serialize) -> Self {
         let value = self.stored(value);
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
-    /// The attribute of a placeholder of a condition, if the placeholder is not its name.
+    /// The attribute of a placeholder that is not its name.
     pub(crate) fn rename(mut self, placeholder: &str, name: String) -> Self {
         self.names.insert(placeholder.to_owned(), name);
         self
     }
 
-    /// Sends it alone. False if its condition failed.
+    /// False if its condition failed.
     pub(crate) async fn send(self, action: &'static str) -> Result<bool, StoreError> {
         let sent = self.send_returning(action, ReturnValue::None).await?;
         Ok(matches!(sent, Sent::Written(_)))
     }
 
-    /// Sends it alone, and returns the record after it.
+    /// Returns the record after it.
     pub(crate) async fn send_and_read(self, action: &'static str) -> Result<Sent, StoreError> {
         self.send_returning(action, ReturnValue::AllNew).await
     }
@@ -309,7 +299,6 @@ impl Write {
         }
     }
 
-    /// The item of a transaction.
     pub(super) fn into_item(
         mut self,
         action: &'static str,
@@ -350,7 +339,6 @@ impl Write {
         joined(&clauses, "", " ")
     }
 
-    /// The placeholder of an attribute.
     fn name(&mut self, name: &str) -> String {
         let is_plain = name
             .bytes()
@@ -365,7 +353,6 @@ impl Write {
         placeholder
     }
 
-    /// The placeholder of a value.
     fn value(&mut self, value: AttributeValue) -> String {
         let placeholder = format!(":v{}", self.values.len());
         self.values.insert(placeholder.clone(), value);
@@ -385,7 +372,7 @@ impl Write {
     }
 }
 
-/// The placeholders `#name` of an expression, each with its attribute.
+/// The placeholders of an expression, each with its attribute.
 pub(super) fn names_in(expression: &str) -> impl Iterator<Item = (String, String)> {
     expression.split('#').skip(1).map(|rest| {
         let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
@@ -394,7 +381,7 @@ pub(super) fn names_in(expression: &str) -> impl Iterator<Item = (String, String
     })
 }
 
-/// A clause or condition; `None` without parts.
+/// `None` without parts.
 fn joined(parts: &[String], word: &str, separator: &str) -> Option<String> {
     (!parts.is_empty()).then(|| word.to_owned() + &parts.join(separator))
 }

@@ -1,4 +1,4 @@
-//! The blocklist: which phones of a scope are blocked, by whom and why, with a sparse index to list them.
+//! The blocklist of a scope, with a sparse index to list it.
 
 use std::collections::HashSet;
 
@@ -12,54 +12,43 @@ use crate::store::table::all;
 use crate::store::write::Write;
 use crate::store::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 
-/// The sparse index of blocked phones: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Only blocked phones have a
-/// [`BLOCKED_SCOPE`], so counting the submissions of others does not write to the index.
+/// The sparse index: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Only blocked phones have a
+/// [`BLOCKED_SCOPE`], so counting others does not write to it.
 pub const BLOCKLIST: &str = "blocklist";
-/// The attribute with the scope of a blocked phone.
 pub const BLOCKED_SCOPE: &str = "blocked_scope";
-/// The attribute with the time when a phone was blocked, in milliseconds; the prefix of all others of a blocked phone.
+/// The time of blocking; the prefix of all attributes of a blocked phone.
 pub const BLOCKED: &str = "blocked";
-/// Like [`BLOCKED`], of an unblocked phone.
 const UNBLOCKED: &str = "unblocked";
-/// Ends of the attributes with the operator and the reason.
+/// Ends of the attributes with operator and reason.
 const BY: &str = "_by";
 const WHY: &str = "_why";
-/// The masked number of a blocked phone. The key has only its digest, and operators have to recognise it.
+/// Masked, so that operators recognise it: the key has only a digest.
 pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
 
-/// The blocking or unblocking of a phone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockChange {
-    /// When the operator did it.
     pub at: Timestamp,
-    /// The operator; `None` if there was none.
     pub by: Option<String>,
-    /// The operator's reason; `None` if there was none.
     pub why: Option<String>,
 }
 
-/// A phone on the blocklist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedPhone {
-    /// The masked number; `None` once the person was erased.
+    /// `None` once the person was erased.
     pub masked: Option<String>,
-    /// When and why it was blocked.
     pub blocked: BlockChange,
 }
 
-/// The record of a phone in a scope. The default is a phone never seen.
+/// The default is a phone never seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownEntrant {
-    /// Its counts.
     pub entrant: Entrant,
-    /// When and why it was blocked, while it is.
     pub blocked: Option<BlockChange>,
-    /// When and why it was unblocked, if it was blocked before.
     pub unblocked: Option<BlockChange>,
 }
 
 impl Entrants {
-    /// Adds a phone to the blocklist, where `masked` stands for it. Returns false if it was there before.
+    /// Returns false if the phone was blocked before.
     pub async fn block(
         &self,
         scope: &Scope,
@@ -74,7 +63,7 @@ impl Entrants {
         write_change(update, UNBLOCKED, BLOCKED, decision).await
     }
 
-    /// Removes a phone from the blocklist. Returns false if it was not there.
+    /// Returns false if the phone was not blocked.
     pub async fn unblock(
         &self,
         scope: &Scope,
@@ -86,7 +75,7 @@ impl Entrants {
         write_change(update, BLOCKED, UNBLOCKED, decision).await
     }
 
-    /// Lists the blocked phones of a scope, oldest first. The index may lag behind the table for a moment.
+    /// Oldest first. The index lags behind the table for a moment.
     pub async fn blocklist(&self, scope: &Scope) -> Result<Vec<BlockedPhone>, StoreError> {
         const ACTION: &str = "listing blocked phones";
         let condition = "#blocked_scope = :scope";
@@ -102,7 +91,7 @@ impl Entrants {
         blocked.collect()
     }
 
-    /// The phones of a scope that are blocked, and were at this time. The index may lag behind the table for a moment.
+    /// The phones that are blocked, and were at this time. The index may lag.
     pub async fn blocked_since(
         &self,
         scope: &Scope,
@@ -122,7 +111,7 @@ impl Entrants {
         ids.collect()
     }
 
-    /// Returns a phone's record, with its counts of a day; `None` if the scope has none.
+    /// `None` if the scope has no record of the phone.
     pub async fn find(
         &self,
         scope: &Scope,
@@ -141,7 +130,7 @@ impl Entrants {
     }
 }
 
-/// Writes a change in place of the one before: of the time, the operator and the reason, whose attributes begin alike.
+/// Replaces a change: time, operator and reason, whose attributes begin alike.
 async fn write_change(
     update: Write,
     before: &str,
@@ -160,7 +149,6 @@ async fn write_change(
     transaction::write_one(update, "changing the blocklist").await
 }
 
-/// Reads a change from the attribute with its time, and those for its operator and reason.
 fn change(item: &Item, at: &str) -> Option<BlockChange> {
     let words = |part: &str| {
         read_text(item, &format!("{at}{part}"))

@@ -1,4 +1,5 @@
-//! Erasing a person: the phone's counts move to a random id, at once or, while the campaign's limits still count, later.
+//! Erasing a person: the phone's counts move to a random id, at once or when the campaign's limits
+//! no longer count.
 
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};
@@ -12,13 +13,13 @@ use crate::store::submissions::RetentionPage;
 use crate::store::transaction::{self, TransactionResult};
 use crate::store::{Item, StoreError, read_text, required, text};
 
-/// The id that replaces a phone's while it is being erased.
+/// The id that replaces a phone's.
 pub(super) const ERASED_AS: &str = "erased_as";
-/// When an erasure ended that kept the limits.
+/// The end of an erasure that kept the limits.
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
-    /// True if a phone has a record, even one with nothing but an interrupted erasure.
+    /// True even of an interrupted erasure alone.
     pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
         Ok(self
             .table
@@ -27,8 +28,7 @@ impl Entrants {
             .is_some())
     }
 
-    /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
-    /// was interrupted.
+    /// Returns the id that replaces the phone: this one, or that of an interrupted erasure.
     pub async fn begin_erasure(
         &self,
         scope: &Scope,
@@ -42,8 +42,8 @@ impl Entrants {
         required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
     }
 
-    /// Moves a phone's counts to the id that replaces it, and deletes its own record. A phone on the blocklist keeps a
-    /// record of nothing else. False when a submission has changed the record since; run it again then.
+    /// Moves the counts to the new id, and deletes the phone's record but for a block. Returns
+    /// false if a submission has changed it since; run it again then.
     pub async fn finish_erasure(
         &self,
         scope: &Scope,
@@ -73,11 +73,8 @@ impl Entrants {
         Ok(matches!(written, TransactionResult::Committed))
     }
 
-    /// Ends an erasure, and keeps what the phone has used of the limits, so that no one enters again by being forgotten. The
-    /// id that replaced the phone goes: nothing leads from the digest to the submissions.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Keeps what the phone has used of the limits, so that being forgotten lets no one enter
+    /// again. Nothing leads from the digest to the submissions any more.
     pub async fn keep_limits(
         &self,
         scope: &Scope,
@@ -92,10 +89,7 @@ impl Entrants {
             .map(drop)
     }
 
-    /// Moves the kept limits of erased persons to random ids, in the next page of a segment of the table.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Moves the kept limits of erased persons to random ids, in the next page of a segment.
     pub async fn forget_erased(
         &self,
         scope: &Scope,

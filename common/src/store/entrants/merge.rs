@@ -22,12 +22,12 @@ const ADDED_BY_CHANGES: [&str; 7] = [
     BLOCKED,
     ERASED_AS,
 ];
-/// Days that one transaction moves: an expression has at most 4 KB, and each day takes some 15 bytes of it.
+/// An expression has at most 4 KB, and each day takes some 15 bytes.
 const MAX_DAYS: usize = 100;
 
 impl Entrants {
-    /// Moves counts of days to an id until the rest fits into one transaction. False if the record has changed since it was
-    /// read; `item` is the record after the moves.
+    /// Moves days until the rest fits into one transaction. Returns false if the record has
+    /// changed. `item` is the record after the moves.
     pub(super) async fn move_days(
         &self,
         item: &mut Item,
@@ -52,17 +52,16 @@ impl Entrants {
         Ok(true)
     }
 
-    /// Deletes a record if it is still as it was read.
     pub(super) fn delete_unchanged(&self, item: &Item) -> Write {
         unchanged(self.table.delete(key(item)), item)
     }
 
-    /// Replaces a record by one with these attributes if it is still as it was read.
     pub(super) fn replace_unchanged(&self, item: &Item, attributes: Item) -> Write {
         unchanged(self.table.put_item(key(item), attributes), item)
     }
 
-    /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
+    /// Transaction item: add the counts of a record to an id, and copy the attributes that it
+    /// lacks.
     pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: Item) -> Write {
         let mut update = self.update(scope, id);
         for (name, value) in item {

@@ -1,4 +1,4 @@
-//! A count of all records by the same rules as the stream's, for comparing it with the numbers.
+//! A count of all records by the stream's rules, to compare with the numbers.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -13,18 +13,16 @@ use crate::store::entrants::Entrants;
 use crate::store::submissions::{Submissions, is_refusal};
 use crate::store::{Item, StoreError, read_number};
 
-/// The result of a count of all records.
 #[derive(Clone, Debug, Default)]
 pub struct Recount {
-    /// The numbers as they should be.
     pub cells: Cells,
     /// Submissions and entrants of the scope.
     pub records: u64,
     /// Records that this build cannot read, which are not counted.
     pub unreadable: u64,
-    /// The latest change of a submission that was not refused when it was made.
+    /// The latest of submissions that were not refused when made.
     pub last_change: Option<Timestamp>,
-    /// The cells of submissions that were refused lately. A paused campaign still gets these.
+    /// Cells of submissions refused lately. A paused campaign still gets these.
     pub recently_refused: BTreeSet<Cell>,
 }
 
@@ -49,11 +47,8 @@ impl Recount {
     }
 }
 
-/// Counts all submissions and entrants of a scope, which reads both tables completely. Refusals are recent after `since`.
-/// `progress` gets the number of records that each page read.
-///
-/// # Errors
-/// When a table does not answer.
+/// Reads both tables completely. Refusals are recent after `since`. `progress` gets the records of
+/// each page.
 pub async fn recount(
     scope: &Scope,
     submissions: &Submissions,

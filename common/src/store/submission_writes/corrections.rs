@@ -12,22 +12,20 @@ use crate::store::{StoreError, Write, required};
 
 const CORRECTING: &str = "correcting a submission";
 
-/// The result of writing a correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionResult {
-    /// It was written.
     Committed,
-    /// The submission had changed in the meantime, or a further condition failed; nothing was written.
+    /// The submission had changed, or a further condition failed.
     StaleRevision,
-    /// Another submission has the code, or the code was voided; nothing was written.
+    /// Another submission has the code, or the code was voided.
     CodeTaken,
-    /// The phone cannot take a place, for this reason; nothing was written.
+    /// The phone cannot take a place, for this reason.
     PhoneRefused(MessageKey),
 }
 
 impl SubmissionStore {
-    /// Writes a submission with a proposal or a second look, which callers do not see. False if it had changed in the
-    /// meantime.
+    /// Writes a proposal or a spot check, which callers do not see. Returns false if the submission
+    /// had changed.
     pub async fn annotate(
         &self,
         before: &Submission,
@@ -36,8 +34,8 @@ impl SubmissionStore {
         transaction::write_one(self.submissions.change(before, after), CORRECTING).await
     }
 
-    /// Writes a revoked submission: the phone gets its place back and loses the entries, the purchase can be entered
-    /// again, and the code stays used or becomes free. If `condition` fails, nothing is written.
+    /// The phone gets its place back and loses the entries, the purchase can be entered again, and
+    /// the code stays used or becomes free. Nothing is written if `condition` fails.
     pub async fn revoke(
         &self,
         before: &Submission,
@@ -77,11 +75,11 @@ impl SubmissionStore {
         })
     }
 
-    /// Writes a reopened submission, which takes its code and a place of its phone again, if both are free. The purchase
-    /// is taken when it is accepted.
+    /// Takes the code and a place of the phone again, if both are free. The purchase is taken on
+    /// acceptance.
     ///
-    /// A timeline of reopening and a new submission of the freed code: both find it free; the first write takes it; the
-    /// second's condition fails.
+    /// A timeline of reopening and a new submission of the freed code: both find it free; the first
+    /// write takes it; the second's condition fails.
     pub async fn reopen(
         &self,
         before: &Submission,
@@ -130,8 +128,8 @@ impl SubmissionStore {
         }
     }
 
-    /// The transaction item that gives a submission its code again: the one that it has kept, or else a free one. `None`
-    /// if another has it.
+    /// Transaction item: give a submission the code that it kept, or a free one. `None` if another
+    /// has it.
     async fn take_again(
         &self,
         submission: &Submission,

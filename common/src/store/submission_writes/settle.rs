@@ -1,4 +1,4 @@
-//! Writes of a settling step: the next revision of a submission, and what it changes in other tables.
+//! Writes of a settling step: the next revision of a submission, and its changes in other tables.
 
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::Campaign;
@@ -14,27 +14,24 @@ use crate::store::{StoreError, Write};
 
 const SETTLING: &str = "settling a submission";
 
-/// The result of writing a step of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleResult {
-    /// It was written.
     Committed,
-    /// The submission had changed in the meantime; nothing was written.
+    /// The submission had changed in the meantime.
     StaleRevision,
-    /// Another submission was accepted with the same purchase; nothing was written.
+    /// Another submission was accepted with the same purchase.
     ReceiptAlreadyUsed,
 }
 
-/// The items of a transaction, each with the result if its condition fails: `None` if the phone's log of wrong codes
-/// has changed, so that a retry may succeed.
+/// Items, each with the result if its condition fails: `None` if the phone's log has changed, so
+/// that a retry may succeed.
 type Parts = Vec<(Option<SettleResult>, Write)>;
 
 impl SubmissionStore {
-    /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
-    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With
-    /// `wrong_code_in`, its code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional
-    /// wrong-code entry of a partner's code is removed when the partner gives another verdict, first fails to answer, or an
-    /// operator takes over.
+    /// Writes the next revision, if the submission is unchanged since `before`. With
+    /// `wrong_code_in`, its code or its receipt's time was wrong, and is logged under that
+    /// campaign's limit. The provisional entry of a partner's code goes when the partner gives
+    /// another verdict, first fails to answer, or an operator takes over.
     pub async fn settle(
         &self,
         before: &Submission,
@@ -58,7 +55,7 @@ impl SubmissionStore {
         Err(StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// The phone's record, and its new log of wrong codes; `None` if the log does not change.
+    /// The phone's record and its new log; `None` if the log does not change.
     async fn changed_wrong_code_log(
         &self,
         before: &Submission,
@@ -75,7 +72,7 @@ impl SubmissionStore {
             ..
         } = after;
         let is_of_partner = before.partner_code.is_some();
-        // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
+        // The limit of requests in flight keeps the entry in the log.
         let unanswered_since = |submission: &Submission| {
             submission
                 .settling
@@ -103,7 +100,7 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
-    /// Like [`SubmissionStore::settle`], with this change of the log; `None` if the log has changed since it was read.
+    /// `None` if the log has changed since it was read.
     async fn settle_over(
         &self,
         before: &Submission,
@@ -156,7 +153,7 @@ impl SubmissionStore {
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// The items of an accepted submission: redeem the code, take the purchase.
+    /// Items that redeem the code and take the purchase.
     fn redeem(&self, after: &Submission) -> Parts {
         let Submission {
             scope,

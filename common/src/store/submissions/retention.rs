@@ -1,4 +1,4 @@
-//! Removes personal data from a scope's submissions once the campaign's retention of phones is over.
+//! Removes personal data once a campaign's retention of phones is over.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -9,19 +9,18 @@ use crate::store::segments::Segment;
 use crate::store::{MAX_CONCURRENCY, StoreError, transaction};
 use crate::telemetry;
 
-/// The result of one page of submissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPage {
     /// Submissions of the scope without personal data.
     pub done: u64,
-    /// Those that still need their phone, changed meanwhile, or cannot be read by this build.
+    /// Those that still need their phone, changed meanwhile, or cannot be read.
     pub left: u64,
-    /// The segment after this page.
+    /// The rest after this page.
     pub segment: Segment,
 }
 
 impl Submissions {
-    /// Removes the personal data from the next page of a segment. Repeating a page is harmless.
+    /// Repeating a page is harmless.
     pub async fn remove_personal_data(
         &self,
         scope: &Scope,

@@ -9,27 +9,26 @@ use crate::store::record_version::FIRST;
 use crate::store::segments::{Segment, SegmentPage};
 use crate::store::{StoreError, number, read_text, text};
 
-/// A record that the conditions of a selection may misjudge, because this build cannot read it.
+/// A record that a filter may misjudge, because this build cannot read it.
 const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
     OR NOT attribute_type(standing.#state, :text)";
 
-/// The submissions of a scope to read.
+/// The submissions to read.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The campaign and environment.
     pub scope: Scope,
     /// Created at this time or later.
     pub from: Option<Timestamp>,
     /// Created before this time.
     pub to: Option<Timestamp>,
-    /// In one of these states; in any if there are none.
+    /// Any if empty.
     pub states: Vec<State>,
     /// Only accepted ones with an instant prize.
     pub winners: bool,
 }
 
 impl Submissions {
-    /// The next page of a segment of the table, with its selected submissions, and the records that cannot be read.
+    /// The next page of a segment.
     pub async fn page(
         &self,
         selection: &Selection,

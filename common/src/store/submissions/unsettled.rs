@@ -1,5 +1,5 @@
-//! The index of unsettled submissions: due ones, the campaigns' turns, and those waiting for an operator, also for a second
-//! look.
+//! The index of unsettled submissions: due ones, and those that wait for an operator or a spot
+//! check.
 
 use std::collections::HashMap;
 
@@ -20,43 +20,36 @@ use crate::store::{
     Item, MAX_CONCURRENCY, StoreError, UnreadableRecord, read_number, read_text, required, text,
 };
 
-/// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]. Each partition is sorted by
-/// campaign, so that a busy campaign cannot hide the others.
+/// The sparse index: partition `unsettled`, sort [`NEXT_STEP`], so that a busy campaign cannot hide
+/// the others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
 const SUBMISSION_ID: &str = "submission_id";
-/// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
+/// Scope and time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
-/// The attribute with the number of failed reads of a submission.
+/// Failed reads of a submission.
 pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
-/// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
+/// Prefix of the partitions of submissions that wait for an operator. Test ones are separate: they
 /// are often never settled.
 const OPERATOR: &str = "person";
-/// The prefix of the partitions of settled submissions that wait for a second look.
+/// Prefix of the partitions of settled submissions that wait for a spot check.
 const SECOND_LOOK: &str = "second_look";
-/// Partitions of submissions that wait for the tax authority. Each takes a thousand writes a second, and adds a query
-/// to every turn.
+/// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;
-/// Partitions of submissions that wait for partners.
 const PARTNER_SHARDS: u8 = 16;
 
 /// A sort key before those of every scope.
 const BEFORE_ALL: &str = " ";
-/// A time before every submission.
 const BEGINNING: Timestamp = Timestamp::from_millis(0);
 const LISTING: &str = "listing what is not settled";
 
-/// An unsettled submission in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueSubmission {
-    /// The campaign and environment.
     pub scope: Scope,
-    /// The submission's id.
     pub submission_id: SubmissionId,
-    /// When its next step is due, or when it began to wait for an operator.
+    /// The next step, or the begin of waiting for an operator.
     pub next_step_at: Timestamp,
 }
 
-/// The scopes of a partition to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scopes {
     All,
@@ -65,8 +58,8 @@ enum Scopes {
 }
 
 impl Submissions {
-    /// Submissions whose next step is due: at most `max` of each scope and partition. Scopes take turns, each with its
-    /// longest due first.
+    /// Lists at most `max` of each scope and partition. Scopes take turns, each with its longest due
+    /// first.
     pub async fn due(
         &self,
         dependency: Dependency,
@@ -86,8 +79,8 @@ impl Submissions {
         Ok(due)
     }
 
-    /// The longest due submission of the next scope after `last_turn`, in the order of their keys; after the last scope
-    /// comes the first again.
+    /// The longest due submission of the next scope after `last_turn`, in the order of their keys,
+    /// and around.
     pub async fn next_due(
         &self,
         dependency: Dependency,
@@ -109,7 +102,7 @@ impl Submissions {
         Ok(None)
     }
 
-    /// When the submission that has waited longest for an operator began to wait.
+    /// The begin of the longest wait for an operator.
     pub async fn longest_waiting_for_a_person(
         &self,
         environment: Environment,
@@ -126,7 +119,7 @@ impl Submissions {
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
-    /// The unsettled submissions of a scope, the longest due first, and the records that cannot be read. For operators.
+    /// The longest due first, and the records that cannot be read.
     pub async fn list_unsettled(
         &self,
         scope: &Scope,
@@ -156,13 +149,12 @@ impl Submissions {
         Ok((found, unreadable))
     }
 
-    /// How many submissions of a scope are not settled. The index lags behind the table.
+    /// The index lags behind the table.
     pub async fn count_unsettled(&self, scope: &Scope) -> Result<usize, StoreError> {
         self.all_unsettled(scope).await.map(|found| found.len())
     }
 
-    /// How many submissions of each scope have a step that is due. For operators: it reads all that wait. The index lags
-    /// behind the table.
+    /// Due submissions by scope. Reads all that wait. The index lags behind the table.
     pub async fn count_due(
         &self,
         dependency: Dependency,
@@ -190,7 +182,7 @@ impl Submissions {
         Ok(try_join_all(found).await?.concat())
     }
 
-    /// The submissions of a scope that wait for an operator, the longest waiting first.
+    /// The longest waiting first.
     pub async fn waiting_for_operator(
         &self,
         scope: &Scope,
@@ -199,7 +191,7 @@ impl Submissions {
             .await
     }
 
-    /// The submissions of a scope that wait for a second look, of those settled since a time, the earliest first.
+    /// Those settled since a time, the earliest first.
     pub async fn waiting_for_second_look(
         &self,
         scope: &Scope,
@@ -209,7 +201,7 @@ impl Submissions {
             .await
     }
 
-    /// The due submissions of a partition, scope by scope after `bound`, at most `max` of each.
+    /// Scope by scope after `bound`, at most `max` of each.
     async fn due_by_scope(
         &self,
         partition: String,
@@ -261,7 +253,7 @@ impl Submissions {
         listed_by(self.query_unsettled(&partition, within, values)).await
     }
 
-    /// The submissions of a partition in the index, with a further condition.
+    /// Submissions in the index, with a further condition.
     fn query_unsettled<const N: usize>(
         &self,
         partition: &str,
@@ -275,10 +267,11 @@ impl Submissions {
             .index_name(UNSETTLED)
     }
 
-    /// Postpones the next step of an unreadable submission, so that it does not hold up the others. A newer build may
-    /// have written it, and can read it once it is back.
+    /// Postpones a step whose submission only a newer build can read, so that it does not hold up
+    /// the others.
     ///
-    /// A timeline of two workers: both find the record; the first moves its next step; the second's condition fails.
+    /// A timeline of two workers: both find the record; the first moves its next step; the second's
+    /// condition fails.
     pub async fn postpone_unreadable(
         &self,
         scope: &Scope,
@@ -306,13 +299,12 @@ impl Submissions {
     }
 }
 
-/// All pages of a query.
 async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, StoreError> {
     let items = table::all(query, LISTING).await?;
     Ok(items.iter().filter_map(read_due).collect())
 }
 
-/// A submission from the index; `None` if it cannot be read.
+/// `None` if it cannot be read.
 fn read_due(item: &Item) -> Option<DueSubmission> {
     let due = parse_due(item);
     if due.is_none() {
@@ -338,17 +330,17 @@ fn parse_due(item: &Item) -> Option<DueSubmission> {
     })
 }
 
-/// The sort key of an unsettled submission. The time is padded to the digits that the next 30,000 years need.
+/// Padded to the digits that the next 30,000 years need.
 fn next_step(scope: &Scope, at: Timestamp) -> String {
     scope.key(format_args!("{:016}", at.as_millis().max(0)))
 }
 
-/// A sort key after a scope's keys and before the next scope's: `$` follows the `#` in them.
+/// A sort key after a scope's and before the next scope's: `$` follows the `#` in them.
 fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
 
-/// Partition and sort key of a submission that an operator or the service still has to settle.
+/// Partition and sort key in the index.
 pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
     let scope = &submission.scope;
     match &submission.settling {

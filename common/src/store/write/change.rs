@@ -1,5 +1,5 @@
-//! A change of a record names what differs and nothing else, so that attributes of a newer build stay, also those
-//! within maps.
+//! A change names only what differs, so that attributes of a newer build stay, also those within
+//! maps.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,17 @@ use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 use super::Write;
 use crate::store::Item;
 
-/// The time of an event; one that differs makes another event.
+/// An event with another time is another event.
 const AT: &str = "at";
 
 impl Write {
-    /// Turns a record from what was read into what it becomes.
     pub(crate) fn change(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
         let (before, after) = (self.kept(to_item(before)), self.kept(to_item(after)));
         self.compare_maps("", &before, &after);
         self
     }
 
-    /// Like [`Self::change`], but an attribute that differs is written whole: an expression is limited to 4 KB.
+    /// Writes attributes that differ whole: an expression is limited to 4 KB.
     pub(crate) fn change_whole(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
         let before: Item = self.kept(to_item(before));
         let after: Item = self.kept(to_item(after));
@@ -88,7 +87,7 @@ fn is_same_event(before: &Item, after: &Item) -> bool {
     before.get(AT) == after.get(AT)
 }
 
-/// True if a list only grew, and its events are still the same ones; all of a list that lost one are written again.
+/// True if a list only grew, and its events are the same ones.
 fn are_same_events(before: &[AttributeValue], after: &[AttributeValue]) -> bool {
     let is_same = |(before, after): (&AttributeValue, &AttributeValue)| match (before, after) {
         (AttributeValue::M(before), AttributeValue::M(after)) => is_same_event(before, after),
