@@ -1,4 +1,7 @@
 //! The state of one phone in one scope, and the limits that it has reached.
+//!
+//! Only guesses are slowed down. Phones are not verified, so anyone can send wrong codes under
+//! another person's number: photos are never refused for them, and what is pending waits.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Phone numbers in records: a keyed digest for comparing, and an encrypted copy for calling a winner.
+//!
+//! The keys come from the secret's oldest word: after a rotation with another key, every phone would
+//! have new records, and with them new limits.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

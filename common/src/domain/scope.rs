@@ -1,4 +1,7 @@
 //! The scope of a record: a campaign and one of its environments.
+//!
+//! It is the first part of every record's key, not a filter after the read: a key reaches no other
+//! campaign.
 
 use std::fmt;
 use std::str::FromStr;
