@@ -1,427 +1,449 @@
-//! Reads a tree field by field and notes every problem with its line and path.
+//! The fields of a campaign file: bounds, defaults, an example, and in doc comments their meaning. The JSON Schema is
+//! derived from here; reader, page, template and differences follow the schema.
+//!
+//! A field with a `default`, or with `x-left-out`, which says the default in words, may be left out.
 
-use serde::de::DeserializeOwned;
-use serde_json::{Number, Value};
+#![expect(dead_code, reason = "their schemas are used, never a value")]
 
-use super::spec::{Kind, Spec};
-use super::tree::{Content, Entry, Node};
-use crate::problem::Problems;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// Jaro-Winkler similarity, 0 to 1, below which a name is not taken for a misspelled field.
-const MIN_LIKENESS: f64 = 0.75;
-/// The fields of one block.
-pub(super) struct Fields<'a> {
-    path: String,
-    line: usize,
-    entries: &'a [Entry],
-    known: &'static [Spec],
-    problems: &'a Problems,
+use common::domain::message::{Language, MessageKey, TextKey};
+use common::domain::partner::PartnerRules;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+use super::MAX_ENTRIES;
+
+/// Texts that are parsed further; longer than any of them.
+#[derive(JsonSchema)]
+struct Parsed(#[schemars(length(min = 1, max = 100))] String);
+
+/// Names of campaigns, brands, products, branches.
+#[derive(JsonSchema)]
+struct Name(#[schemars(length(min = 1, max = 120))] String);
+
+/// On a tile: a label, a colour.
+#[derive(JsonSchema)]
+struct Label(#[schemars(length(min = 1, max = 40))] String);
+
+/// What callers send as a product's or a branch's key.
+#[derive(JsonSchema)]
+struct Key(
+    #[schemars(length(min = 1, max = 100), regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))] String,
+);
+
+#[derive(JsonSchema)]
+struct Time(
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(
+            pattern = r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$"
+        )
+    )]
+    String,
+);
+
+/// More submissions of a phone than any campaign intends, and few enough that no sum overflows.
+#[derive(JsonSchema)]
+struct Submissions(#[schemars(range(min = 1, max = 1_000_000))] u32);
+
+/// Ten years.
+#[derive(JsonSchema)]
+struct Days(#[schemars(range(min = 1, max = 3_650))] u32);
+
+/// What a consumer reads before agreeing.
+#[derive(JsonSchema)]
+struct Agreement(#[schemars(length(min = 1, max = 2_000))] String);
+
+/// A part of a partner's reply.
+#[derive(JsonSchema)]
+struct Pointer(#[schemars(length(min = 1, max = 100), regex(pattern = "^/"))] String);
+
+#[derive(JsonSchema)]
+struct Long(#[schemars(length(min = 1, max = 1_000))] String);
+
+#[derive(JsonSchema)]
+struct Match(#[schemars(length(min = 1, max = 100))] String);
+
+#[derive(JsonSchema)]
+struct Serial(
+    #[schemars(length(min = 1, max = 100), regex(pattern = "^[A-Za-z0-9]{1,40}$"))] String,
+);
+
+/// A campaign file.
+#[derive(JsonSchema)]
+pub(super) struct File {
+    /// Its name in keys, URLs and commands. It cannot be changed.
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"),
+        extend("x-example" = "chai-bora-2026")
+    )]
+    slug: String,
+    /// Its name for people.
+    #[schemars(extend("x-example" = "Chai Bora Shinda"))]
+    name: Name,
+    /// The brand it belongs to.
+    #[schemars(extend("x-example" = "Chai Bora"))]
+    brand: Name,
+    /// The IANA time zone in which days and daily limits are counted.
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(pattern = "^[A-Z][A-Za-z0-9_+/-]*$"),
+        extend("x-example" = "Africa/Dar_es_Salaam")
+    )]
+    timezone: String,
+    /// Whether the campaign is paused.
+    #[schemars(extend(
+        "x-left-out" = "stays as it is: `ops campaign pause` and `resume` turn it",
+        "x-example" = "true"
+    ))]
+    paused: bool,
+    /// When it takes entries.
+    #[schemars(extend("default" = {}, "x-left-out" = "always open"))]
+    window: Window,
+    /// The codes that consumers send.
+    #[schemars(extend("x-example" = "{ checked_by: service }"))]
+    code: Code,
+    /// Submissions of one phone that count; rejected ones do not.
+    #[schemars(extend("default" = {}, "x-left-out" = "no limit"))]
+    limits: Limits,
+    /// Entries that an accepted submission earns, unless its receipt or the partner says otherwise.
+    #[schemars(range(min = 1, max = MAX_ENTRIES), extend("default" = 1))]
+    entries_per_submission: u32,
+    /// Wrong codes after which a phone is refused for a while.
+    #[schemars(extend(
+        "default" = { "count": 10, "minutes": 60 },
+        "x-left-out" = "10 within 60 minutes"
+    ))]
+    wrong_codes: WrongCodes,
+    /// Its own texts, by message key. `ops campaign init` lists the keys with the service's words.
+    #[schemars(extend("default" = {}, "x-left-out" = SERVICES_WORDS))]
+    messages: Messages,
+    /// Rules for receipts. Cannot be combined with codes that a partner checks.
+    #[schemars(extend("x-left-out" = "it takes no receipts"))]
+    receipt: Receipt,
+    /// The partner that checks the codes, and how to ask it.
+    #[schemars(extend(
+        "x-left-out" = "no partner; required if `code.checked_by` is `partner`",
+        "x-example" = "{ url: ..., body: ..., reply: ..., outcomes: ... }"
+    ))]
+    partner: Partner,
+    /// The text that consumers agree to.
+    #[schemars(extend("x-left-out" = "it has no text of its own"))]
+    consent: Consent,
+    /// How long personal data is kept after the campaign's end; then it is deleted.
+    #[schemars(extend("x-left-out" = "kept as the deployment says"))]
+    retention: Retention,
 }
 
-/// One field, with a value that is not `null`.
-pub(super) struct Field<'a> {
-    path: String,
-    node: &'a Node,
-    kind: &'static Kind,
-    /// A valid value.
-    example: &'static str,
-    problems: &'a Problems,
+#[derive(JsonSchema)]
+struct Window {
+    /// The start of the campaign, with the offset from UTC.
+    #[schemars(extend("x-left-out" = "from now on", "x-example" = "2026-01-01T00:00:00+03:00"))]
+    start: Time,
+    /// The end of the campaign: the first moment at which it takes no more entries.
+    #[schemars(extend("x-left-out" = "for ever", "x-example" = "2026-04-01T00:00:00+03:00"))]
+    end: Time,
 }
 
-impl<'a> Fields<'a> {
-    /// The fields of the whole file.
-    pub(super) fn from_file(
-        root: &'a Node,
-        kind: &'static Kind,
-        problems: &'a Problems,
-    ) -> Option<Self> {
-        match &root.content {
-            Content::Block(entries) => {
-                let fields = Self {
-                    path: String::new(),
-                    line: root.line,
-                    entries,
-                    known: kind.fields(),
-                    problems,
-                };
-                fields.check_names();
-                Some(fields)
-            }
-            Content::Scalar { .. } | Content::List(_) => {
-                problems.add_line(
-                    root.line,
-                    "the file must hold fields such as `slug: chai-bora-2026`, one a line",
-                );
-                None
-            }
-        }
+#[derive(JsonSchema)]
+struct Code {
+    /// `service`: codes that are minted or imported here. `partner`: the partner below judges them. `none`: there are no
+    /// codes; then require receipts, or anyone can enter.
+    #[schemars(extend("enum" = ["service", "partner", "none"], "x-example" = "service"))]
+    checked_by: String,
+}
+
+#[derive(JsonSchema)]
+struct Limits {
+    /// In a day of the campaign's time zone.
+    #[schemars(extend("x-left-out" = "no limit", "x-example" = "3"))]
+    phone_daily: Submissions,
+    /// Over the whole campaign.
+    #[schemars(extend("x-left-out" = "no limit", "x-example" = "20"))]
+    phone_total: Submissions,
+}
+
+#[derive(JsonSchema)]
+struct WrongCodes {
+    /// Wrong codes of one phone.
+    // Each wrong code that counts is kept with its phone, so there must not be many.
+    #[schemars(range(min = 1, max = 100), extend("default" = 10))]
+    count: u32,
+    /// Within so many minutes.
+    #[schemars(range(min = 1, max = 24 * 60), extend("default" = 60))]
+    minutes: u32,
+}
+
+#[derive(JsonSchema)]
+struct Messages {
+    /// English.
+    #[schemars(extend("x-left-out" = SERVICES_WORDS))]
+    en: Texts<false>,
+    /// Swahili.
+    #[schemars(extend("x-left-out" = SERVICES_WORDS))]
+    sw: Texts<true>,
+}
+
+const SERVICES_WORDS: &str = "the service's words";
+/// Two SMS at most.
+const MAX_TEXT_CHARS: usize = 320;
+
+/// A text for each message key, with the service's own as the example.
+struct Texts<const SWAHILI: bool>;
+
+impl<const SWAHILI: bool> JsonSchema for Texts<SWAHILI> {
+    fn schema_name() -> Cow<'static, str> {
+        "Texts".into()
     }
 
-    fn check_names(&self) {
-        for (index, entry) in self.entries.iter().enumerate() {
-            if !self.known.iter().any(|known| known.name == entry.name) {
-                let known: Vec<_> = self.known.iter().map(|known| known.name).collect();
-                self.problems.add(
-                    entry.line,
-                    &self.path_of(&entry.name),
-                    unknown(&entry.name, &known),
-                );
-            } else {
-                self.check_twice(index, entry);
-            }
-        }
+    fn inline_schema() -> bool {
+        true
     }
 
-    fn check_twice(&self, index: usize, entry: &Entry) {
-        if self
-            .entries
-            .iter()
-            .take(index)
-            .any(|earlier| earlier.name == entry.name)
-        {
-            self.problems.add(
-                entry.line,
-                &self.path_of(&entry.name),
-                "is there twice; keep one of them",
-            );
-        }
-    }
-
-    /// A field with a value; `None` if it is missing or `null`.
-    pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
-        let Spec { kind, example, .. } = self.spec(name)?;
-        let entry = self.entries.iter().find(|entry| entry.name == name)?;
-        let path = self.path_of(name);
-        (!entry.value.is_null()).then_some(Field {
-            path,
-            node: &entry.value,
-            kind,
-            example,
-            problems: self.problems,
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let language = if SWAHILI { Language::Sw } else { Language::En };
+        let text = |key: TextKey| {
+            let example = Value::from(key.text(language)).to_string();
+            let schema = json!({
+                "type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "x-left-out": SERVICES_WORDS,
+                "x-example": example,
+            });
+            (key.as_str().to_owned(), schema)
+        };
+        let names: Vec<_> = TextKey::all().map(TextKey::as_str).collect();
+        json_schema!({
+            "type": "object",
+            "properties": TextKey::all().map(text).collect::<Map<_, _>>(),
+            "required": names,
+            "x-holds": format!("message keys, {} of them, each with 1 to {MAX_TEXT_CHARS} characters", names.len()),
         })
     }
-
-    /// A required field; notes a problem if it is missing.
-    pub(super) fn required(&self, name: &str) -> Option<Field<'a>> {
-        let field = self.get(name);
-        if let (None, Some(Spec { example, .. })) = (&field, self.spec(name)) {
-            let line = self
-                .entries
-                .iter()
-                .find(|entry| entry.name == name)
-                .map(|entry| entry.line);
-            let message = format!("is missing; add it, such as `{name}: {example}`");
-            self.problems
-                .add(line.unwrap_or(self.line), &self.path_of(name), message);
-        }
-        field
-    }
-
-    fn spec(&self, name: &str) -> Option<&'static Spec> {
-        let spec = self.known.iter().find(|known| known.name == name);
-        debug_assert!(spec.is_some(), "{} has no field {name}", self.path);
-        spec
-    }
-
-    /// A field's text.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
-        Some(self.get(name)?.text()?.to_owned())
-    }
-
-    /// The text of a required field.
-    pub(super) fn required_text(&self, name: &str) -> Option<String> {
-        Some(self.required(name)?.text()?.to_owned())
-    }
-
-    /// A field's number.
-    pub(super) fn count(&self, name: &str) -> Option<u32> {
-        self.get(name)?.count()
-    }
-
-    /// A list's items; none when it is left out.
-    pub(super) fn items(&self, name: &str) -> Vec<Field<'a>> {
-        self.get(name)
-            .and_then(|field| field.items())
-            .unwrap_or_default()
-    }
-
-    fn path_of(&self, name: &str) -> String {
-        if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.path)
-        }
-    }
 }
 
-impl<'a> Field<'a> {
-    /// The path in the file, such as `receipt.products[1].key`.
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// A valid value.
-    pub(super) fn example(&self) -> &'static str {
-        self.example
-    }
-
-    /// Notes a problem with the value.
-    pub(super) fn problem(&self, message: impl Into<String>) {
-        self.problems.add(self.node.line, &self.path, message);
-    }
-
-    /// The value as text, without surrounding space.
-    pub(super) fn text(&self) -> Option<&'a str> {
-        let Some(text) = self.node.as_text() else {
-            self.problem("must be text; put it in quotes when it looks like something else");
-            return None;
-        };
-        let chars = self.kind.chars();
-        let text = text.trim();
-        if !chars.contains(&text.chars().count()) {
-            self.problem(format!(
-                "must be {} to {} characters",
-                chars.start(),
-                chars.end()
-            ));
-            return None;
-        }
-        if text.chars().any(|c| c.is_control() && c != '\n') {
-            self.problem("must not hold control characters; remove them");
-            return None;
-        }
-        Some(text)
-    }
-
-    /// The value as text, parsed by `read`, whose error becomes the problem.
-    pub(super) fn parsed<T>(&self, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        match read(self.text()?) {
-            Ok(value) => Some(value),
-            Err(why) => {
-                self.problem(why);
-                None
-            }
-        }
-    }
-
-    /// The value as one of its kind's words.
-    pub(super) fn choice<T: DeserializeOwned>(&self) -> Option<T> {
-        let Kind::Choice(words) = self.kind else {
-            return None;
-        };
-        self.parsed(|text| {
-            let chosen = words.iter().find(|(word, _)| *word == text);
-            let value =
-                chosen.and_then(|_| serde_json::from_value(Value::String(text.to_owned())).ok());
-            value.ok_or_else(|| format!("must be {}", either(words)))
-        })
-    }
-
-    /// The value as `true` or `false`.
-    pub(super) fn switch(&self) -> Option<bool> {
-        let switch = self.node.as_switch();
-        if switch.is_none() {
-            self.problem("must be true or false");
-        }
-        switch
-    }
-
-    /// The value as a whole number from 1 to its kind's maximum.
-    pub(super) fn count(&self) -> Option<u32> {
-        let number = self.node.as_whole_number().filter(|number| *number >= 1);
-        let Some(number) = number else {
-            self.problem("must be a whole number of at least 1");
-            return None;
-        };
-        let most = self.kind.most();
-        let count = usize::try_from(number).ok().filter(|count| *count <= most);
-        if count.is_none() {
-            self.problem(format!("must be a whole number of at most {most}"));
-        }
-        count.and_then(|count| u32::try_from(count).ok())
-    }
-
-    /// The items of a list, each with its index in its path.
-    pub(super) fn items(&self) -> Option<Vec<Field<'a>>> {
-        let Content::List(nodes) = &self.node.content else {
-            self.problem("must be a list, such as `[ ... ]` or one line with `- ` for each");
-            return None;
-        };
-        let most = self.kind.most();
-        if nodes.len() > most {
-            self.problem(format!(
-                "must be a list of at most {most}, not of {}",
-                nodes.len()
-            ));
-            return None;
-        }
-        let item = |(index, node)| {
-            let path = format!("{}[{index}]", self.path);
-            Field {
-                path,
-                node,
-                kind: self.kind.item(),
-                ..*self
-            }
-        };
-        Some(nodes.iter().enumerate().map(item).collect())
-    }
-
-    /// The value as a block whose fields can have any names.
-    pub(super) fn entries(&self) -> Option<Vec<(&'a str, Field<'a>)>> {
-        let Content::Block(entries) = &self.node.content else {
-            self.problem(format!("must hold fields, such as `{}`", self.example));
-            return None;
-        };
-        let most = self.kind.most();
-        if entries.len() > most {
-            self.problem(format!(
-                "must hold at most {most} fields, not {}",
-                entries.len()
-            ));
-            return None;
-        }
-        let fields = Fields {
-            path: self.path.clone(),
-            line: self.node.line,
-            entries,
-            known: &[],
-            problems: self.problems,
-        };
-        entries
-            .iter()
-            .enumerate()
-            .for_each(|(index, entry)| fields.check_twice(index, entry));
-        let entry = |entry: &'a Entry| {
-            let path = fields.path_of(&entry.name);
-            (
-                entry.name.as_str(),
-                Field {
-                    path,
-                    node: &entry.value,
-                    kind: self.kind.item(),
-                    ..*self
-                },
-            )
-        };
-        Some(entries.iter().map(entry).collect())
-    }
-
-    /// The value as JSON of any type.
-    pub(super) fn json(&self) -> Option<Value> {
-        match &self.node.content {
-            Content::List(_) => {
-                let items: Vec<_> = self.items()?.iter().map(Self::json).collect();
-                items.into_iter().collect()
-            }
-            Content::Block(_) => {
-                let entries = self.entries()?;
-                let values: Vec<_> = entries
-                    .iter()
-                    .map(|(name, field)| Some(((*name).to_owned(), field.json()?)))
-                    .collect();
-                values.into_iter().collect::<Option<_>>().map(Value::Object)
-            }
-            Content::Scalar { .. } => self.json_scalar(),
-        }
-    }
-
-    fn json_scalar(&self) -> Option<Value> {
-        if self.node.is_null() {
-            return Some(Value::Null);
-        }
-        if let Some(switch) = self.node.as_switch() {
-            return Some(Value::Bool(switch));
-        }
-        if self.node.as_text().is_some() {
-            return self.text().map(|text| Value::String(text.to_owned()));
-        }
-        let whole = self
-            .node
-            .as_whole_number()
-            .map(|number| i64::try_from(number).map(Number::from));
-        let number = match whole {
-            Some(number) => number.ok(),
-            None => self.node.as_decimal().and_then(Number::from_f64),
-        };
-        if number.is_none() {
-            self.problem("is not a number that can be sent; put it in quotes to send it as text");
-        }
-        number.map(Value::Number)
-    }
-
-    /// The value as a block; fields that its kind does not have are problems.
-    pub(super) fn block(&self) -> Option<Fields<'a>> {
-        let known = self.kind.fields();
-        let names = || listed(&known.iter().map(|known| known.name).collect::<Vec<_>>());
-        match &self.node.content {
-            Content::Block(entries) => {
-                let path = self.path.clone();
-                let fields = Fields {
-                    path,
-                    line: self.node.line,
-                    entries,
-                    known,
-                    problems: self.problems,
-                };
-                fields.check_names();
-                Some(fields)
-            }
-            Content::List(items) => {
-                self.problem(format!(
-                    "must hold the fields {}, not a list of {}",
-                    names(),
-                    items.len()
-                ));
-                None
-            }
-            Content::Scalar { .. } => {
-                self.problem(format!("must hold the fields {}", names()));
-                None
-            }
-        }
-    }
+#[derive(JsonSchema)]
+struct Consent {
+    /// Identifies this text. A changed text needs a new version.
+    #[schemars(extend("x-example" = "\"2026-01\""))]
+    version: Label,
+    /// In English.
+    #[schemars(extend("x-example" = "\"I agree to ...\""))]
+    en: Agreement,
+    /// In Swahili.
+    #[schemars(extend("x-example" = "\"Nakubali ...\""))]
+    sw: Agreement,
 }
 
-/// The words with their meanings, for a message.
-fn either(words: &[(&str, &str)]) -> String {
-    let word = |(word, meaning): &(&str, &str)| {
-        if meaning.is_empty() {
-            format!("`{word}`")
-        } else {
-            format!("`{word}` ({meaning})")
-        }
-    };
-    let mut words: Vec<_> = words.iter().map(word).collect();
-    let last = words.pop().unwrap_or_default();
-    if words.is_empty() {
-        last
-    } else {
-        format!("{} or {last}", words.join(", "))
-    }
+#[derive(JsonSchema)]
+struct Retention {
+    /// Days for phone numbers.
+    #[schemars(extend("x-left-out" = "kept", "x-example" = "365"))]
+    phones_days: Days,
+    /// Days for photos.
+    #[schemars(extend("x-left-out" = "the deployment's `PhotoRetentionDays`", "x-example" = "90"))]
+    photos_days: Days,
 }
 
-fn unknown(name: &str, known: &[&str]) -> String {
-    match closest(name, known) {
-        Some(closest) => format!("is not a field of a campaign file; did you mean `{closest}`?"),
-        None => format!(
-            "is not a field of a campaign file; here go {}",
-            listed(known)
-        ),
-    }
+// Judging a receipt goes through all of these lists, so none may be long.
+#[derive(JsonSchema)]
+struct Receipt {
+    /// Whether every submission must carry a receipt.
+    #[schemars(extend("default" = true))]
+    required: bool,
+    /// Whether a receipt's code and time may be typed in.
+    #[schemars(extend("default" = false, "x-example" = "true"))]
+    typed: bool,
+    /// What happens to a receipt that names no participating product: an operator reviews it, or it is declined. Tills
+    /// often print only a sum.
+    #[schemars(extend("enum" = ["review", "decline"], "default" = "review"))]
+    on_no_match: String,
+    /// The most entries of one receipt; one that would earn more goes to an operator.
+    // A partner's code earns no more either.
+    #[schemars(range(min = 1, max = MAX_ENTRIES), extend("default" = 100))]
+    max_entries: u32,
+    /// Product ranges, for grouping.
+    #[schemars(length(max = 50), extend(
+        "default" = [], "x-left-out" = "none", "x-example" = "[{ name: Classic, tag: \"For every day\" }]"
+    ))]
+    ranges: Vec<ProductRange>,
+    /// Participating products.
+    #[schemars(length(max = 200), extend(
+        "default" = [],
+        "x-left-out" = "any purchase counts",
+        "x-example" = "[{ key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, \
+                       match: [\"CHAI BORA 250\"], entries: 1 }]"
+    ))]
+    products: Vec<Product>,
+    /// Participating branches.
+    #[schemars(length(max = 500), extend(
+        "default" = [],
+        "x-left-out" = "any shop counts",
+        "x-example" = "[{ key: kko, name: Kariakoo, city: Dar es Salaam, merchant: Duka Kuu, tin: \"100147181\", \
+                       serials: [\"03TZ343001520\"] }]"
+    ))]
+    branches: Vec<Branch>,
+    /// How often the draw takes place, in words.
+    #[schemars(extend("x-left-out" = "none", "x-example" = "weekly"))]
+    draw_period: Name,
 }
 
-/// The most similar name, if it is similar enough to have been meant.
-pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
-    let likeness = |known: &str| strsim::jaro_winkler(name, known);
-    let closest = known
-        .iter()
-        .copied()
-        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(closest) >= MIN_LIKENESS).then_some(closest)
+#[derive(JsonSchema)]
+struct ProductRange {
+    /// Its name, which products refer to.
+    #[schemars(extend("x-example" = "Classic"))]
+    name: Name,
+    /// A short tag line.
+    #[schemars(extend("x-left-out" = "none", "x-example" = "\"For every day\""))]
+    tag: Name,
 }
 
-pub(super) fn listed(names: &[&str]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
+#[derive(JsonSchema)]
+struct Product {
+    /// What callers send as `claimed.items[].key`.
+    #[schemars(extend("x-example" = "chai-250"))]
+    key: Key,
+    /// The name of its range.
+    #[schemars(extend("x-example" = "Classic"))]
+    range: Name,
+    /// A short label for its tile.
+    #[schemars(extend("x-example" = "250 g"))]
+    label: Label,
+    /// Its full name.
+    #[schemars(extend("x-example" = "Chai Bora 250 g"))]
+    name: Name,
+    /// The colour of its tile.
+    #[schemars(extend("x-left-out" = "none", "x-example" = "\"#c0392b\""))]
+    color: Label,
+    /// The path of its image.
+    #[schemars(
+        length(min = 1, max = 500),
+        extend("x-left-out" = "none", "x-example" = "/images/chai-250.png")
+    )]
+    image: String,
+    /// Texts that tills print for it. An item counts if its description has one of them, in upper or lower case and as
+    /// whole words and numbers: `CHAI 25` is in `CHAI 25G`, but not in `CHAI 250`. If texts of several products fit, the
+    /// longest decides.
+    #[schemars(length(max = 20), extend("x-example" = "[\"CHAI BORA 250\"]"))]
+    r#match: Vec<Match>,
+    /// Entries for each one bought.
+    #[schemars(range(min = 1, max = 1_000), extend("default" = 1))]
+    entries: u32,
+}
+
+#[derive(JsonSchema)]
+struct Branch {
+    /// Its key.
+    #[schemars(extend("x-example" = "kko"))]
+    key: Key,
+    /// Its name.
+    #[schemars(extend("x-example" = "Kariakoo"))]
+    name: Name,
+    /// Its city.
+    #[schemars(extend("x-example" = "Dar es Salaam"))]
+    city: Name,
+    /// The merchant it belongs to.
+    #[schemars(extend("x-example" = "Duka Kuu"))]
+    merchant: Name,
+    /// The merchant's taxpayer number: 9 digits, in quotes.
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(pattern = "^(-*[0-9]){9}-*$"),
+        extend("x-example" = "\"100147181\"")
+    )]
+    tin: String,
+    /// The serial numbers of its fiscal devices, by which a receipt's branch is known.
+    #[schemars(length(max = 50), extend(
+        "default" = [],
+        "x-left-out" = "every device of the merchant",
+        "x-example" = "[\"03TZ343001520\"]"
+    ))]
+    serials: Vec<Serial>,
+}
+
+#[derive(JsonSchema)]
+struct Partner {
+    /// The partner's URL: `https://`, at a public address.
+    #[schemars(extend("x-example" = "https://partner.example/redeem"))]
+    url: Long,
+    /// The method of the request.
+    #[schemars(extend("enum" = ["POST", "PUT", "GET"], "default" = "POST"))]
+    method: String,
+    /// Headers that are not secret.
+    #[schemars(extend(
+        "maxProperties" = 20,
+        "x-left-out" = "none",
+        "x-example" = "{ X-Client: chai-bora }"
+    ))]
+    headers: BTreeMap<String, Long>,
+    /// The header that authenticates the service. Its value is in Secrets Manager, never here.
+    #[schemars(extend("x-left-out" = "none"))]
+    secret: Secret,
+    /// How long to wait for an answer.
+    #[schemars(range(min = 1, max = PartnerRules::MAX_TIMEOUT_SECONDS), extend("default" = 8))]
+    timeout_seconds: u32,
+    /// The most requests in flight at a time; the queue asks about the rest.
+    #[schemars(range(min = 1, max = PartnerRules::MAX_IN_FLIGHT), extend("default" = 50))]
+    max_in_flight: u32,
+    /// The form in which codes are compared and sent.
+    #[schemars(extend(
+        "enum" = ["folded", "exact"],
+        "x-enumDescriptions" = { "folded": "upper case, without spaces and dashes", "exact": "as typed" },
+        "default" = "folded"
+    ))]
+    code: String,
+    /// The JSON that is sent. Placeholders: `{{reference}}` (the submission's id) and `{{code}}`, both required;
+    /// `{{phone}}`, `{{campaign}}`, `{{livemode}}`.
+    #[schemars(extend(
+        "x-example" = "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }"
+    ))]
+    body: Value,
+    /// JSON Pointers to the parts of the reply.
+    #[schemars(extend("x-example" = "{ code: /status }"))]
+    reply: Reply,
+    /// What each of the partner's codes means: a message key. A code that is not here is not an answer.
+    #[schemars(extend("maxProperties" = 200, "x-example" = "{ \"0\": entered, \"20\": invalid }"))]
+    outcomes: BTreeMap<String, Outcome>,
+}
+
+#[derive(JsonSchema)]
+struct Outcome(#[schemars(extend("enum" = outcomes(), "x-rule" = true))] String);
+
+/// The message keys that a partner's code can mean.
+pub(super) fn outcomes() -> Vec<&'static str> {
+    let keys = MessageKey::ALL.iter().copied();
+    keys.filter(|key| PartnerRules::can_mean(*key))
+        .map(MessageKey::as_str)
+        .collect()
+}
+
+#[derive(JsonSchema)]
+struct Secret {
+    /// The header.
+    #[schemars(extend("x-example" = "Authorization"))]
+    header: Parsed,
+    /// The secret's name, without the stack's name in front.
+    #[schemars(
+        length(min = 1, max = 120),
+        regex(pattern = "^partners/[A-Za-z0-9/_+=.@-]+$"),
+        extend("x-example" = "partners/chai-bora")
+    )]
+    name: String,
+}
+
+#[derive(JsonSchema)]
+struct Reply {
+    /// The partner's code.
+    #[schemars(extend("x-example" = "/status"))]
+    code: Pointer,
+    /// The partner's own words.
+    #[schemars(extend("x-left-out" = "none", "x-example" = "/text"))]
+    message: Pointer,
+    /// Entries that the code earns.
+    #[schemars(extend("x-left-out" = "`entries_per_submission`", "x-example" = "/entries"))]
+    entries: Pointer,
+    /// An instant prize.
+    #[schemars(extend("x-left-out" = "none", "x-example" = "/prize"))]
+    prize: Pointer,
 }

@@ -3,7 +3,7 @@
 use common::domain::campaign::Campaign;
 use serde_json::{Map, Value};
 
-use super::spec::{FILE, Kind, Spec};
+use super::schema::{Kind, Schema};
 use super::write::to_json;
 use crate::failure::Failure;
 
@@ -22,15 +22,16 @@ pub(crate) struct Leaf {
 pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     let fields = to_json(campaign)?;
     let mut leaves = Vec::new();
-    for (place, spec) in FILE.fields().iter().enumerate() {
-        if let Some(value) = fields.get(spec.name) {
-            let left_out = spec.default.unwrap_or(NONE);
+    for (place, (name, schema)) in Schema::of_file().fields().enumerate() {
+        if let Some(value) = fields.get(name) {
+            let left_out = schema.left_out().unwrap_or(NONE);
+            let path = name.to_owned();
             push(
                 &mut leaves,
-                &spec.kind,
+                schema,
                 value,
                 Leaf {
-                    path: spec.name.to_owned(),
+                    path,
                     value: Value::Null,
                     place,
                     left_out,
@@ -58,61 +59,55 @@ pub(crate) fn whole_blocks(
     let has = |fields: &Map<String, Value>, name: &str| {
         fields.get(name).is_some_and(|value| !value.is_null())
     };
-    let whole = |Spec {
-                     name,
-                     kind,
-                     default,
-                     ..
-                 }: &Spec| {
+    let whole = |(name, schema): (&'static str, Schema<'static>)| {
         let (had, has) = (has(&old, name), has(&new, name));
-        let is_whole = matches!(kind, Kind::Block(_)) && had != has;
+        let is_whole = matches!(schema.kind(), Kind::Object) && had != has;
         is_whole.then_some(WholeBlock {
             name,
-            left_out: (*default)?,
+            left_out: schema.left_out()?,
             is_added: has,
         })
     };
-    Ok(FILE.fields().iter().filter_map(whole).collect())
+    Ok(Schema::of_file().fields().filter_map(whole).collect())
 }
 
 /// The default of a value whose field names none.
 const NONE: &str = "none";
 
 /// Adds the leaves of one value; `at` says where it is.
-fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
+fn push(leaves: &mut Vec<Leaf>, schema: Schema<'static>, value: &Value, at: Leaf) {
     let inside = |path: String, left_out| Leaf {
         path,
         value: Value::Null,
         place: at.place,
         left_out,
     };
-    match (kind, value) {
+    match (schema.kind(), value) {
         (_, Value::Null) => {}
-        (Kind::Block(_) | Kind::Messages, Value::Object(fields)) => {
-            for Spec {
-                name,
-                kind,
-                default,
-                ..
-            } in kind.fields()
-            {
-                if let Some(value) = fields.get(*name) {
+        (Kind::Object, Value::Object(fields)) => {
+            for (name, schema) in schema.fields() {
+                if let Some(value) = fields.get(name) {
                     let path = format!("{}.{name}", at.path);
-                    push(leaves, kind, value, inside(path, default.unwrap_or(NONE)));
+                    push(
+                        leaves,
+                        schema,
+                        value,
+                        inside(path, schema.left_out().unwrap_or(NONE)),
+                    );
                 }
             }
         }
-        (Kind::Map(..), Value::Object(fields)) => {
+        (Kind::Map(_, item), Value::Object(fields)) => {
             for (name, value) in fields {
                 push(
                     leaves,
-                    kind.item(),
+                    item,
                     value,
                     inside(format!("{}.{name}", at.path), NONE),
                 );
             }
         }
-        (Kind::List(_, item), Value::Array(values)) if !item.fields().is_empty() => {
+        (Kind::List(_, item), Value::Array(values)) if matches!(item.kind(), Kind::Object) => {
             for value in values {
                 let path = format!("{}[{}]", at.path, name_of(value.as_object()));
                 push(leaves, item, value, inside(path, NONE));

@@ -1,26 +1,27 @@
 //! Reads campaign files: YAML with the API's own field names.
 //!
-//! `tree` parses the text into nodes that know their lines; `fields` reads nodes and notes every problem; `campaign`,
-//! `receipt` and `partner` know the fields and their rules.
+//! `fields` describes the fields, and `schema` is made from it; `tree` parses a text into nodes that know their lines,
+//! `check` holds them against the schema, and `rules` checks the rest. JSON is read as well, since it is YAML.
 
-mod campaign;
+mod check;
 mod fields;
 pub(crate) mod leaves;
 mod page;
-mod partner;
 #[cfg(test)]
 mod partner_tests;
-mod receipt;
 #[cfg(test)]
 mod receipt_tests;
+mod rules;
 mod schema;
-mod spec;
 #[cfg(test)]
 mod tests;
 mod tree;
 pub(crate) mod write;
 
+use std::collections::HashMap;
+
 use common::domain::campaign::Campaign;
+use serde_json::Value;
 
 pub use self::page::{page, template};
 pub use self::schema::schema;
@@ -38,7 +39,7 @@ pub const MAX_ENTRIES: u32 = 10_000;
 pub struct CampaignFile {
     /// The campaign, with defaults for omitted fields.
     pub campaign: Campaign,
-    /// Whether the file sets `paused`; if not, applying it keeps the stored value.
+    /// True if the file sets `paused`; if not, applying it keeps the stored value.
     pub says_paused: bool,
 }
 
@@ -49,22 +50,19 @@ pub struct CampaignFile {
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     let problems = Problems::from_file(name);
     let file = if text.len() > MAX_BYTES {
-        problems.add_line(
-            1,
-            format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?"),
-        );
+        let message = format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?");
+        problems.add_line(1, message);
         None
     } else {
         match tree::parse(text) {
-            Ok(Some(root)) => campaign::read(&root, &problems),
+            Ok(Some(root)) => read_tree(&root, &problems),
             Ok(None) => {
-                problems.add_line(
-                    1,
-                    "the file is empty; write at least slug, name, brand, timezone and code",
-                );
+                let message =
+                    "the file is empty; write at least slug, name, brand, timezone and code";
+                problems.add_line(1, message);
                 None
             }
-            Err(tree::NotATree { line, message }) => {
+            Err(tree::InvalidTree { line, message }) => {
                 problems.add_line(line, message);
                 None
             }
@@ -73,6 +71,41 @@ pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     match file {
         Some(file) if problems.count() == 0 => Ok(file),
         Some(_) | None => Err(problems.into_sorted()),
+    }
+}
+
+fn read_tree(root: &tree::Node, problems: &Problems) -> Option<CampaignFile> {
+    let mut checker = check::Checker {
+        problems,
+        lines: HashMap::new(),
+    };
+    let fields = checker.file(root)?;
+    let says_paused = fields.contains_key("paused");
+    let file = Value::Object(fields);
+    rules::check(&rules::Field {
+        path: String::new(),
+        value: &file,
+        lines: &checker.lines,
+        problems,
+    });
+    if problems.count() > 0 {
+        return None;
+    }
+    match write::from_json(file) {
+        Ok(campaign) => {
+            rules::check_size(&campaign, root.line, problems);
+            Some(CampaignFile {
+                campaign,
+                says_paused,
+            })
+        }
+        Err(error) => {
+            problems.add_line(
+                root.line,
+                format!("the file cannot be read: {error}; report this"),
+            );
+            None
+        }
     }
 }
 

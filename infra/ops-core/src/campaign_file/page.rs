@@ -1,10 +1,7 @@
 //! The page about the fields of campaign files, `infra/docs/campaign-file.md`, and the template that `ops campaign init` writes.
 
-use common::domain::message::{Language, MessageKey, TextKey};
-use common::domain::partner::PartnerRules;
-use serde_json::Value;
-
-use super::spec::{FILE, Kind, Spec};
+use super::check::listed;
+use super::schema::{Kind, Schema};
 
 /// The page, in Markdown.
 pub fn page() -> String {
@@ -15,11 +12,11 @@ pub fn page() -> String {
          For checks while you type, write the schema once (`ops campaign schema > campaign.schema.json`) and begin the file \
          with `# yaml-language-server: $schema=campaign.schema.json`.\n",
     );
-    push_section(&mut page, "", &FILE);
+    push_section(&mut page, "", Schema::of_file());
     page
 }
 
-fn push_section(page: &mut String, path: &str, kind: &'static Kind) {
+fn push_section(page: &mut String, path: &str, block: Schema<'_>) {
     let title = if path.is_empty() {
         "The file".to_owned()
     } else {
@@ -28,79 +25,50 @@ fn push_section(page: &mut String, path: &str, kind: &'static Kind) {
     page.push_str(&format!(
         "\n## {title}\n\n| field | holds | left out | meaning |\n| --- | --- | --- | --- |\n"
     ));
-    for Spec {
-        name,
-        kind,
-        default,
-        example,
-        text,
-    } in kind.fields()
-    {
-        let default = default.unwrap_or("it is required");
-        page.push_str(&format!(
-            "| `{name}` | {} | {default} | {text} |\n",
-            in_words(kind, example)
-        ));
+    for (name, schema) in block.fields() {
+        let (holds, text) = (in_words(schema, schema.example()), schema.text());
+        let default = schema.left_out().unwrap_or("it is required");
+        page.push_str(&format!("| `{name}` | {holds} | {default} | {text} |\n"));
     }
-    for Spec { name, kind, .. } in kind.fields() {
+    for (name, schema) in block
+        .fields()
+        .filter(|(_, schema)| schema.holds().is_none())
+    {
         let path = if path.is_empty() {
-            (*name).to_owned()
+            name.to_owned()
         } else {
             format!("{path}.{name}")
         };
-        match kind {
-            Kind::Block(_) => push_section(page, &path, kind),
-            Kind::List(_, item @ Kind::Block(_)) => push_section(page, &format!("{path}[]"), item),
-            Kind::Text(_)
-            | Kind::Form(..)
-            | Kind::Switch
-            | Kind::Count(_)
-            | Kind::Choice(_)
-            | Kind::List(..)
-            | Kind::Map(..)
-            | Kind::Messages
-            | Kind::Outcome
-            | Kind::Json => {}
+        match schema.kind() {
+            Kind::Object => push_section(page, &path, schema),
+            Kind::List(_, item) if matches!(item.kind(), Kind::Object) => {
+                push_section(page, &format!("{path}[]"), item);
+            }
+            _ => {}
         }
     }
 }
 
-fn in_words(kind: &Kind, example: &str) -> String {
-    let chars = |range: &std::ops::RangeInclusive<usize>| {
-        format!("{} to {} characters", range.start(), range.end())
-    };
-    match kind {
-        Kind::Text(range) => chars(range),
-        Kind::Form(..) if example.is_empty() => "text".to_owned(),
-        Kind::Form(..) => format!("such as `{example}`"),
-        Kind::Switch => "`true` or `false`".to_owned(),
-        Kind::Count(most) => format!("1 to {most}"),
-        Kind::Choice(words) => {
-            let words: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            words.join(", ")
+fn in_words(schema: Schema<'_>, example: &str) -> String {
+    if let Some(holds) = schema.holds() {
+        return holds.to_owned();
+    }
+    match schema.kind() {
+        Kind::Text(_) if schema.has_pattern() && example.is_empty() => "text".to_owned(),
+        Kind::Text(_) if schema.has_pattern() => format!("such as `{example}`"),
+        Kind::Text(chars) => format!("{} to {} characters", chars.start(), chars.end()),
+        Kind::Bool => "`true` or `false`".to_owned(),
+        Kind::Integer(max) => format!("1 to {max}"),
+        Kind::Choice(words) => listed(&words),
+        Kind::Object => "fields, below".to_owned(),
+        Kind::List(max, item) if matches!(item.kind(), Kind::Object) => {
+            format!("a list of at most {max}, below")
         }
-        Kind::Block(_) => "fields, below".to_owned(),
-        Kind::List(most, Kind::Block(_)) => format!("a list of at most {most}, below"),
-        Kind::List(most, item) => format!("a list of at most {most}: {}", in_words(item, "")),
-        Kind::Map(most, item) => {
-            format!("at most {most} fields of any name: {}", in_words(item, ""))
+        Kind::List(max, item) => format!("a list of at most {max}: {}", in_words(item, "")),
+        Kind::Map(max, item) => {
+            format!("at most {max} fields of any name: {}", in_words(item, ""))
         }
-        Kind::Messages => {
-            format!(
-                "message keys, {} of them, each with {}",
-                TextKey::all().count(),
-                chars(&kind.item_chars())
-            )
-        }
-        Kind::Outcome => {
-            let keys = MessageKey::ALL
-                .iter()
-                .filter(|key| PartnerRules::can_mean(**key));
-            keys.map(|key| format!("`{}`", key.as_str()))
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
-        Kind::Json => "JSON".to_owned(),
+        Kind::Any => "JSON".to_owned(),
     }
 }
 
@@ -110,76 +78,54 @@ pub fn template() -> String {
         "# A campaign. Fill in what is empty, and remove the `# ` before what else you need.\n\
          # Then look at it with `ops campaign apply THIS-FILE --dry-run`.\n",
     );
-    for Spec {
-        name,
-        kind,
-        default,
-        example,
-        text,
-    } in FILE.fields()
-    {
-        template.push('\n');
-        push_comment(&mut template, text);
-        match default {
-            None if kind.fields().is_empty() => {
-                template.push_str(&format!("{name}:   # such as {example}\n"))
-            }
-            None => {
-                template.push_str(&format!("{name}:\n"));
-                push_block(&mut template, "  ", kind.fields(), false);
-            }
-            Some(default) => {
-                push_comment(&mut template, &format!("Left out: {default}."));
-                push_field(&mut template, "# ", name, kind, example);
-            }
+    for (name, schema) in Schema::of_file().fields() {
+        template.push_str(&format!("\n# {}\n", schema.text()));
+        if let Some(default) = schema.left_out() {
+            template.push_str(&format!("# Left out: {default}.\n"));
+            push_field(&mut template, "# ", name, schema);
+        } else if let Kind::Object = schema.kind() {
+            template.push_str(&format!("{name}:\n"));
+            push_block(&mut template, "  ", schema, push_empty);
+        } else {
+            push_empty(&mut template, "", name, schema);
         }
     }
     template
 }
 
-/// A field as an example, with all fields of a block.
-fn push_field(template: &mut String, margin: &str, name: &str, kind: &'static Kind, example: &str) {
-    match kind {
-        Kind::Block(fields) => {
-            template.push_str(&format!("{margin}{name}:\n"));
-            push_block(template, &format!("{margin}  "), fields, true);
-        }
-        Kind::Messages => {
-            let language = if name == "sw" {
-                Language::Sw
-            } else {
-                Language::En
-            };
-            template.push_str(&format!("{margin}{name}:\n"));
-            for key in TextKey::all() {
-                let text = Value::from(key.text(language));
-                template.push_str(&format!("{margin}  {}: {text}\n", key.as_str()));
-            }
-        }
-        _ => template.push_str(&format!("{margin}{name}: {example}\n")),
+/// Adds a field without a value.
+fn push_empty(template: &mut String, margin: &str, name: &str, schema: Schema<'_>) {
+    let example = schema.example();
+    template.push_str(&format!("{margin}{name}:   # such as {example}\n"));
+}
+
+/// Adds a field as an example, with all fields of a block.
+fn push_field(template: &mut String, margin: &str, name: &str, schema: Schema<'_>) {
+    if let Kind::Object = schema.kind() {
+        template.push_str(&format!("{margin}{name}:\n"));
+        push_block(template, &format!("{margin}  "), schema, push_field);
+    } else {
+        template.push_str(&format!("{margin}{name}: {}\n", schema.example()));
     }
 }
 
-fn push_block(template: &mut String, margin: &str, specs: &'static [Spec], filled: bool) {
-    for Spec {
-        name,
-        kind,
-        default,
-        example,
-        text,
-    } in specs
-    {
-        let left_out = default
-            .map(|default| format!(" Left out: {default}."))
-            .unwrap_or_default();
-        template.push_str(&format!("{margin}# {text}{left_out}\n"));
-        match filled {
-            true => push_field(template, margin, name, kind, example),
-            false => template.push_str(&format!("{margin}{name}:   # such as {example}\n")),
+fn push_block(
+    template: &mut String,
+    margin: &str,
+    block: Schema<'_>,
+    push: fn(&mut String, &str, &str, Schema<'_>),
+) {
+    for (name, schema) in block.fields() {
+        let text = schema.text();
+        if !text.is_empty() {
+            let left_out = schema
+                .left_out()
+                .map(|words| format!(" Left out: {words}."));
+            template.push_str(&format!(
+                "{margin}# {text}{}\n",
+                left_out.unwrap_or_default()
+            ));
         }
+        push(template, margin, name, schema);
     }
-}
-
-fn push_comment(template: &mut String, text: &str) {
-    template.push_str(&format!("# {text}\n"));
 }

@@ -393,10 +393,10 @@ fn every_problem_of_the_block_is_named_at_once() {
         [
             "receipt.typed",
             "receipt.products[0].key",
-            "receipt.products[0].range",
             "receipt.products[0].label",
             "receipt.products[0].name",
             "receipt.products[0].match",
+            "receipt.products[0].range",
             "receipt.products[0].entries",
             "receipt.branches[0].key",
             "receipt.branches[0].name",

@@ -1,90 +1,211 @@
-//! The JSON Schema of campaign files, for editors. `ops campaign apply` checks more than a schema can say.
+//! The JSON Schema of campaign files, for editors and forms. `ops campaign apply` checks more than a schema can say.
 
-use common::domain::message::MessageKey;
-use common::domain::partner::PartnerRules;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::spec::{FILE, Kind, Spec};
+use super::fields::File;
 
-/// In draft 7, which editors know.
+/// The schema with every default in words.
+static FILE: LazyLock<Value> = LazyLock::new(|| {
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    let generator = settings.into_generator();
+    let mut schema = generator.into_root_schema_for::<File>().to_value();
+    complete(&mut schema);
+    schema
+});
+
+/// The schema, in draft 7, which editors know.
 pub fn schema() -> Value {
-    let mut schema = of_kind(&FILE);
+    let mut schema = FILE.clone();
+    publish(&mut schema);
     if let Value::Object(fields) = &mut schema {
-        fields.insert(
-            "$schema".to_owned(),
-            json!("http://json-schema.org/draft-07/schema#"),
-        );
         fields.insert("title".to_owned(), json!("Campaign file"));
+        fields.remove("description");
     }
     schema
 }
 
-fn of_kind(kind: &'static Kind) -> Value {
-    let chars = |least: &usize, most: &usize| json!({ "type": "string", "minLength": least, "maxLength": most });
-    match kind {
-        Kind::Text(range) => chars(range.start(), range.end()),
-        Kind::Form(range, pattern) => {
-            let mut text = chars(range.start(), range.end());
-            insert(&mut text, "pattern", json!(pattern));
-            text
-        }
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
-        Kind::Choice(words) => {
-            json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() })
-        }
-        Kind::Block(_) | Kind::Messages => of_fields(kind.fields()),
-        Kind::List(most, item) => {
-            json!({ "type": "array", "maxItems": most, "items": of_kind(item) })
-        }
-        Kind::Map(most, item) => {
-            json!({ "type": "object", "maxProperties": most, "additionalProperties": of_kind(item) })
-        }
-        Kind::Outcome => {
-            let keys = MessageKey::ALL
-                .iter()
-                .filter(|key| PartnerRules::can_mean(**key));
-            json!({ "enum": keys.map(|key| key.as_str()).collect::<Vec<_>>() })
-        }
-        Kind::Json => json!({}),
-    }
-}
-
-fn of_fields(specs: &'static [Spec]) -> Value {
-    let mut properties = Map::new();
-    for Spec {
-        name,
-        kind,
-        default,
-        text,
-        ..
-    } in specs
+/// The derived schema demands every field, in order: that is the order of a file.
+fn complete(schema: &mut Value) {
+    let Value::Object(words) = schema else { return };
+    // Formats of Rust's numbers.
+    words.remove("format");
+    if let Some(text) = words.get_mut("description")
+        && let Some(lines) = text.as_str()
     {
-        let mut schema = of_kind(kind);
-        match default {
-            // `null` means the same as leaving it out.
-            Some(default) => {
-                schema = json!({ "anyOf": [schema, { "type": "null" }] });
-                insert(
-                    &mut schema,
-                    "description",
-                    json!(format!("{text} Left out: {default}.").trim_start()),
-                );
-            }
-            None => insert(&mut schema, "description", json!(text)),
-        }
-        properties.insert((*name).to_owned(), schema);
+        *text = json!(lines.replace('\n', " "));
     }
-    let required: Vec<_> = specs
-        .iter()
-        .filter(|spec| spec.default.is_none())
-        .map(|spec| spec.name)
-        .collect();
-    json!({ "type": "object", "additionalProperties": false, "required": required, "properties": properties })
+    if let Some(default) = words.get("default") {
+        let in_words = default
+            .as_str()
+            .map_or_else(|| default.to_string(), str::to_owned);
+        for name in ["x-left-out", "x-example"] {
+            words.entry(name).or_insert_with(|| json!(in_words));
+        }
+    }
+    if let Some(Value::Array(names)) = words.remove("required") {
+        let is_required = |name: &&Value| {
+            let field = words
+                .get("properties")
+                .and_then(|fields| fields.get(name.as_str()?));
+            field.is_some_and(|field| {
+                ["default", "x-left-out"]
+                    .iter()
+                    .all(|word| field.get(word).is_none())
+            })
+        };
+        let required: Vec<Value> = names.iter().filter(is_required).cloned().collect();
+        words.insert("required".to_owned(), json!(required));
+        words.insert("x-order".to_owned(), json!(names));
+        words.insert("additionalProperties".to_owned(), json!(false));
+    }
+    each_inner(words, &mut complete);
 }
 
-fn insert(schema: &mut Value, name: &str, value: Value) {
-    if let Value::Object(fields) = schema {
-        fields.insert(name.to_owned(), value);
+/// Changes the schemas of fields and items.
+fn each_inner(words: &mut Map<String, Value>, change: &mut dyn FnMut(&mut Value)) {
+    for (word, value) in words {
+        match (word.as_str(), value) {
+            ("properties", Value::Object(fields)) => fields.values_mut().for_each(&mut *change),
+            ("items" | "additionalProperties", schema) => change(schema),
+            _ => {}
+        }
+    }
+}
+
+/// Lets `null` stand for a field that is left out, and says the default in the description.
+fn publish(schema: &mut Value) {
+    let Value::Object(words) = schema else { return };
+    words.retain(|word, _| !word.starts_with("x-") && word != "default");
+    each_inner(words, &mut |field| {
+        let (left_out, text) = (Schema(field).left_out(), Schema(field).text());
+        let in_words = left_out.map(|words| format!("{text} Left out: {words}."));
+        publish(field);
+        if let Some(text) = in_words {
+            let mut inner = field.take();
+            inner
+                .as_object_mut()
+                .map(|words| words.remove("description"));
+            *field =
+                json!({ "anyOf": [inner, { "type": "null" }], "description": text.trim_start() });
+        }
+    });
+}
+
+/// The schema of a field, a block or the file.
+#[derive(Clone, Copy)]
+pub(super) struct Schema<'a>(&'a Value);
+
+/// The values of a field.
+pub(super) enum Kind<'a> {
+    /// Text, with its length in characters.
+    Text(RangeInclusive<usize>),
+    Bool,
+    /// A whole number from 1 to this.
+    Integer(u64),
+    /// One of these words.
+    Choice(Vec<&'a str>),
+    /// A block of fields.
+    Object,
+    /// A list: its maximum length, and its items.
+    List(usize, Schema<'a>),
+    /// Fields of any name: their maximum number, and their values.
+    Map(usize, Schema<'a>),
+    /// Any JSON.
+    Any,
+}
+
+impl Schema<'static> {
+    pub(super) fn of_file() -> Self {
+        Self(&FILE)
+    }
+}
+
+impl<'a> Schema<'a> {
+    fn word(self, name: &str) -> Option<&'a Value> {
+        self.0.get(name)
+    }
+
+    fn text_of(self, name: &str) -> &'a str {
+        self.word(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn number_of(self, name: &str) -> usize {
+        let number = self.word(name).and_then(Value::as_u64);
+        number
+            .and_then(|number| number.try_into().ok())
+            .unwrap_or(usize::MAX)
+    }
+
+    /// The meaning.
+    pub(super) fn text(self) -> &'a str {
+        self.text_of("description")
+    }
+
+    /// A valid value, as written in a file.
+    pub(super) fn example(self) -> &'a str {
+        self.text_of("x-example")
+    }
+
+    /// The default in words; `None` for a required field.
+    pub(super) fn left_out(self) -> Option<&'a str> {
+        self.word("x-left-out").and_then(Value::as_str)
+    }
+
+    /// The value of a field that is left out.
+    pub(super) fn default(self) -> Option<&'a Value> {
+        self.word("default")
+    }
+
+    /// What it holds, if that is not said by its kind.
+    pub(super) fn holds(self) -> Option<&'a str> {
+        self.word("x-holds").and_then(Value::as_str)
+    }
+
+    /// True if a rule checks its words, and says more about a wrong one.
+    pub(super) fn has_rule(self) -> bool {
+        self.word("x-rule").is_some()
+    }
+
+    pub(super) fn has_pattern(self) -> bool {
+        self.word("pattern").is_some()
+    }
+
+    /// The meaning of one of its words, if the word does not say it.
+    pub(super) fn meaning(self, word: &str) -> Option<&'a str> {
+        self.word("x-enumDescriptions")?.get(word)?.as_str()
+    }
+
+    pub(super) fn field(self, name: &str) -> Option<Self> {
+        self.word("properties")?.get(name).map(Self)
+    }
+
+    /// The fields of a block, in the order of a file.
+    pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
+        let names = self.word("x-order").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.filter_map(move |name| Some((name, self.field(name)?)))
+    }
+
+    pub(super) fn kind(self) -> Kind<'a> {
+        if let Some(Value::Array(words)) = self.word("enum") {
+            return Kind::Choice(words.iter().filter_map(Value::as_str).collect());
+        }
+        let inner = |name| Self(self.word(name).unwrap_or(&Value::Null));
+        match self.text_of("type") {
+            "string" => Kind::Text(self.number_of("minLength")..=self.number_of("maxLength")),
+            "boolean" => Kind::Bool,
+            "integer" => Kind::Integer(self.word("maximum").and_then(Value::as_u64).unwrap_or(0)),
+            "array" => Kind::List(self.number_of("maxItems"), inner("items")),
+            "object" if self.word("x-order").is_some() => Kind::Object,
+            "object" => Kind::Map(
+                self.number_of("maxProperties"),
+                inner("additionalProperties"),
+            ),
+            _ => Kind::Any,
+        }
     }
 }

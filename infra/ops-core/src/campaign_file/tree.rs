@@ -1,7 +1,7 @@
 //! Parses YAML into a tree whose nodes know their lines. Supports what a campaign file needs: one document, no tags,
 //! and no aliases, with which a small file could expand into a huge one.
 
-use granit_parser::{Event, Parser, ScalarStyle, options};
+use granit_parser::{Event, Parser, ScalarStyle, StrInput, options};
 
 /// Maximum nesting; a campaign file needs a handful of levels.
 const MAX_DEPTH: usize = 32;
@@ -37,34 +37,43 @@ pub(crate) struct Entry {
 
 /// A parse error; `line` counts from 1.
 #[derive(Debug)]
-pub(crate) struct NotATree {
+pub(crate) struct InvalidTree {
     pub(crate) line: usize,
     pub(crate) message: String,
 }
 
-/// A list or block whose end has not been read yet.
-enum Open {
-    List {
-        line: usize,
-        items: Vec<Node>,
-    },
-    Block {
-        line: usize,
-        entries: Vec<Entry>,
-        name: Option<(String, usize)>,
-    },
-}
-
 /// Parses a text; `None` if it contains only comments.
-pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
+pub(crate) fn parse(text: &str) -> Result<Option<Node>, InvalidTree> {
     let options = options! {
         block_nesting_limit: MAX_DEPTH,
         flow_nesting_limit: MAX_DEPTH,
     };
-    let mut open: Vec<Open> = Vec::new();
-    let mut root: Option<Node> = None;
-    for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| NotATree {
+    let mut events = Events(Parser::new_from_str_with_options(text, options));
+    let mut root = None;
+    while let Some((event, line)) = events.next()? {
+        match event {
+            Event::DocumentStart(..) if root.is_some() => {
+                let message = "this begins a second document; write one campaign in each file";
+                return Err(refused(line, message));
+            }
+            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
+                root = Some(events.node(event, line)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(root.filter(|node| !node.is_null()))
+}
+
+struct Events<'t>(Parser<'t, StrInput<'t>>);
+
+impl<'t> Events<'t> {
+    /// The next event with its line.
+    fn next(&mut self) -> Result<Option<(Event<'t>, usize)>, InvalidTree> {
+        let Some(next) = self.0.next() else {
+            return Ok(None);
+        };
+        let (event, span) = next.map_err(|error| InvalidTree {
             line: error.marker().line().max(1),
             message: match error.info() {
                 // Such as `name: Chai Bora: Shinda`.
@@ -75,102 +84,61 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
             },
         })?;
         let line = span.start.line().max(1);
-        refuse_extras(&event, line)?;
-        let node = match event {
-            Event::DocumentStart(..) if root.is_some() => {
-                return Err(refused(
-                    line,
-                    "this begins a second document; write one campaign in each file",
-                ));
-            }
-            Event::Scalar(text, style, ..) => {
-                let plain = style == ScalarStyle::Plain;
-                Node {
-                    line,
-                    content: Content::Scalar {
-                        text: text.into_owned(),
-                        plain,
-                    },
-                }
-            }
-            Event::SequenceStart(..) => {
-                open.push(Open::List {
-                    line,
-                    items: Vec::new(),
-                });
-                continue;
-            }
-            Event::MappingStart(..) => {
-                open.push(Open::Block {
-                    line,
-                    entries: Vec::new(),
-                    name: None,
-                });
-                continue;
-            }
-            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::List { line, items }) => Node {
-                    line,
-                    content: Content::List(items),
-                },
-                Some(Open::Block { line, entries, .. }) => Node {
-                    line,
-                    content: Content::Block(entries),
-                },
-                None => continue,
-            },
-            _ => continue,
-        };
-        match open.last_mut() {
-            Some(parent) => parent.take(node)?,
-            None => root = Some(node),
+        if event.is_alias() {
+            let message = "this uses an alias (`*name`); write the value out";
+            return Err(refused(line, message));
         }
+        if event.tag().is_some() {
+            return Err(refused(line, "this uses a tag (`!name`); leave it out"));
+        }
+        Ok(Some((event, line)))
     }
-    Ok(root.filter(|node| !node.is_null()))
+
+    /// The node that begins with the event.
+    fn node(&mut self, event: Event<'t>, line: usize) -> Result<Node, InvalidTree> {
+        let content = match event {
+            Event::Scalar(text, style, ..) => Content::Scalar {
+                text: text.into_owned(),
+                plain: style == ScalarStyle::Plain,
+            },
+            Event::SequenceStart(..) => {
+                let mut items = Vec::new();
+                while let Some((event, line)) = self.next()?
+                    && !matches!(event, Event::SequenceEnd)
+                {
+                    items.push(self.node(event, line)?);
+                }
+                Content::List(items)
+            }
+            _ => {
+                let mut entries = Vec::new();
+                while let Some((name, line)) = self.next()?
+                    && !matches!(name, Event::MappingEnd)
+                {
+                    let Event::Scalar(name, ..) = name else {
+                        let message = "this has a list or block as a field's name; put a placeholder in quotes, such as `\"{{code}}\"`";
+                        return Err(refused(line, message));
+                    };
+                    let Some((event, value_line)) = self.next()? else {
+                        break;
+                    };
+                    entries.push(Entry {
+                        name: name.into_owned(),
+                        line,
+                        value: self.node(event, value_line)?,
+                    });
+                }
+                Content::Block(entries)
+            }
+        };
+        Ok(Node { line, content })
+    }
 }
 
-fn refuse_extras(event: &Event<'_>, line: usize) -> Result<(), NotATree> {
-    if event.is_alias() {
-        Err(refused(
-            line,
-            "this uses an alias (`*name`); write the value out",
-        ))
-    } else if event.tag().is_some() {
-        Err(refused(line, "this uses a tag (`!name`); leave it out"))
-    } else {
-        Ok(())
-    }
-}
-
-fn refused(line: usize, message: &str) -> NotATree {
-    NotATree {
+fn refused(line: usize, message: &str) -> InvalidTree {
+    InvalidTree {
         line,
         message: message.to_owned(),
-    }
-}
-
-impl Open {
-    fn take(&mut self, node: Node) -> Result<(), NotATree> {
-        match self {
-            Self::List { items, .. } => items.push(node),
-            Self::Block { entries, name, .. } => match name.take() {
-                Some((name, line)) => entries.push(Entry {
-                    name,
-                    line,
-                    value: node,
-                }),
-                None => match node.content {
-                    Content::Scalar { text, .. } => *name = Some((text, node.line)),
-                    Content::List(_) | Content::Block(_) => {
-                        return Err(refused(
-                            node.line,
-                            "this has a list or block as a field's name; put a placeholder in quotes, such as `\"{{code}}\"`",
-                        ));
-                    }
-                },
-            },
-        }
-        Ok(())
     }
 }
 
@@ -181,7 +149,7 @@ impl Node {
     }
 
     /// `true` or `false`, in the spellings of YAML 1.2.
-    pub(crate) fn as_switch(&self) -> Option<bool> {
+    pub(crate) fn as_bool(&self) -> Option<bool> {
         match self.plain() {
             Some("true" | "True" | "TRUE") => Some(true),
             Some("false" | "False" | "FALSE") => Some(false),
@@ -206,7 +174,7 @@ impl Node {
         match &self.content {
             Content::Scalar { text, plain } => {
                 let other =
-                    *plain && (self.is_null() || self.as_switch().is_some() || is_number(text));
+                    *plain && (self.is_null() || self.as_bool().is_some() || is_number(text));
                 (!other).then_some(text)
             }
             Content::List(_) | Content::Block(_) => None,

@@ -5,7 +5,8 @@ use common::domain::campaign::Campaign;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::spec::{FILE, Kind, Spec};
+use super::rules::tin_digits;
+use super::schema::{Kind, Schema};
 use super::tree;
 use crate::failure::Failure;
 
@@ -26,6 +27,35 @@ pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure
     Ok(fields)
 }
 
+/// The campaign of a file with every default.
+pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> {
+    if let Some(Value::Object(window)) = file.get_mut("window") {
+        for time in window.values_mut() {
+            *time = json!(
+                time.as_str()
+                    .and_then(|time| time.parse::<Timestamp>().ok())
+            );
+        }
+    }
+    let branches = file
+        .pointer_mut("/receipt/branches")
+        .and_then(Value::as_array_mut);
+    for branch in branches.into_iter().flatten() {
+        if let Some(tin) = branch.get_mut("tin") {
+            *tin = json!(tin.as_str().map(tin_digits));
+        }
+    }
+    if let Value::Object(fields) = &mut file {
+        let code = fields.get("code").and_then(|code| code.get("checked_by"));
+        fields.insert("code".to_owned(), json!(code));
+        fields.entry("paused").or_insert(Value::Bool(false));
+        if fields.get("retention").is_some_and(is_nothing) {
+            fields.remove("retention");
+        }
+    }
+    serde_json::from_value(file)
+}
+
 /// A file that applies as this campaign. It leaves `paused` out, so that applying it keeps the pause switch.
 pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
     let mut fields = to_json(campaign)?;
@@ -34,7 +64,7 @@ pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
     let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
     fields.insert("window".to_owned(), window);
     let mut yaml = String::new();
-    push_fields(&mut yaml, 0, FILE.fields(), &fields);
+    push_fields(&mut yaml, 0, Schema::of_file(), &fields);
     Ok(yaml)
 }
 
@@ -51,33 +81,28 @@ fn local_time(at: Timestamp, campaign: &Campaign) -> String {
     }
 }
 
-fn push_fields(
-    yaml: &mut String,
-    indent: usize,
-    specs: &'static [Spec],
-    fields: &Map<String, Value>,
-) {
-    for Spec { name, kind, .. } in specs {
-        let Some(value) = fields.get(*name).filter(|value| !is_nothing(value)) else {
+fn push_fields(yaml: &mut String, indent: usize, block: Schema<'_>, fields: &Map<String, Value>) {
+    for (name, schema) in block.fields() {
+        let Some(value) = fields.get(name).filter(|value| !is_nothing(value)) else {
             continue;
         };
         yaml.push_str(&format!("{:indent$}{name}:", ""));
-        match value {
-            Value::Object(inner) if !kind.fields().is_empty() => {
+        match (schema.kind(), value) {
+            (Kind::Object, Value::Object(inner)) => {
                 yaml.push('\n');
-                push_fields(yaml, indent + 2, kind.fields(), inner);
+                push_fields(yaml, indent + 2, schema, inner);
             }
-            Value::Array(items) if !kind.item().fields().is_empty() => {
+            (Kind::List(_, item), Value::Array(items)) if matches!(item.kind(), Kind::Object) => {
                 yaml.push('\n');
-                let item = |item| format!("{:indent$}  - {}\n", "", flow(item, kind.item()));
+                let item = |value| format!("{:indent$}  - {}\n", "", flow(value, item));
                 yaml.extend(items.iter().map(item));
             }
-            _ => yaml.push_str(&format!(" {}\n", flow(value, kind))),
+            _ => yaml.push_str(&format!(" {}\n", flow(value, schema))),
         }
     }
 }
 
-/// Whether leaving the field out means the same.
+/// True if leaving the field out means the same.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -88,27 +113,27 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// A value on one line.
-fn flow(value: &Value, kind: &'static Kind) -> String {
-    match value {
-        Value::String(text) => scalar(text),
-        // JSON is YAML.
-        Value::Array(_) | Value::Object(_) if matches!(kind, Kind::Json) => value.to_string(),
-        Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(|item| flow(item, kind.item())).collect();
+fn flow(value: &Value, schema: Schema<'_>) -> String {
+    let pairs = |pairs: Vec<String>| format!("{{ {} }}", pairs.join(", "));
+    match (value, schema.kind()) {
+        (Value::String(text), _) => scalar(text),
+        (Value::Array(items), Kind::List(_, item)) => {
+            let items: Vec<_> = items.iter().map(|value| flow(value, item)).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Object(fields) => {
-            let known = kind.fields().iter().filter_map(|spec| {
-                let value = fields.get(spec.name).filter(|value| !is_nothing(value))?;
-                Some(format!("{}: {}", spec.name, flow(value, &spec.kind)))
+        (Value::Object(fields), Kind::Object) => {
+            let known = schema.fields().filter_map(|(name, schema)| {
+                let value = fields.get(name).filter(|value| !is_nothing(value))?;
+                Some(format!("{name}: {}", flow(value, schema)))
             });
-            let any = fields
-                .iter()
-                .filter(|_| kind.fields().is_empty())
-                .map(|(name, value)| format!("{}: {}", json!(name), flow(value, kind.item())));
-            format!("{{ {} }}", known.chain(any).collect::<Vec<_>>().join(", "))
+            pairs(known.collect())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        (Value::Object(fields), Kind::Map(_, item)) => {
+            let pair = |(name, value)| format!("{}: {}", json!(name), flow(value, item));
+            pairs(fields.iter().map(pair).collect())
+        }
+        // JSON is YAML.
+        _ => value.to_string(),
     }
 }
 
@@ -188,6 +213,8 @@ partner:
             let again = read("b.yaml", &yaml).expect(&yaml);
             assert_eq!(again.campaign, campaign, "{yaml}");
             assert!(!again.says_paused, "applying it keeps a pause");
+            let json = Value::Object(to_json(&campaign).expect("JSON")).to_string();
+            assert_eq!(read("c.json", &json).expect(&json).campaign, campaign);
         }
     }
 

@@ -1,0 +1,255 @@
+//! Checks a file against its schema: notes every problem with its line and path, and makes JSON with all defaults.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Number, Value};
+
+use super::schema::{Kind, Schema};
+use super::tree::{Content, Entry, Node};
+use crate::problem::Problems;
+
+/// Jaro-Winkler similarity, 0 to 1, below which a name is not taken for a misspelled field.
+const MIN_LIKENESS: f64 = 0.75;
+/// The limits of a value that can be any JSON.
+const MAX_JSON_ITEMS: usize = 100;
+const JSON_TEXT: RangeInclusive<usize> = 0..=1_000;
+
+pub(super) struct Checker<'a> {
+    pub(super) problems: &'a Problems,
+    /// The line of each value, by its path.
+    pub(super) lines: HashMap<String, usize>,
+}
+
+impl Checker<'_> {
+    /// The fields of the whole file.
+    pub(super) fn file(&mut self, root: &Node) -> Option<Map<String, Value>> {
+        let Content::Block(entries) = &root.content else {
+            let message = "the file must hold fields such as `slug: chai-bora-2026`, one a line";
+            self.problems.add_line(root.line, message);
+            return None;
+        };
+        self.lines.insert(String::new(), root.line);
+        Some(self.object("", root.line, entries, Schema::of_file()))
+    }
+
+    /// The value; `None` if it is wrong.
+    fn value(&mut self, path: &str, node: &Node, schema: Schema<'_>) -> Option<Value> {
+        self.lines.insert(path.to_owned(), node.line);
+        let found = match (schema.kind(), &node.content) {
+            (Kind::Object, Content::Block(entries)) => {
+                return Some(Value::Object(self.object(path, node.line, entries, schema)));
+            }
+            (Kind::Object, other) => {
+                let names = listed(&schema.fields().map(|(name, _)| name).collect::<Vec<_>>());
+                Err(match other {
+                    Content::List(items) => {
+                        format!(
+                            "must hold the fields {names}, not a list of {}",
+                            items.len()
+                        )
+                    }
+                    _ => format!("must hold the fields {names}"),
+                })
+            }
+            (Kind::List(max, item), Content::List(nodes)) => self.list(path, nodes, max, item),
+            (Kind::Any, Content::List(nodes)) => self.list(path, nodes, MAX_JSON_ITEMS, schema),
+            (Kind::List(..), _) => {
+                Err("must be a list, such as `[ ... ]` or one line with `- ` for each".to_owned())
+            }
+            (Kind::Map(max, item), Content::Block(entries)) => self.map(path, entries, max, item),
+            (Kind::Any, Content::Block(entries)) => self.map(path, entries, MAX_JSON_ITEMS, schema),
+            (Kind::Map(..), _) => Err(format!("must hold fields, such as `{}`", schema.example())),
+            (Kind::Text(chars), _) => text(node, &chars),
+            (Kind::Choice(words), _) => {
+                text(node, &(1..=100)).and_then(|text| choice(text, &words, schema))
+            }
+            (Kind::Bool, _) => {
+                let found = node.as_bool().map(Value::Bool);
+                found.ok_or_else(|| "must be true or false".to_owned())
+            }
+            (Kind::Integer(max), _) => integer(node, max),
+            (Kind::Any, Content::Scalar { .. }) => json_scalar(node),
+        };
+        let note = |message| self.problems.add(node.line, path, message);
+        found.map_err(note).ok()
+    }
+
+    /// A block; fields that the schema does not have are problems, and missing ones get their defaults.
+    fn object(
+        &mut self,
+        path: &str,
+        line: usize,
+        entries: &[Entry],
+        schema: Schema<'_>,
+    ) -> Map<String, Value> {
+        for entry in entries
+            .iter()
+            .filter(|entry| schema.field(&entry.name).is_none())
+        {
+            let known: Vec<_> = schema.fields().map(|(name, _)| name).collect();
+            let message = match closest(&entry.name, &known) {
+                Some(closest) => format!("did you mean `{closest}`?"),
+                None => format!("here go {}", listed(&known)),
+            };
+            let message = format!("is not a field of a campaign file; {message}");
+            self.problems
+                .add(entry.line, &join(path, &entry.name), message);
+        }
+        self.note_twice(
+            path,
+            entries
+                .iter()
+                .filter(|entry| schema.field(&entry.name).is_some()),
+        );
+        let mut object = Map::new();
+        for (name, field) in schema.fields() {
+            let entry = entries.iter().find(|entry| entry.name == name);
+            let path = join(path, name);
+            let value = match entry.filter(|entry| !entry.value.is_null()) {
+                Some(entry) => self.value(&path, &entry.value, field),
+                None if field.left_out().is_none() => {
+                    let message =
+                        format!("is missing; add it, such as `{name}: {}`", field.example());
+                    self.problems
+                        .add(entry.map_or(line, |entry| entry.line), &path, message);
+                    None
+                }
+                None => field.default().cloned(),
+            };
+            object.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        object
+    }
+
+    /// A list; `null` in place of what is wrong.
+    fn list(
+        &mut self,
+        path: &str,
+        nodes: &[Node],
+        max: usize,
+        item: Schema<'_>,
+    ) -> Result<Value, String> {
+        if nodes.len() > max {
+            return Err(format!(
+                "must be a list of at most {max}, not of {}",
+                nodes.len()
+            ));
+        }
+        let items = nodes.iter().enumerate();
+        let items = items.map(|(index, node)| self.value(&format!("{path}[{index}]"), node, item));
+        Ok(items.map(Option::unwrap_or_default).collect())
+    }
+
+    /// Fields of any name; `null` in place of what is wrong.
+    fn map(
+        &mut self,
+        path: &str,
+        entries: &[Entry],
+        max: usize,
+        item: Schema<'_>,
+    ) -> Result<Value, String> {
+        if entries.len() > max {
+            return Err(format!(
+                "must hold at most {max} fields, not {}",
+                entries.len()
+            ));
+        }
+        self.note_twice(path, entries.iter());
+        let value = |entry: &Entry| {
+            let value = self.value(&join(path, &entry.name), &entry.value, item);
+            (entry.name.clone(), value.unwrap_or_default())
+        };
+        Ok(Value::Object(entries.iter().map(value).collect()))
+    }
+
+    fn note_twice<'e>(&self, path: &str, entries: impl Iterator<Item = &'e Entry>) {
+        let mut names = HashSet::new();
+        for entry in entries.filter(|entry| !names.insert(&entry.name)) {
+            let path = join(path, &entry.name);
+            self.problems
+                .add(entry.line, &path, "is there twice; keep one of them");
+        }
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// Text without surrounding space.
+fn text(node: &Node, chars: &RangeInclusive<usize>) -> Result<Value, String> {
+    let text = node
+        .as_text()
+        .ok_or("must be text; put it in quotes when it looks like something else")?
+        .trim();
+    if !chars.contains(&text.chars().count()) {
+        return Err(format!(
+            "must be {} to {} characters",
+            chars.start(),
+            chars.end()
+        ));
+    }
+    if text.chars().any(|c| c.is_control() && c != '\n') {
+        return Err("must not hold control characters; remove them".to_owned());
+    }
+    Ok(Value::from(text))
+}
+
+fn choice(text: Value, words: &[&str], schema: Schema<'_>) -> Result<Value, String> {
+    if schema.has_rule() || words.iter().any(|word| text == *word) {
+        return Ok(text);
+    }
+    let word = |word: &&str| match schema.meaning(word) {
+        Some(meaning) => format!("`{word}` ({meaning})"),
+        None => format!("`{word}`"),
+    };
+    let mut words: Vec<_> = words.iter().map(word).collect();
+    let last = words.pop().unwrap_or_default();
+    Err(format!("must be {} or {last}", words.join(", ")))
+}
+
+fn integer(node: &Node, max: u64) -> Result<Value, String> {
+    let number = node.as_whole_number().filter(|number| *number >= 1);
+    let number = number.ok_or("must be a whole number of at least 1")?;
+    let number = u64::try_from(number).ok().filter(|number| *number <= max);
+    let number = number.ok_or_else(|| format!("must be a whole number of at most {max}"))?;
+    Ok(Value::from(number))
+}
+
+fn json_scalar(node: &Node) -> Result<Value, String> {
+    if node.is_null() {
+        return Ok(Value::Null);
+    }
+    if let Some(value) = node.as_bool() {
+        return Ok(Value::Bool(value));
+    }
+    if node.as_text().is_some() {
+        return text(node, &JSON_TEXT);
+    }
+    let number = match node.as_whole_number() {
+        Some(number) => i64::try_from(number).ok().map(Number::from),
+        None => node.as_decimal().and_then(Number::from_f64),
+    };
+    let wrong = "is not a number that can be sent; put it in quotes to send it as text";
+    Ok(Value::Number(number.ok_or(wrong)?))
+}
+
+/// The most similar name, if it is similar enough to have been meant.
+pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let likeness = |known: &str| strsim::jaro_winkler(name, known);
+    let closest = known
+        .iter()
+        .copied()
+        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(closest) >= MIN_LIKENESS).then_some(closest)
+}
+
+pub(super) fn listed(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
