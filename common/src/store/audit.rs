@@ -31,6 +31,8 @@ pub const VARIABLE: &str = "AUDIT_TABLE";
 /// The partition of the end of the log, at number 0.
 pub const HEAD: &str = "head";
 
+/// More rows than are ever written. An end beyond it was not written by `ops`.
+const MAX_SEQUENCE: u64 = 1 << 53;
 /// The last time that a row passed by a number that was taken without `ops`.
 const SKIPPED_AT: &str = "skipped_at";
 
@@ -96,12 +98,19 @@ impl AuditLog {
         let Some(item) = self.head_item().await? else {
             return Ok(None);
         };
-        FIRST.check(&item, READING)?;
-        Ok(Some(AuditHead {
-            last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
-            last_sequence: required(read_number(&item, "last_sequence"), READING)?,
-            last_hash: required(read_text(&item, "last_hash"), READING)?.to_owned(),
-        }))
+        let read = || {
+            FIRST.check(&item, READING)?;
+            let last_sequence =
+                read_number(&item, "last_sequence").filter(|last| *last < MAX_SEQUENCE);
+            Ok(AuditHead {
+                last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
+                last_sequence: required(last_sequence, READING)?,
+                last_hash: required(read_text(&item, "last_hash"), READING)?.to_owned(),
+            })
+        };
+        read()
+            .map(Some)
+            .map_err(StoreError::of_record("audit", HEAD.to_owned()))
     }
 
     /// The last time that a row passed by a number that was taken without `ops`.

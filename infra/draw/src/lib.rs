@@ -93,9 +93,7 @@ pub use difference::Difference;
 pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
 pub use evidence::{Committed, Evidence, openings};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
-pub use header::{
-    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, printable,
-};
+pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;

@@ -14,7 +14,7 @@ use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
 
-use crate::draws;
+use crate::draws::{self, chain};
 use crate::failure::Failure;
 use crate::settle::{action, code_batch, moved};
 use crate::submissions::one;
@@ -194,6 +194,9 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
     let is_freezing = lock.is_some_and(|lock| lock.is_held(now));
     let mut draws = tables.draws.unfinished(scope, now).await?;
     draws.retain(|draw| draws::is_in_period(draw, accepted_at));
+    for draw in draws.iter().filter(|draw| draw.outcome.is_none()) {
+        chain::of_draw(tables, draw)?;
+    }
     match draws.iter().find(|draw| draw.awaits_run(now)) {
         Some(draw) => Err(draws::run_first(draw, scope)),
         None => Ok(is_freezing || !draws.is_empty()),

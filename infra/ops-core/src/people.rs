@@ -21,7 +21,7 @@ use common::random;
 use serde_json::{Value, json};
 
 use crate::audit::{Action, words};
-use crate::draws::{self, freeze_lock, openings};
+use crate::draws::{self, chain, freeze_lock, openings};
 use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
 use crate::submissions::shown::as_json;
@@ -220,8 +220,18 @@ async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> R
             .flat_map(|(submission, _)| submission.times_accepted());
         accepted.any(|at| draws::is_in_period(draw, at))
     };
-    let waiting = draws.iter().filter(|draw| draw.awaits_run(now)).find(is_in);
-    waiting.map_or(Ok(()), |draw| Err(draws::run_first(draw, &held.scope)))
+    for draw in draws
+        .iter()
+        .filter(|draw| draw.outcome.is_none())
+        .filter(is_in)
+    {
+        // The record's time of the round is the chain's.
+        chain::of_draw(tables, draw)?;
+        if draw.awaits_run(now) {
+            return Err(draws::run_first(draw, &held.scope));
+        }
+    }
+    Ok(())
 }
 
 /// The live instant prizes in words, if there are any. The service does not know whether they were handed over.
@@ -318,7 +328,9 @@ async fn keeps_limits(
         .await?
         .keeps_until(PersonalData::Limits);
     let counts = until.is_none_or(|until| now.after(LAST_DAY) < until);
-    Ok(counts && tables.entrants.get(&held.scope, &held.id, "").await?.total > 0)
+    let entrant = tables.entrants.get(&held.scope, &held.id, "").await?;
+    let is_throttled = entrant.throttled_until.is_some_and(|until| now < until);
+    Ok(counts && (entrant.total > 0 || is_throttled))
 }
 
 /// Writes everything that is held into a ZIP file to hand over. The audit log has a row first.

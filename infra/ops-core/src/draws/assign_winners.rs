@@ -12,7 +12,8 @@ use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::files::{DrawFiles, OPENINGS};
+use super::certificate::log_differs;
+use super::files::{DrawFiles, OPENINGS, Version};
 use super::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -65,6 +66,7 @@ impl Drawing<'_> {
                 .await?
                 .contact_changes;
             let mut known = draws.contacts(self.scope, name).await?;
+            self.check_without_entrant(&known).await?;
             let new = self.missing(&known, now).await?;
             let mut is_current = true;
             for new in new.chunks(MAX_ADDED) {
@@ -106,7 +108,6 @@ impl Drawing<'_> {
 
     /// The contacts that are missing, those that the rules skip among them.
     async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<NewContact>, Failure> {
-        let now = super::step_time(known, now);
         let openings = self.openings().await?;
         let (mut all, mut new) = (known.to_vec(), Vec::new());
         for (tier, result) in (0..).zip(&self.result.tiers) {
@@ -144,6 +145,29 @@ impl Drawing<'_> {
         Ok(new)
     }
 
+    /// Refuses contacts without an entrant whose entrant is there: changed without `ops`.
+    pub(super) async fn check_without_entrant(&self, known: &[Contact]) -> Result<(), Failure> {
+        let mut without = known
+            .iter()
+            .filter(|one| one.reference.is_none())
+            .peekable();
+        if without.peek().is_none() {
+            return Ok(());
+        }
+        let openings = self.openings().await?;
+        for contact in without {
+            let entrant = self.entrant(contact.row, openings.get(&contact.row));
+            if entrant.await?.is_ok() {
+                let difference = format!(
+                    "place {} of {} is without its entrant, whose entry is kept",
+                    contact.place, contact.prize
+                );
+                return Err(log_differs(self.draw, &difference));
+            }
+        }
+        Ok(())
+    }
+
     /// The openings of all rows that have a place in the result.
     async fn openings(&self) -> Result<HashMap<u64, Opening>, Failure> {
         let Draw {
@@ -152,8 +176,17 @@ impl Drawing<'_> {
         let files = DrawFiles::new(self.tables, self.scope, name, commitment)?;
         let places = self.result.tiers.iter().flat_map(|tier| &tier.order);
         let rows: HashSet<_> = places.map(|place| place.row).collect();
-        let file = files.read(OPENINGS).await?;
-        openings::read(self.draw, file, |row, _| rows.contains(&row))
+        let Version {
+            file, written_at, ..
+        } = files.read_version(OPENINGS).await?;
+        let openings = openings::read(self.draw, file, |row, _| rows.contains(&row))?;
+        // Who sees the round must not be able to take a winner out. Erasures wait for the run.
+        let is_first_run = self.draw.outcome.is_none();
+        let missing = rows.iter().find(|row| !openings.contains_key(row));
+        match missing.filter(|_| is_first_run && self.draw.round_at <= written_at) {
+            Some(row) => Err(self.opening_removed(*row)),
+            None => Ok(openings),
+        }
     }
 
     fn contact(
@@ -234,6 +267,16 @@ impl Drawing<'_> {
             return Ok(found);
         }
         Err(differs("was not accepted in the period of the draw"))
+    }
+
+    fn opening_removed(&self, row: u64) -> Failure {
+        let message = format!(
+            "row {row} of the draw {} is among the winners and has no opening, and openings were written after the round; no \
+             winner was drawn. Put the file back as it was at the freeze, and ask the administrator of the stack who \
+             changed it",
+            self.draw.name
+        );
+        Failure::new("openings_changed", message)
     }
 
     fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {

@@ -1,6 +1,7 @@
 //! The certificate, the files beside it, and the sheet.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroU64;
@@ -13,11 +14,9 @@ use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::{
-    Certificate, Event, Header, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Prize, Sheet, Step, VERIFY_PY,
-    printable,
-};
+use draw::{Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY};
 
+use super::assign_winners::Drawing;
 use super::files::{
     COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, OPENINGS, RESULT, holds, temporary, unreadable,
 };
@@ -54,6 +53,17 @@ pub(crate) async fn write(
         .check_round_time(chain.time_of(draw.round))
         .map_err(differs)?;
     let (result, result_json) = files.result(draw, &committed).await?;
+    let drawing = Drawing {
+        tables,
+        scope,
+        draw,
+        committed,
+        result,
+    };
+    drawing.check_without_entrant(&contacts).await?;
+    let Drawing {
+        committed, result, ..
+    } = drawing;
     let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
     opened.rewind().map_err(|error| temporary(&error))?;
     let openings = openings::read(draw, opened, |row, _| rows.contains(&row))?;
@@ -65,17 +75,14 @@ pub(crate) async fn write(
             .filter(|_| contact.reference.is_some());
         published(contact, opening, zone)
     });
-    // The list was frozen before it was published, which the storage's clock says, in seconds.
-    let frozen_at = draw.frozen_at.min(published_at);
     let [frozen_at, published_at, drawn_at] =
-        [frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
+        [draw.frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
     let log = Log {
         frozen_at,
         published_at,
         drawn_at,
         places: places.collect(),
     };
-    check_all_drawn(draw, committed.header(), &log)?;
     let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
     committed
         .read_log(&result, given_at, log.as_bytes())
@@ -104,7 +111,13 @@ pub(crate) async fn write(
     Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, LOG, VERIFY])
 }
 
-pub(crate) fn write_sheet(draw: &Draw, campaign: &Campaign, output: &Path) -> Result<(), Failure> {
+pub(crate) fn write_sheet(
+    tables: &Tables,
+    draw: &Draw,
+    campaign: &Campaign,
+    output: &Path,
+) -> Result<(), Failure> {
+    chain::of_draw(tables, draw)?;
     let header = super::header(draw)?;
     let digest = |text: &str| {
         text.parse()
@@ -140,7 +153,7 @@ fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> Log
         place: NonZeroU64::new(contact.place).unwrap_or(NonZeroU64::MAX),
         row: contact.row,
         reference: reference.map(ToString::to_string),
-        region: contact.region.as_deref().and_then(printable),
+        region: contact.region.clone(),
         phone: contact.masked_phone.clone(),
         opening,
         steps: contact
@@ -161,7 +174,7 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
         ContactEvent::Skipped { reason, inspector } => (
             Event::Skipped,
             Some(reason.as_str().to_owned()),
-            inspector.as_deref().and_then(printable),
+            inspector.clone(),
         ),
     };
     Step {
@@ -172,30 +185,7 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
     }
 }
 
-/// A skip that was interrupted leaves a prize without a winner.
-fn check_all_drawn(draw: &Draw, header: &Header, log: &Log) -> Result<(), Failure> {
-    let is_missing = |prize: &&Prize| {
-        let places = || log.places.iter().filter(|place| place.tier == prize.name);
-        let is_below =
-            |count, bound: NonZeroU64| u64::try_from(count).is_ok_and(|count| count < bound.get());
-        is_below(
-            places().filter(|place| place.is_open()).count(),
-            prize.number,
-        ) && is_below(places().count(), header.rows)
-            && places().any(|place| place.skip().is_some_and(|skip| skip.inspector.is_some()))
-    };
-    let Some(Prize { name, .. }) = header.prizes.iter().find(is_missing) else {
-        return Ok(());
-    };
-    let message = format!(
-        "a prize {name} of the draw {} has no winner, because a skip was interrupted; run `ops draw skip` for that winner \
-         again, which draws the next one",
-        draw.name
-    );
-    Err(Failure::new("winner_missing", message))
-}
-
-fn log_differs(draw: &Draw, difference: &draw::Difference) -> Failure {
+pub(super) fn log_differs(draw: &Draw, difference: &dyn Display) -> Failure {
     let message = format!(
         "the log of the draw {} is not one that its verifiers accept: {difference}; nothing was written. The table of draws \
          was changed without `ops`: keep it, and ask the administrator of the stack who changed it",

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use chrono::DateTime;
 use common::config::{ConfigError, Env};
 use common::domain::draw::Draw;
+use common::domain::timestamp::Timestamp;
 use common::upstream::http_client::Addresses;
 use draw::beacon::{Chain, Relays};
 use draw::{Digest, Header};
@@ -53,15 +54,27 @@ pub(crate) fn known(env: &Env, hash: Digest) -> Result<Option<Chain>, Failure> {
     Ok(known.find(|chain| chain.hash() == hash))
 }
 
+/// The chain of a draw, whose record has to name the round of the header and the chain's time of it.
 pub(crate) fn of_draw(tables: &Tables, draw: &Draw) -> Result<Chain, Failure> {
-    known(&tables.env, super::header(draw)?.chain)?.ok_or_else(|| {
+    let header = super::header(draw)?;
+    let chain = known(&tables.env, header.chain)?.ok_or_else(|| {
         let message = format!(
             "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
              of that chain answers to /info",
             draw.name, draw.chain
         );
         Failure::new("chain_unknown", message)
-    })
+    })?;
+    let round_at = chain.time_of(header.round).map(Timestamp::from);
+    if draw.round == header.round && round_at == Some(draw.round_at) {
+        return Ok(chain);
+    }
+    let message = format!(
+        "the record of the draw {} has another round, or another time of it, than its header and the chain; nothing was \
+         done. The table of draws was changed without `ops`: ask the administrator of the stack who changed it",
+        draw.name
+    );
+    Err(Failure::new("draw_differs", message))
 }
 
 /// The relay that is named, that of the environment, or drand's own.

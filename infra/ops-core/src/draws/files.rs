@@ -106,9 +106,7 @@ impl DrawFiles {
                 .await
                 .map_err(|error| StoreError::new(ACTION, error))?
                 .last_modified;
-            let millis = published.and_then(|at| at.to_millis().ok());
-            let without_time = || StoreError::new(ACTION, "storage does not say when");
-            last = last.max(Timestamp::from_millis(millis.ok_or_else(without_time)?));
+            last = last.max(written_at(published, ACTION)?);
         }
         Ok(last)
     }
@@ -129,7 +127,7 @@ impl DrawFiles {
 
     /// A file, in a temporary one.
     pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
-        Ok(self.read_version(name).await?.0)
+        Ok(self.read_version(name).await?.file)
     }
 
     pub(crate) async fn read_text(&self, name: &str) -> Result<String, Failure> {
@@ -224,17 +222,14 @@ impl DrawFiles {
         }
     }
 
-    /// A file in a temporary one, and its ETag.
-    pub(crate) async fn read_version(
-        &self,
-        name: &str,
-    ) -> Result<(BufReader<File>, String), Failure> {
+    pub(crate) async fn read_version(&self, name: &str) -> Result<Version, Failure> {
         const ACTION: &str = "reading a file of the draw";
         let get = self.s3.get_object();
         let get = get.bucket(self.bucket(name)).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
         let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
         let etag = object.e_tag.unwrap_or_default();
+        let written_at = written_at(object.last_modified, ACTION)?;
         let (mut file, mut body) = (
             tempfile::tempfile().map_err(|error| temporary(&error))?,
             object.body,
@@ -251,8 +246,29 @@ impl DrawFiles {
         };
         let copied = tokio::time::timeout(TRANSFER_TIMEOUT, copying).await;
         copied.map_err(|error| StoreError::new(ACTION, error))??;
-        Ok((BufReader::new(file), etag))
+        Ok(Version {
+            file: BufReader::new(file),
+            etag,
+            written_at,
+        })
     }
+}
+
+/// A file as storage has it, in a temporary one.
+pub(crate) struct Version {
+    pub(crate) file: BufReader<File>,
+    pub(crate) etag: String,
+    /// By the storage's clock.
+    pub(crate) written_at: Timestamp,
+}
+
+fn written_at(
+    last_modified: Option<aws_sdk_s3::primitives::DateTime>,
+    action: &'static str,
+) -> Result<Timestamp, StoreError> {
+    let millis = last_modified.and_then(|at| at.to_millis().ok());
+    let millis = millis.ok_or_else(|| StoreError::new(action, "storage does not say when"))?;
+    Ok(Timestamp::from_millis(millis))
 }
 
 fn patient() -> aws_sdk_s3::config::Builder {

@@ -13,7 +13,7 @@ use common::domain::timestamp::Timestamp;
 use draw::{Difference, Opening};
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, OPENINGS, temporary, unreadable};
+use super::files::{DrawFiles, OPENINGS, Version, temporary, unreadable};
 use super::freeze_lock;
 use crate::failure::Failure;
 use crate::people::PersonRecords;
@@ -146,8 +146,8 @@ async fn erase(
 ) -> Result<u64, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
-        let (openings, etag) = files.read_version(OPENINGS).await?;
-        let (kept, erased) = without(openings, &is_erased).map_err(|error| temporary(&error))?;
+        let Version { file, etag, .. } = files.read_version(OPENINGS).await?;
+        let (kept, erased) = without(file, &is_erased).map_err(|error| temporary(&error))?;
         if erased == 0 || files.upload(OPENINGS, kept.path(), Some(&etag)).await? {
             return Ok(erased);
         }

@@ -6,7 +6,6 @@ use common::domain::timestamp::Timestamp;
 
 use super::chain;
 use super::files::{COMMITMENT, DrawFiles, HEADER, NewFolder};
-use super::freeze::too_late;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -42,12 +41,9 @@ pub(super) async fn published_in_time(
     draw: &Draw,
     files: &DrawFiles,
 ) -> Result<Timestamp, Failure> {
-    let chain = chain::of_draw(tables, draw)?;
-    let round_at = chain
-        .time_of(super::header(draw)?.round)
-        .ok_or_else(too_late)?;
+    chain::of_draw(tables, draw)?;
     let published_at = files.published_at().await?;
-    if published_at < round_at.into() {
+    if published_at < draw.round_at {
         Ok(published_at)
     } else {
         Err(published_late(draw))

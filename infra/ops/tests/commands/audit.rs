@@ -488,6 +488,25 @@ async fn item_put_into_the_log_without_ops_stops_nothing() {
 }
 
 #[tokio::test]
+async fn end_of_the_log_changed_without_ops_is_named() {
+    for last in ["'x'", "18446744073709551615"] {
+        let stack = with_rows().await;
+        let (client, table) = database(&stack);
+        let statement = format!(
+            "UPDATE \"{table}\" SET last_sequence = {last} WHERE \"day\" = 'head' AND \"sequence\" = 0"
+        );
+        let changed = client.execute_statement().statement(statement).send();
+        changed.await.expect("it is written");
+        let error = stack
+            .refused(&["campaign", "pause", "chai-bora-2026"])
+            .await;
+        assert_eq!(error["code"], "records_unreadable", "{last}: {error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("head of the table of audit"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn time_of_a_row_that_goes_back_is_named() {
     let stack = with_rows().await;
     let earlier =

@@ -1,5 +1,6 @@
 //! `ops draw`: the walk from the freeze to the winners, and attempts to change them.
 
+mod after_round;
 mod at_stake;
 mod bad_input;
 mod erasure;

@@ -45,7 +45,7 @@ pub(super) async fn sheet(
     let scope = Scope::from(args.scope);
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &args.name).await?;
-    draws::certificate::write_sheet(&draw, &campaign, output)?;
+    draws::certificate::write_sheet(tables, &draw, &campaign, output)?;
     let text = format!(
         "the sheet is {}; print it, and let the inspector compare the commitment before the round's time",
         output.display()

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cli::{DrawArgs, DrawScopeArgs};
 use crate::draws::call_log::blocked;
 use crate::draws::shown::{facts, next_step, state, state_of};
-use crate::draws::{find, header};
+use crate::draws::{chain, find, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
 use crate::tables::Tables;
@@ -27,6 +27,7 @@ pub(super) async fn one(
     let scope = Scope::from(args.scope);
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = find(tables, &scope, &args.name).await?;
+    chain::of_draw(tables, &draw)?;
     let contacts = tables.draws.contacts(&scope, &draw.name).await?;
     let blocked = blocked(tables, &scope, &contacts).await?;
     let note = next_step(&scope, &draw, &contacts, zone, now)?.map(|next| format!("next: {next}"));
