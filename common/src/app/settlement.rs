@@ -13,6 +13,9 @@ use crate::app::job::{EventContext, Job, JobError, JobOutcome};
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::config::{self, ConfigError};
 use crate::domain::campaign::Campaign;
+use crate::domain::entrant::Entrant;
+use crate::domain::ids::ReceiptId;
+use crate::domain::receipt::Receipt;
 use crate::domain::retry::{RetryContext, RetrySpeedup};
 use crate::domain::settling::{Assignee, Dependency, StepLease};
 use crate::domain::submission::Submission;
@@ -20,7 +23,9 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::error::StoreError;
 use crate::random;
+use crate::store::batch::BatchGet;
 use crate::store::campaigns::Campaigns;
+use crate::store::{entrants, receipts};
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 
 /// The reason for giving up on a step that started too often and never finished.
@@ -38,6 +43,13 @@ pub enum LeaseResult {
     Exhausted(Box<Submission>),
     /// Nothing to do, for this reason.
     Skipped(&'static str),
+}
+
+/// The records that decide a submission with a receipt.
+pub struct ReceiptRecords {
+    pub campaign: Campaign,
+    pub receipt: Receipt,
+    pub entrant: Entrant,
 }
 
 /// The shared part of the functions that settle.
@@ -173,6 +185,39 @@ impl Worker {
     pub async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
         let campaign = self.campaigns.get(&submission.scope.campaign).await?;
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
+    }
+
+    /// The records that decide a submission with a receipt, in one call.
+    ///
+    /// # Errors
+    /// When a table does not answer, or the campaign or the receipt is missing.
+    pub async fn receipt_records(
+        &self,
+        submission: &Submission,
+        receipt_id: ReceiptId,
+    ) -> Result<ReceiptRecords, Error> {
+        let scope = &submission.scope;
+        let (all_receipts, all_entrants) = (self.store.receipts(), self.store.entrants());
+        let mut batch = BatchGet::default();
+        self.campaigns.add_to(&mut batch, &scope.campaign);
+        all_receipts.add_to(&mut batch, scope, receipt_id);
+        all_entrants.add_to(&mut batch, scope, &submission.entrant_id);
+        let client = self.context.aws.dynamodb();
+        let items = batch.send(&client, "reading a receipt's records").await?;
+        let campaign = self.campaigns.find_in(&items, &scope.campaign)?;
+        let receipt = all_receipts.find_in(&items, scope, receipt_id).item();
+        let entrant = all_entrants.find_in(&items, scope, &submission.entrant_id);
+        let entrant = entrant
+            .item()
+            .map(|item| entrants::read(item, &submission.day));
+        Ok(ReceiptRecords {
+            campaign: campaign.ok_or_else(|| Error::internal("the campaign is not there"))?,
+            receipt: receipt
+                .map(receipts::read)
+                .transpose()?
+                .ok_or_else(|| Error::internal("a submission's receipt is not there"))?,
+            entrant: entrant.transpose()?.unwrap_or_default(),
+        })
     }
 
     /// Writes the result of a step. With `wrong_code_in`, the code or the receipt's time was wrong, which counts

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use common::app::job::{JobError, JobOutcome};
-use common::app::settlement::LeaseResult;
+use common::app::settlement::{LeaseResult, ReceiptRecords};
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
@@ -80,26 +80,21 @@ impl SettleReceipts {
         submission: &Submission,
         time: LookupTime,
     ) -> Result<StepOutcome, Error> {
-        let campaign = self.worker.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
             // Without a receipt, this is a test code with a delayed acceptance.
+            let campaign = self.worker.campaign(submission).await?;
             let accept = Transition::Accept {
                 entries: campaign.entries_per_submission,
                 prize: None,
             };
             return Ok(accept.into());
         };
-        let store = self.worker.store();
-        let receipt = store.receipts().get(&submission.scope, receipt_id).await?;
-        let receipt =
-            receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
-        let Submission {
-            scope,
-            entrant_id,
-            day,
-            ..
-        } = submission;
-        let entrant = store.entrants().get(scope, entrant_id, day).await?;
+        let records = self.worker.receipt_records(submission, receipt_id).await?;
+        let ReceiptRecords {
+            campaign,
+            receipt,
+            entrant,
+        } = records;
         if entrant.blocked {
             return Ok(Transition::reject(MessageKey::Blocked).into());
         }
