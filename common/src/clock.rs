@@ -29,7 +29,6 @@ impl Clock {
         ))))
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             TimeSource::System => {

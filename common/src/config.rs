@@ -18,7 +18,6 @@ pub enum ConfigError {
     /// The variable has an invalid value.
     #[error("the environment variable {variable} must be {expected}")]
     Malformed {
-        /// The variable's name.
         variable: &'static str,
         /// The valid values, in words.
         expected: &'static str,

@@ -21,7 +21,6 @@ pub fn submission_id() -> SubmissionId {
     SubmissionId::from_random(bytes())
 }
 
-/// A random receipt id.
 pub fn receipt_id() -> ReceiptId {
     ReceiptId::from_random(bytes())
 }

@@ -102,7 +102,6 @@ pub struct RequestFields<'a> {
     pub key_id: Option<&'a str>,
     /// The submission's reference, which its consumer knows.
     pub reference: Option<&'a str>,
-    /// The HTTP status.
     pub status: u16,
 }
 
@@ -196,7 +195,6 @@ impl Telemetry {
 }
 
 impl<'a> LogLine<'a> {
-    /// The line for CloudWatch.
     pub fn to_json(&self, service: &str) -> serde_json::Result<String> {
         let invocation = invocation_id();
         let request = self.request.as_ref();

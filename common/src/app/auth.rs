@@ -26,7 +26,6 @@ pub const DEFAULT_PER_MINUTE: u32 = 600;
 /// Letters, digits, `_` and `-` after a key's prefix.
 const KEY_BODY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
 
-/// The prefix of an environment's keys.
 pub fn key_prefix(environment: Environment) -> &'static str {
     match environment {
         Environment::Test => "svc_test_",

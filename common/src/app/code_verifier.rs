@@ -44,7 +44,6 @@ impl Staleness {
     }
 }
 
-/// A code to verify.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeQuery<'a> {
     /// The campaign and environment that receive the code.

@@ -17,7 +17,6 @@ use crate::telemetry::{self, LogLine, Telemetry};
 pub struct EventContext {
     /// The environment variables.
     pub env: Env,
-    /// The AWS clients.
     pub aws: Aws,
     clock: Clock,
     telemetry: Telemetry,
@@ -26,9 +25,7 @@ pub struct EventContext {
 /// A job, as its log line describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// The function that did it.
     pub function: &'static str,
-    /// The start of the job.
     pub started: Timestamp,
     /// The job's scope, if it concerns a single one.
     pub scope: Option<&'a Scope>,
@@ -36,7 +33,6 @@ pub struct Job<'a> {
     pub subject: Option<&'a str>,
 }
 
-/// The outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutcome {
     /// The outcome in one word, for metrics.
@@ -57,7 +53,6 @@ impl From<&'static str> for JobOutcome {
 /// A failed job. What delivers its event decides whether it is delivered again.
 #[derive(Debug)]
 pub struct JobError {
-    /// The error.
     pub error: Error,
     /// Metrics to count despite the failure.
     pub metrics: Vec<(&'static str, u64)>,
@@ -84,7 +79,6 @@ impl EventContext {
         })
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -25,8 +25,8 @@ use crate::error::StoreError;
 use crate::random;
 use crate::store::batch::BatchGet;
 use crate::store::campaigns::Campaigns;
-use crate::store::{entrants, receipts};
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
+use crate::store::{entrants, receipts};
 
 /// The reason for giving up on a step that started too often and never finished.
 pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
@@ -101,7 +101,6 @@ impl Worker {
         }
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.context.now()
     }

@@ -39,7 +39,6 @@ struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 pub struct SecretVersion {
     /// The version's id, stored in the records that this version encrypts.
     pub id: String,
-    /// The secret.
     pub secret: DeploymentSecret,
 }
 

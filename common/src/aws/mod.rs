@@ -180,7 +180,6 @@ impl Aws {
         client.clone()
     }
 
-    /// The client of SQS.
     pub fn sqs(&self) -> aws_sdk_sqs::Client {
         let client = self.clients.sqs.get_or_init(|| {
             let mut config = aws_sdk_sqs::config::Builder::from(&self.shared);
@@ -190,7 +189,6 @@ impl Aws {
         client.clone()
     }
 
-    /// The client of Secrets Manager.
     pub fn secrets(&self) -> aws_sdk_secretsmanager::Client {
         let client = self.clients.secrets.get_or_init(|| {
             let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.shared);

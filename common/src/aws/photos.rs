@@ -25,7 +25,6 @@ pub const UPLOAD_LIFETIME: Duration = Duration::from_mins(15);
 /// The validity of an operator's link to a photo.
 pub const LINK_LIFETIME: Duration = Duration::from_mins(10);
 
-/// The bucket of photos.
 #[derive(Clone)]
 pub struct Photos {
     aws: Aws,

@@ -33,15 +33,12 @@ const SENDING: &str = "sending a message";
 /// A submission whose next step is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettleMessage {
-    /// The submission's campaign and environment.
     #[serde(flatten)]
     pub scope: Scope,
-    /// The submission's id.
     pub submission_id: SubmissionId,
 }
 
 impl SettleMessage {
-    /// The message about a submission.
     pub fn new(scope: &Scope, submission_id: SubmissionId) -> Self {
         Self {
             scope: scope.clone(),

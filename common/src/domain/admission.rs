@@ -6,7 +6,6 @@ use super::ids::SubmissionId;
 use super::message::MessageKey;
 use super::timestamp::Timestamp;
 
-/// The status of a submission's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {
     /// The campaign takes no codes.
@@ -25,7 +24,6 @@ pub enum CodeStatus {
     Forced(MessageKey),
 }
 
-/// The decision on a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Answer with this earlier submission.

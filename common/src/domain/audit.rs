@@ -48,7 +48,6 @@ pub struct AuditEntry {
     pub details: String,
 }
 
-/// A row of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRow {
     /// Its number, from 1.
@@ -157,7 +156,6 @@ fn before_the_first() -> String {
 /// A row as it is found in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAuditRow {
-    /// The day in its key.
     pub day: String,
     /// The number in its key; 0 if it is none that a row can have.
     pub sequence: u64,

@@ -22,7 +22,6 @@ const GROUP: usize = 4;
 pub struct SecretKey([u8; 32]);
 
 impl SecretKey {
-    /// A key from random bytes.
     pub fn from_random(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

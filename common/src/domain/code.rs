@@ -105,7 +105,6 @@ masked_debug!(Code);
 pub struct Sentinel {
     /// The whole sentinel, folded but with its dashes. It tells one sentinel from another.
     pub identity: String,
-    /// The outcome it asks for.
     pub outcome: SentinelOutcome,
 }
 
@@ -120,7 +119,6 @@ pub enum SentinelOutcome {
     Slow,
     /// Never settled, with this key.
     Stays(MessageKey),
-    /// Rejected, with this key.
     Rejected(MessageKey),
 }
 

@@ -20,7 +20,6 @@ impl CodeList {
         self.characters |= normal.bytes().map(character).fold(0, |all, one| all | one);
     }
 
-    /// The lengths of the codes.
     pub fn lengths(&self) -> &BTreeSet<u8> {
         &self.lengths
     }

@@ -25,7 +25,6 @@ pub enum CodeKey {
 }
 
 impl CodeKey {
-    /// The key of an entrant's sentinel.
     pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
         let digest = Sha256::new()
             .chain_update(entrant.as_str())
@@ -81,10 +80,8 @@ pub struct CodeRecord {
     pub batch: Option<String>,
 }
 
-/// A submission's hold on a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeHold {
-    /// The entrant of the submission.
     pub entrant: EntrantId,
     /// The submission that holds or has redeemed the code.
     pub submission_id: SubmissionId,
@@ -100,7 +97,6 @@ pub enum CodeLookup {
     NoRecord,
     /// The code needs a record and has none.
     RecordMissing,
-    /// The record.
     Found(CodeRecord),
 }
 

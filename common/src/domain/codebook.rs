@@ -97,7 +97,6 @@ pub struct UnfinishedImport {
 pub enum BatchStatus {
     /// Its serial numbers are taken but its file is not written yet: not valid.
     Reserved,
-    /// Valid.
     Active,
     /// Withdrawn: no longer valid.
     Void,
@@ -114,10 +113,7 @@ pub enum BookMatch {
         prize: Option<String>,
     },
     /// A minted code whose batch is not valid. It only replays an earlier submission.
-    Withdrawn {
-        /// The serial number.
-        serial: u64,
-    },
+    Withdrawn { serial: u64 },
     /// Not a minted code. It may be an imported one, which only the table knows.
     PerhapsImported,
     /// Not a code of this scope.
@@ -188,7 +184,6 @@ impl CodeBook {
             .or_else(|| imported().next())
     }
 
-    /// The batch of this name.
     pub fn batch(&self, name: &str) -> Option<&Batch> {
         self.batches.iter().find(|batch| batch.name == name)
     }

@@ -215,7 +215,6 @@ impl IdempotencyKey {
     /// The length of a key, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
-    /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -14,7 +14,6 @@ use super::key_encryption::DeploymentSecret;
 use super::phone::Phone;
 use super::scope::Scope;
 
-/// The consumer of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consumer {
     /// The number that was sent.

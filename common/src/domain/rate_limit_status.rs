@@ -9,7 +9,6 @@ pub struct RateLimitStatus {
     pub name: &'static str,
     /// Requests in one window.
     pub quota: u32,
-    /// The length of the window.
     pub window: Duration,
     /// The remaining room, if known.
     pub left: Option<Remaining>,
@@ -22,7 +21,6 @@ impl RateLimitStatus {
     }
 }
 
-/// The remaining room of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
     /// The number of requests left.

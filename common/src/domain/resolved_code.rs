@@ -20,7 +20,6 @@ pub enum ResolvedCode {
     SentinelWithoutPhone,
     /// The code has a record, or can have one.
     Named {
-        /// The key of the record.
         key: CodeKey,
         /// The instant prize of the code's batch; `None` if the code wins none.
         prize: Option<String>,
@@ -49,7 +48,6 @@ pub enum AcceptanceTiming {
 }
 
 impl ResolvedCode {
-    /// Resolves a sentinel.
     pub fn from_sentinel(sentinel: &Sentinel, consumer: Option<&Consumer>) -> Self {
         let (prize, acceptance) = match sentinel.outcome {
             SentinelOutcome::Enters => (None, AcceptanceTiming::Immediate),

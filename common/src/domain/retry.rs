@@ -52,7 +52,6 @@ impl RetrySpeedup {
 /// The inputs of one retry decision.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryContext {
-    /// The time now.
     pub now: Timestamp,
     /// The divisor of waits.
     pub speedup: RetrySpeedup,

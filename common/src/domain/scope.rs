@@ -19,7 +19,6 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// Both environments.
     pub const ALL: [Self; 2] = [Self::Test, Self::Live];
 
     /// `test` or `live`, as in keys, records and the command line.
@@ -60,7 +59,6 @@ impl CampaignSlug {
     /// The longest slug, in characters: it is part of every record's key.
     pub const MAX_CHARS: usize = 64;
 
-    /// The slug as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -97,7 +95,6 @@ impl fmt::Display for CampaignSlug {
 /// named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
-    /// The campaign.
     pub campaign: CampaignSlug,
     /// Test or live.
     pub environment: Environment,

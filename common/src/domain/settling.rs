@@ -39,7 +39,6 @@ pub struct PendingSettlement {
 pub enum Progress {
     /// Look-ups at the tax authority. Test codes need none.
     TaxAuthority(LookupFailures),
-    /// Requests to a partner.
     Partner(PartnerProgress),
 }
 
@@ -86,12 +85,10 @@ impl fmt::Debug for Anomaly {
 pub enum Dependency {
     /// The tax authority; test codes do not ask it.
     TaxAuthority,
-    /// A partner.
     Partner,
 }
 
 impl Dependency {
-    /// Both dependencies.
     pub const ALL: [Self; 2] = [Self::TaxAuthority, Self::Partner];
 
     /// The name in the index of unsettled submissions.
@@ -107,7 +104,6 @@ impl Dependency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignee {
-    /// The service.
     Service,
     /// An operator; the service does nothing more.
     #[serde(rename = "person")]

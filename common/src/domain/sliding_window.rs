@@ -10,7 +10,6 @@ use super::timestamp::Timestamp;
 pub struct SlidingWindow {
     /// Hits admitted in any span.
     pub limit: u32,
-    /// The length of the window.
     pub span: Duration,
 }
 

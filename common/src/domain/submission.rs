@@ -32,7 +32,6 @@ use super::timestamp::Timestamp;
 pub struct Submission {
     /// Its id, which carries its reference.
     pub submission_id: SubmissionId,
-    /// The campaign and the environment.
     pub scope: Scope,
     /// The consumer. The record has it in its own key of the index by entrant.
     #[serde(skip)]
@@ -125,7 +124,6 @@ pub struct Consent {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The language of the request.
     pub language: Language,
 }
 
@@ -175,12 +173,10 @@ impl PastState {
     }
 }
 
-/// An operator's decision on a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorDecision {
     /// The name that the operator gave.
     pub by: String,
-    /// The time of the decision.
     pub at: Timestamp,
     /// The operator's reason; `None` if none was given.
     pub why: Option<String>,
@@ -264,9 +260,7 @@ pub struct DeclaredItem {
 /// The parts of a new submission that are known before the decision.
 #[derive(Clone, Debug)]
 pub struct NewSubmission {
-    /// A random id.
     pub submission_id: SubmissionId,
-    /// The campaign and environment.
     pub scope: Scope,
     /// The consumer.
     pub entrant_id: EntrantId,
@@ -276,7 +270,6 @@ pub struct NewSubmission {
     pub region: Option<String>,
     /// The purchase as described by the consumer.
     pub claimed: Option<DeclaredPurchase>,
-    /// The consumer's consent.
     pub consent: Option<Consent>,
     /// The campaign's day, `YYYY-MM-DD`.
     pub day: String,

@@ -26,7 +26,6 @@ pub struct StoreError {
 pub struct UnreadableRecord {
     /// The kind of its table, such as `submissions`.
     pub table: &'static str,
-    /// Its key.
     pub key: String,
     /// Why it cannot be read.
     #[source]
@@ -66,7 +65,6 @@ impl StoreError {
             || self.cause.is::<LaterVersion>()
     }
 
-    /// The record that cannot be read.
     pub fn unreadable(&self) -> Option<&UnreadableRecord> {
         self.cause.downcast_ref()
     }

@@ -55,7 +55,6 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of a body.
     pub fn new(object: &'a Map<String, Value>, problems: &'a Problems) -> Self {
         Self {
             object,
@@ -85,7 +84,6 @@ impl<'a> Fields<'a> {
             .note_as(code, &path, format!("`{path}` must be {expected}."));
     }
 
-    /// A required field.
     pub fn required<T>(
         &self,
         name: &str,
@@ -181,7 +179,6 @@ impl<'a> Fields<'a> {
         self.object.get(name) == Some(&Value::Bool(true))
     }
 
-    /// An object.
     pub fn object(&self, name: &str) -> Option<Fields<'a>> {
         let object = self.value(name)?.as_object();
         if object.is_none() {
@@ -226,7 +223,6 @@ impl<'a> Fields<'a> {
         items.into_iter().collect()
     }
 
-    /// A campaign's code.
     pub fn code(&self, name: &str) -> Option<Code> {
         match self.value(name)?.as_str().map(str::parse) {
             Some(Ok(code)) => return Some(code),

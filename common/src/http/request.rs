@@ -23,7 +23,6 @@ pub struct Request {
     http: lambda_http::Request,
     /// The language of message texts.
     pub language: Language,
-    /// The request's ids in logs.
     pub ids: RequestIds,
 }
 
@@ -40,7 +39,6 @@ impl Request {
         }
     }
 
-    /// The method, as sent.
     pub fn method(&self) -> &Method {
         self.http.method()
     }

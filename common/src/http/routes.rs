@@ -5,7 +5,6 @@
 pub struct Route {
     /// The function that serves it, also its name in logs.
     pub function: &'static str,
-    /// The method.
     pub method: &'static str,
     /// The path; `{id}` stands for one segment.
     pub path: &'static str,
@@ -23,13 +22,11 @@ pub const ROUTES: &[Route] = &[
     GET_RECEIPT,
 ];
 
-/// Reads the campaign.
 pub const GET_CAMPAIGN: Route = Route {
     function: "get-campaign",
     method: "GET",
     path: "/api/v1/campaign",
 };
-/// Pre-checks a code.
 pub const CHECK_CODE: Route = Route {
     function: "check-code",
     method: "POST",
@@ -41,7 +38,6 @@ pub const CREATE_SUBMISSION: Route = Route {
     method: "POST",
     path: "/api/v1/submissions",
 };
-/// Reads a submission.
 pub const GET_SUBMISSION: Route = Route {
     function: "get-submission",
     method: "GET",
@@ -53,7 +49,6 @@ pub const LOOKUP_SUBMISSIONS: Route = Route {
     method: "POST",
     path: "/api/v1/submissions/lookup",
 };
-/// Starts a receipt.
 pub const CREATE_RECEIPT: Route = Route {
     function: "create-receipt",
     method: "POST",
@@ -65,14 +60,12 @@ pub const REFRESH_UPLOAD_URL: Route = Route {
     method: "POST",
     path: "/api/v1/receipts/{id}/upload-url",
 };
-/// Reads a receipt.
 pub const GET_RECEIPT: Route = Route {
     function: "get-receipt",
     method: "GET",
     path: "/api/v1/receipts/{id}",
 };
 
-/// A path that matches a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMatch<'a> {
     /// The value of `{id}`, still encoded; `None` if the route has none.

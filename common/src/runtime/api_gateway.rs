@@ -37,7 +37,6 @@ pub async fn answer(function: &dyn HttpHandler, event: &RawValue) -> ApiGatewayV
     })
 }
 
-/// A reply in API Gateway's format.
 pub fn into_event(reply: Response<Body>) -> ApiGatewayV2httpResponse {
     let (parts, body) = reply.into_parts();
     let mut event = ApiGatewayV2httpResponse::default();

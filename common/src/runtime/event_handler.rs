@@ -9,7 +9,6 @@ use crate::error::Error;
 
 /// A function that takes events.
 pub trait EventHandler: Send + Sync + Sized + 'static {
-    /// The event.
     type Event: DeserializeOwned + Send;
     /// The reply to the event's source.
     type Reply: Serialize + Send;

@@ -55,7 +55,6 @@ impl Responder {
 pub struct AppContext {
     /// The environment variables.
     pub env: Env,
-    /// The AWS clients.
     pub aws: Aws,
     /// The check of API keys, with its caches.
     pub authenticator: Arc<Authenticator>,
@@ -90,9 +89,7 @@ pub struct ApiRequest {
     pub deadline: Instant,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
-    /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
-    /// The HTTP request.
     pub http: Request,
     /// The records requested by [`Endpoint::prefetch`], if a batch was read before the endpoint ran.
     pub prefetched: BatchItems,
@@ -297,7 +294,6 @@ fn security_metric(
 }
 
 impl Responder {
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -22,7 +22,6 @@ use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from}
 /// Refused transactions for one batch. Only a batch and its repetition are counted at the same time, so more are a fault.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// The function.
 pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,

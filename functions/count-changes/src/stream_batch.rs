@@ -11,7 +11,6 @@ use common::domain::numbers::mark::{Change, SequenceNumber};
 use common::store::numbers::of_item;
 use common::telemetry;
 
-/// The reply to a batch.
 pub type StreamBatchResponse = TimeWindowEventResponse;
 
 /// A batch of changes; the parts that are used. It is empty at the end of a window.
@@ -24,7 +23,6 @@ pub struct StreamBatch {
     /// The shard's name in its stream.
     #[serde(rename = "shardId")]
     pub shard_id: Option<String>,
-    /// The stream.
     #[serde(rename = "eventSourceARN")]
     pub stream: Option<String>,
 }

@@ -17,7 +17,6 @@ pub(crate) enum RecordSource {
     Assumed,
     /// Returned by the failed conditions of a write; records without a failed condition are still assumed.
     Conditions,
-    /// All read.
     Read,
 }
 

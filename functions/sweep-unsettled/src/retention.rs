@@ -32,7 +32,6 @@ pub(crate) struct RetentionSweep {
     photos: Photos,
 }
 
-/// The result of a slice.
 #[derive(Default)]
 pub(crate) struct Slice {
     /// Submissions whose personal data was removed.

@@ -45,7 +45,6 @@ pub struct AuditFinding {
     pub sequence: u64,
     /// The day in its key; `None` of a row that is missing.
     pub day: Option<String>,
-    /// The defect.
     pub found: AuditBreak,
 }
 
@@ -101,7 +100,6 @@ impl AuditCheck {
         }
     }
 
-    /// Takes a row.
     pub fn add(&mut self, stored: &StoredAuditRow) {
         let unchanged = stored.row.as_ref().filter(|row| {
             row.sequence == stored.sequence

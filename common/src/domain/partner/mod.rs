@@ -29,7 +29,6 @@ use template::Template;
 pub struct PartnerRules {
     /// The partner's URL, such as `https://partner.example/redeem`.
     pub url: String,
-    /// The HTTP method.
     #[serde(default)]
     pub method: Method,
     /// The partner's own headers. They are not secret.
@@ -48,7 +47,6 @@ pub struct PartnerRules {
     /// The form in which codes are compared and sent.
     #[serde(default)]
     pub code: CodeForm,
-    /// The body of a request.
     pub body: Option<Template>,
     /// Where to find the parts of a reply.
     pub reply: ReplyPointers,
@@ -79,7 +77,6 @@ impl PartnerRules {
         Self::MAX_TIMEOUT_SECONDS
     }
 
-    /// The timeout of a request.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(
             self.timeout_seconds

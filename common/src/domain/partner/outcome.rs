@@ -20,7 +20,6 @@ const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 /// The outcome of a request to a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartnerOutcome {
-    /// The partner decided.
     Decided(PartnerVerdict),
     /// The partner gave no answer that decides.
     NoAnswer(Unanswered),

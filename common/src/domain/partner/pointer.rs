@@ -8,7 +8,6 @@ use serde_json::Value;
 pub struct ReplyPointers {
     /// The partner's code, which decides.
     pub code: Pointer,
-    /// The partner's message.
     #[serde(default)]
     pub message: Option<Pointer>,
     /// The number of entries earned.

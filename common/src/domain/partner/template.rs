@@ -15,23 +15,18 @@ const CLOSE: &str = "}}";
 #[serde(try_from = "Value", into = "Value")]
 pub struct Template(Value);
 
-/// A placeholder in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The submission's id.
     Reference,
-    /// The code.
     Code,
-    /// The phone.
     Phone,
-    /// The campaign's slug.
     Campaign,
     /// Whether the submission is live; JSON `true` or `false` if it is the whole text.
     Livemode,
 }
 
 impl Placeholder {
-    /// All placeholders.
     pub const ALL: [Self; 5] = [
         Self::Reference,
         Self::Code,
@@ -66,7 +61,6 @@ impl Placeholder {
 /// Why JSON is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// An unknown placeholder.
     #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = PlaceholderList)]
     Unknown(String),
     /// A placeholder without an end.
@@ -90,7 +84,6 @@ impl fmt::Display for PlaceholderList {
 }
 
 impl Template {
-    /// The body of this request.
     pub fn render(&self, request: &PartnerRequest) -> Value {
         rendered(&self.0, request)
     }

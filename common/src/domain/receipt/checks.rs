@@ -19,7 +19,6 @@ pub enum PhotoFault {
     Animated,
     /// The reader ran out of time.
     TooSlow,
-    /// The reader crashed.
     ReaderCrashed,
     /// No QR code was found.
     NoQrCode,
@@ -34,7 +33,6 @@ pub enum PhotoFault {
 }
 
 impl PhotoFault {
-    /// Every fault.
     pub const ALL: [Self; 12] = [
         Self::Missing,
         Self::NotDecoded,
@@ -86,7 +84,6 @@ impl PhotoFault {
     }
 }
 
-/// A check of a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The file is a photo that can be read. A typed receipt has none.
@@ -99,7 +96,6 @@ pub enum Check {
     Rule(Rule),
 }
 
-/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckResult {
     /// It found nothing wrong.

@@ -30,13 +30,11 @@ pub struct ReceiptSummary {
 /// The verdict on a record, and its summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict on the record.
     pub verdict: ReceiptVerdict,
     /// The part of the record that callers see.
     pub summary: ReceiptSummary,
 }
 
-/// The verdict on a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiptVerdict {
     /// The record counts.
@@ -74,7 +72,6 @@ pub enum Reason {
 /// The fiscal devices' offset from UTC: they are in Africa/Dar_es_Salaam, which has kept this offset since 1961.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
 
-/// The last time of a day.
 const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 
 /// How far a fiscal device's clock may be ahead of ours.
@@ -154,7 +151,6 @@ impl Rule {
 }
 
 impl Reason {
-    /// Every reason.
     pub const ALL: [Self; 8] = [
         Self::Cancelled,
         Self::TrainingReceipt,

@@ -27,7 +27,6 @@ pub struct FiscalRecord {
     pub serial: String,
     /// The device's registration: ends with the TIN and the serial number.
     pub uin: Option<String>,
-    /// The trader's tax office.
     pub tax_office: Option<String>,
     /// The receipt's number on its device.
     pub receipt_number: String,
@@ -90,12 +89,10 @@ pub enum VoidMark {
 pub struct Quantity(i64);
 
 impl Quantity {
-    /// The quantity of this many thousandths.
     pub const fn from_thousandths(thousandths: i64) -> Self {
         Self(thousandths)
     }
 
-    /// The number of thousandths.
     pub const fn as_thousandths(self) -> i64 {
         self.0
     }

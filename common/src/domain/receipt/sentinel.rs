@@ -19,7 +19,6 @@ pub enum ReceiptSentinel {
     Review,
     /// Stays received, or being checked.
     Stays(MessageKey),
-    /// Declined, with this key.
     Declined(MessageKey),
 }
 

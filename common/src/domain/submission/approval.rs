@@ -9,9 +9,7 @@ use super::{Confirmation, OperatorDecision, Submission, VerificationCode};
 /// A change that waits for a second operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// The change.
     pub change: ProposedChange,
-    /// The first operator's decision.
     pub decision: OperatorDecision,
 }
 
@@ -25,10 +23,8 @@ pub enum ProposedChange {
     Correct(Correction),
 }
 
-/// The acceptance of a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// The entries to award.
     pub entries: u32,
     /// The purchase; `None` without a receipt, or with one whose code cannot be read.
     pub purchase: Option<VerificationCode>,

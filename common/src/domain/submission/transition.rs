@@ -10,9 +10,7 @@ use crate::domain::timestamp::Timestamp;
 /// The result of a step, or an operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Accepts the submission.
     Accept {
-        /// Entries earned.
         entries: u32,
         /// The instant prize, unless it is that of the submission's code.
         prize: Option<String>,

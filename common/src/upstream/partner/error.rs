@@ -34,7 +34,6 @@ pub enum InvalidPart {
     /// `url`.
     #[error("the URL is not valid")]
     Url(#[from] PartnerUrlError),
-    /// The header of this name.
     #[error("the header `{0}` is not valid")]
     Header(String),
     /// The secret, or the header that it goes into.

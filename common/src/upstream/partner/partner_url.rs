@@ -25,14 +25,12 @@ const OURS: [&str; 14] = [
     "upgrade",
 ];
 
-/// A partner's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerUrl(Url);
 
 /// Why a text cannot be a partner's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerUrlError {
-    /// The text is not a URL.
     #[error("must be a URL, such as `https://partner.example/redeem`")]
     NotAUrl,
     /// The scheme is neither `https` nor `http`.
@@ -85,7 +83,6 @@ impl PartnerUrl {
         Ok(Self(url))
     }
 
-    /// The URL.
     pub fn into_url(self) -> Url {
         self.0
     }

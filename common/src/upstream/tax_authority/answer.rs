@@ -27,7 +27,6 @@ pub enum LookupAnswer {
 }
 
 impl LookupAnswer {
-    /// The kind of answer.
     pub fn kind(&self) -> AnswerKind {
         match self {
             Self::Found(_) => AnswerKind::Found,
@@ -46,7 +45,6 @@ impl LookupAnswer {
     }
 }
 
-/// The kinds of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnswerKind {
     /// See [`LookupAnswer::Found`].
@@ -127,7 +125,6 @@ impl PortalError {
 pub struct UnexpectedPage {
     /// The path of the page, without query; a receipt's code and time in it are masked.
     pub final_path: String,
-    /// The HTTP status of the page.
     pub status: u16,
     /// The visible text, at most [`UnexpectedPage::MAX_EXCERPT_CHARS`], without the customer's personal data.
     pub excerpt: String,

@@ -58,7 +58,6 @@ pub struct TaxAuthority {
 /// The portal's base URL is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseUrlError {
-    /// The text is not a URL.
     #[error("the tax authority's base URL is not a URL; write it like https://verify.tra.go.tz")]
     NotAUrl,
     /// The scheme is neither `https` nor `http`.

@@ -6,7 +6,6 @@ use html5gum::{StartTag, Token, Tokenizer};
 
 use crate::domain::receipt::record::VoidMark;
 
-/// The visible content of a page.
 #[derive(Debug, Default)]
 pub struct PageContent {
     /// Its lines in order, without blank ones.
@@ -51,7 +50,6 @@ pub struct HtmlTable {
 /// make parsing slow.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
-/// Parses a page.
 pub fn read(html: &str) -> PageContent {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
