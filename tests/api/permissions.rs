@@ -548,6 +548,7 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
     );
     let of_deployment = [
         "check-code",
+        "create-receipt",
         "create-submission",
         "lookup-submissions",
         "settle-partners",
