@@ -121,7 +121,7 @@ impl Command {
                 )
                 | Self::Key(KeyCommand::List { .. })
                 | Self::Code(CodeCommand::Show { .. } | CodeCommand::Batches { .. })
-                | Self::Submission(SubmissionCommand::Story { .. } | SubmissionCommand::List(_))
+                | Self::Submission(SubmissionCommand::Timeline { .. } | SubmissionCommand::List(_))
                 | Self::Person(PersonCommand::Find { .. })
                 | Self::Phone(PhoneCommand::List { .. } | PhoneCommand::Find { .. })
                 | Self::Draw(DrawCommand::List { .. } | DrawCommand::Verify(_))
@@ -282,7 +282,7 @@ pub(crate) enum SubmissionCommand {
         show: ShowArgs,
     },
     /// Show what happened to a submission, in order
-    Story {
+    Timeline {
         /// Id of the submission, or the reference that the consumer quotes
         #[arg(value_name = "ID-OR-REF")]
         name: String,

@@ -99,7 +99,7 @@ pub fn seconds(span: Duration) -> String {
 }
 
 /// Shown in place of a missing value.
-const NOTHING: &str = "-";
+pub(crate) const NOTHING: &str = "-";
 
 /// A value, or a dash.
 pub fn or_dash(value: Option<impl ToString>) -> String {

@@ -14,6 +14,7 @@
 //! - [`numbers`] reads what is counted, and compares it with a count of all records; [`pace`] is how fast what waits is
 //!   settled;
 //! - [`smoke`] calls every endpoint of a deployment;
+//! - `view` makes the tables and lines for people from the JSON for programs;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
 //!
 //! `ops console` is a separate crate, which uses this library; [`run`] gets it as a [`ServeConsole`].
@@ -49,6 +50,7 @@ pub mod smoke;
 pub mod submissions;
 pub mod tables;
 mod terminal;
+mod view;
 mod write_guard;
 
 pub use cli::command;

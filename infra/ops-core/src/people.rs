@@ -12,7 +12,7 @@ use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
-use common::domain::receipt::{Receipt, Source};
+use common::domain::receipt::Receipt;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
@@ -24,8 +24,9 @@ use crate::audit::{Action, words};
 use crate::draws::{self, chain, freeze_lock, openings};
 use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
-use crate::submissions::shown::as_json;
+use crate::submissions::view::{as_json, receipt_source};
 use crate::tables::Tables;
+use crate::view::{extended, write_times_out};
 
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
@@ -432,24 +433,13 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
     let number = phone.expose_e164();
     let campaigns = held.iter().map(|held| {
         let submissions = held.submissions.iter().map(|(submission, receipt)| {
-            let mut json = as_json(submission, number);
-            if let Some(fields) = json.as_object_mut() {
-                let source = receipt.as_ref().map(|receipt| match &receipt.source {
-                    Source::Typed { code, time } => {
-                        json!({ "type": "typed", "code": code, "time": time.expose() })
-                    }
-                    Source::Photo { content_type, size_bytes, qr_payload } => json!({
-                        "type": "photo",
-                        "content_type": content_type.media_type(),
-                        "size_bytes": size_bytes,
-                        "qr_payload": qr_payload,
-                    }),
-                });
-                fields.insert("receipt_source".to_owned(), json!(source));
-                fields.insert("history".to_owned(), json!(submission.history));
-            }
-            write_times_out(&mut json);
-            json
+            let source = receipt.as_ref().map(|receipt| receipt_source(receipt, true));
+            let mut history = json!(submission.history);
+            write_times_out(&mut history);
+            extended(
+                as_json(submission, number),
+                [("receipt_source", json!(source)), ("history", history)],
+            )
         });
         let entrant = &held.entrant;
         json!({
@@ -492,24 +482,6 @@ async fn add_photos<W: Write + Seek>(
         }
     }
     Ok(())
-}
-
-/// Writes stored times, which are milliseconds, like all the others.
-fn write_times_out(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                match value.as_i64() {
-                    Some(at) if name == "at" || name.ends_with("_at") => {
-                        *value = Timestamp::from_millis(at).to_string().into();
-                    }
-                    Some(_) | None => write_times_out(value),
-                }
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(write_times_out),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// A contact without the operators, who are people too.

@@ -1,8 +1,8 @@
 //! Finds and lists submissions.
 
 pub mod code_entered;
-pub mod shown;
-pub mod story;
+pub mod timeline;
+pub mod view;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
 use common::domain::campaign::Campaign;
@@ -92,17 +92,21 @@ fn unknown() -> Failure {
 /// Submissions, and the records that cannot be read.
 pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
 
-/// Lists at most `most` of a scope's submissions, newest first. Reads the whole table.
+/// Lists at most `limit` of a scope's submissions, newest first. Reads the whole table.
 ///
 /// # Errors
 /// When a table does not answer.
 pub async fn list(
     tables: &Tables,
     scope: &Scope,
-    most: usize,
+    limit: usize,
     wanted: impl Fn(&Submission) -> bool,
 ) -> Result<Listed, Failure> {
-    Ok(tables.store.submissions().list(scope, most, wanted).await?)
+    Ok(tables
+        .store
+        .submissions()
+        .list(scope, limit, wanted)
+        .await?)
 }
 
 /// Lists the latest submissions of a phone, newest first, from the index of phones.
@@ -187,7 +191,7 @@ pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Fa
 
 /// What an operator looks at that is hidden otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Look {
+pub struct Disclosure {
     /// The whole phone number.
     pub phone: bool,
     /// The receipt's code and time, or the text of its QR code.
@@ -200,17 +204,17 @@ pub struct Look {
 ///
 /// # Errors
 /// When the row cannot be written: then nothing may be shown.
-pub async fn record_look(
+pub async fn record_disclosure(
     tables: &Tables,
     submission: &Submission,
-    look: Look,
+    disclosure: Disclosure,
     now: Timestamp,
 ) -> Result<Option<Recorded>, Failure> {
-    let Look {
+    let Disclosure {
         phone,
         receipt,
         photo,
-    } = look;
+    } = disclosure;
     if !(phone || receipt || photo) {
         return Ok(None);
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::Serialize;
+
 use super::{Entrants, KEY, READING, item_key, read};
 use crate::domain::entrant::Entrant;
 use crate::domain::ids::EntrantId;
@@ -25,7 +27,7 @@ const WHY: &str = "_why";
 /// Masked, so that operators recognise it: the key has only a digest.
 pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockChange {
     pub at: Timestamp,
     pub by: Option<String>,

@@ -1,4 +1,4 @@
-//! The whole story of a submission.
+//! A submission with its timeline.
 
 use axum::Router;
 use axum::extract::Path;
@@ -13,9 +13,9 @@ use ops_core::failure::Failure;
 use ops_core::format::{local_time, zoned_time};
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::submissions::code_entered::CodeEntered;
-use ops_core::submissions::shown::Shown;
-use ops_core::submissions::story::Story;
-use ops_core::submissions::{self, Look};
+use ops_core::submissions::timeline::{Event, Timeline};
+use ops_core::submissions::view::SubmissionView;
+use ops_core::submissions::{self, Disclosure};
 use ops_core::tables::Tables;
 use ops_core::{phones, receipts};
 
@@ -34,20 +34,20 @@ pub(crate) fn path_of_submission(id: SubmissionId) -> String {
 }
 
 async fn show(console: Console, Path(id): Path<String>) -> PageResult {
-    render(&console, &id, Look::default()).await
+    render(&console, &id, Disclosure::default()).await
 }
 
 /// Shows the phone, the receipt's code or the photo too, once the audit log has a row about it. Not every role may see all.
 async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageResult<Response> {
     let look = match form.get("show") {
         "photo" => return photo(&console, &id).await,
-        "phone" => Look {
+        "phone" => Disclosure {
             phone: true,
-            ..Look::default()
+            ..Disclosure::default()
         },
-        "receipt" => Look {
+        "receipt" => Disclosure {
             receipt: true,
-            ..Look::default()
+            ..Disclosure::default()
         },
         _ => {
             return Err(Failure::new(
@@ -64,11 +64,12 @@ async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageR
 async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let tables = console.tables()?;
     let submission = one(&tables, id).await?;
-    let look = Look {
+    let look = Disclosure {
         photo: true,
-        ..Look::default()
+        ..Disclosure::default()
     };
-    let recorded = submissions::record_look(&tables, &submission, look, console.now()).await?;
+    let recorded =
+        submissions::record_disclosure(&tables, &submission, look, console.now()).await?;
     let shown = match (submission.receipt_id, &recorded) {
         (Some(receipt), Some(recorded)) => {
             let copier = PhotoCopier::new(&tables, console.env()).map_err(Failure::from)?;
@@ -97,21 +98,21 @@ async fn one(tables: &Tables, id: &str) -> PageResult<Submission> {
     Ok(submission.clone())
 }
 
-async fn render(console: &Console, id: &str, look: Look) -> PageResult {
+async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let submission = &one(&tables, id).await?;
-    submissions::record_look(&tables, submission, look, now).await?;
+    submissions::record_disclosure(&tables, submission, look, now).await?;
     let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
     let receipt = receipts::of_submission(&tables, console.env(), submission, None, now).await?;
     let entered = CodeEntered::before(&tables, submission, zone).await?;
-    let Story {
+    let Timeline {
         events, request_id, ..
-    } = Story::new(submission, entered.as_ref(), receipt.as_ref(), zone);
+    } = Timeline::new(submission, entered.as_ref(), receipt.as_ref(), zone);
     let phone = phones::shown(&tables, submission, look.phone).await?;
     let has_photo = receipt
         .as_ref()
         .is_some_and(|seen| matches!(seen.receipt.source, Source::Photo { .. }));
-    let shown = Shown {
+    let shown = SubmissionView {
         submission,
         phone,
         code_entered: entered,
@@ -138,7 +139,7 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
         p { (status(&submission.status)) " " (submission.scope.campaign) " " (environment(submission.scope.environment)) }
         h2 { "What happened" }
         ol.timeline {
-            @for (at, what) in &events { li { time datetime=(at) { (zoned_time(*at, zone)) } (what) } }
+            @for Event { at, what } in &events { li { time datetime=(at) { (zoned_time(*at, zone)) } (what) } }
         }
         p.soft { "Made by request " (request_id.as_deref().unwrap_or("not recorded")) "." }
         h2 { "Details" }

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::format::{grouped, local_time, or_dash, printable, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
+use crate::view::{extended, of_record};
 
 /// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
@@ -65,99 +66,53 @@ fn today(now: Timestamp, zone: Tz) -> Result<NaiveDate, Failure> {
 }
 
 fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz) -> Report {
-    let cells = |stored: &StoredAuditRow| {
+    let views: Vec<_> = rows.iter().map(as_json).collect();
+    let time = format!("TIME ({})", zone.name());
+    let row = |(stored, view): (&StoredAuditRow, &Value)| {
         let Some(AuditRow { at, entry, .. }) = &stored.row else {
-            return vec![
-                stored.sequence.to_string(),
-                "cannot be read; run ops audit verify".to_owned(),
-            ];
+            let unreadable = "cannot be read; run ops audit verify".to_owned();
+            return vec![stored.sequence.to_string(), unreadable];
         };
         let AuditEntry {
             who,
             by,
             action,
-            campaign,
-            environment,
-            subject,
             why,
             ..
         } = entry;
-        let about = [campaign, environment, subject].into_iter().flatten();
+        let about = ["campaign", "environment", "subject"].map(|name| view.get(name)?.as_str());
+        let about: Vec<_> = about.into_iter().flatten().collect();
+        let by = by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
         vec![
             stored.sequence.to_string(),
             local_time(*at, zone),
-            by.as_ref()
-                .map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
+            format!("{who}{by}"),
             action.clone(),
-            or_dash(
-                Some(about.map(String::as_str).collect::<Vec<_>>().join(" "))
-                    .filter(|about| !about.is_empty()),
-            ),
+            or_dash((!about.is_empty()).then(|| about.join(" "))),
             or_dash(why.as_ref()),
         ]
     };
     let text = if rows.is_empty() {
         format!("The audit log has no such rows from {from} to {to}.")
     } else {
-        let rows: Vec<_> = rows.iter().map(cells).collect();
-        table(
-            &[
-                "ROW",
-                &format!("TIME ({})", zone.name()),
-                "WHO",
-                "ACTION",
-                "ABOUT",
-                "WHY",
-            ],
-            &rows,
-        )
+        let rows: Vec<_> = rows.iter().zip(&views).map(row).collect();
+        table(&["ROW", &time, "WHO", "ACTION", "ABOUT", "WHY"], &rows)
     };
-    let json: Vec<Value> = rows.iter().map(as_json).collect();
     let json = json!({
         "from": from.to_string(),
         "to": to.to_string(),
         "time_zone": zone.name(),
-        "rows": json,
+        "rows": views,
     });
     Report::new(json, text)
 }
 
+/// A row for programs. Its details are text, which is what the hash covers.
 fn as_json(stored: &StoredAuditRow) -> Value {
-    let Some(AuditRow {
-        at,
-        entry,
-        previous,
-        hash,
-        ..
-    }) = &stored.row
-    else {
-        return json!({ "sequence": stored.sequence, "day": stored.day, "readable": false });
-    };
-    let AuditEntry {
-        who,
-        by,
-        action,
-        campaign,
-        environment,
-        subject,
-        why,
-        details,
-    } = entry;
-    json!({
-        "sequence": stored.sequence,
-        "time": at.to_string(),
-        "who": who,
-        "by": by,
-        "action": action,
-        "campaign": campaign,
-        "environment": environment,
-        "subject": subject,
-        "why": why,
-        // As text it is what the hash covers.
-        "details": details,
-        "previous": previous,
-        "hash": hash,
-    })
+    match &stored.row {
+        Some(row) => extended(of_record(row), [("time", row.at.to_string().into())]),
+        None => json!({ "sequence": stored.sequence, "day": stored.day, "readable": false }),
+    }
 }
 
 async fn verify(tables: &Tables) -> Result<Report, Failure> {

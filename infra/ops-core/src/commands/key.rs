@@ -8,16 +8,17 @@ use common::config::{Env, Stage};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::store::api_keys::ApiKeyRecord;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::KeyCommand;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::connection;
 use crate::failure::Failure;
-use crate::format::{local_time, or_dash, printable, seconds, table, zoned_time};
+use crate::format::{or_dash, printable, seconds, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
+use crate::view::{self, extended, of_record};
 
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
@@ -56,7 +57,7 @@ pub(crate) async fn run(
                 changed.per_minute,
                 seconds(cache::MAX_AGE)
             );
-            Ok(Report::new(as_json(&changed), text))
+            Ok(Report::new(of_record(&changed), text))
         }
         KeyCommand::Roll {
             key_id,
@@ -81,7 +82,7 @@ async fn revoke(
     let key = keys::find(tables, key_id).await?;
     if key.revoked_at.is_some() {
         return Ok(Report::new(
-            as_json(&key),
+            of_record(&key),
             format!("{key_id} was revoked before; nothing changes"),
         ));
     }
@@ -104,7 +105,7 @@ async fn revoke(
         "{} revoked; callers see it within 5 seconds",
         revoked.key_id
     );
-    Ok(Report::new(as_json(&revoked), text))
+    Ok(Report::new(of_record(&revoked), text))
 }
 
 /// Says that a live key is useless on a stack for staging.
@@ -138,10 +139,7 @@ fn checked_label(label: &str) -> Result<&str, Failure> {
 /// Prints only the key on standard output, so that a script can read it.
 fn report_issued(issued: &IssuedKey) -> Report {
     let IssuedKey { key, record, zone } = issued;
-    let mut json = as_json(record);
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("key".to_owned(), json!(key));
-    }
+    let json = extended(of_record(record), [("key", json!(key))]);
     let until = record.valid_until.map(|until| {
         format!(
             "\nIt works until {}, and is refused as revoked from then on.",
@@ -169,13 +167,12 @@ fn report_rolled(rolled: &RolledKey) -> Report {
     let RolledKey { new, old } = rolled;
     let mut report = report_issued(new);
     let until = old.valid_until;
-    if let Some(fields) = report.json.as_object_mut() {
-        fields.insert("old_key_id".to_owned(), json!(old.key_id));
-        fields.insert(
-            "old_valid_until".to_owned(),
-            json!(until.map(|until| until.to_string())),
-        );
-    }
+    let valid_until = json!(until.map(|until| until.to_string()));
+    let more = [
+        ("old_key_id", json!(old.key_id)),
+        ("old_valid_until", valid_until),
+    ];
+    report.json = extended(report.json, more);
     let until = or_dash(until.map(|until| zoned_time(until, new.zone)));
     let old = &old.key_id;
     let note = format!(
@@ -186,48 +183,20 @@ fn report_rolled(rolled: &RolledKey) -> Report {
 }
 
 fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
-    let row = |key: &ApiKeyRecord| {
-        vec![
-            key.key_id.clone(),
-            key.scope.environment.to_string(),
-            key.per_minute.to_string(),
-            local_time(key.created_at, zone),
-            or_dash(key.valid_until.map(|at| local_time(at, zone))),
-            or_dash(key.revoked_at.map(|at| local_time(at, zone))),
-            or_dash(key.label.as_ref()),
-        ]
+    let keys: Vec<_> = keys.iter().map(of_record).collect();
+    let created = format!("CREATED ({})", zone.name());
+    let columns = [
+        ("KEY-ID", "/key_id"),
+        ("ENVIRONMENT", "/environment"),
+        ("PER MINUTE", "/per_minute"),
+        (&created, "/created_at"),
+        ("VALID UNTIL", "/valid_until"),
+        ("REVOKED", "/revoked_at"),
+        ("LABEL", "/label"),
+    ];
+    let text = match keys.is_empty() {
+        true => "The campaign has no keys yet; `ops key issue` makes one.".to_owned(),
+        false => view::table(&columns, &keys, zone),
     };
-    let text = if keys.is_empty() {
-        "The campaign has no keys yet; `ops key issue` makes one.".to_owned()
-    } else {
-        let rows: Vec<_> = keys.iter().map(row).collect();
-        let times = format!("CREATED ({})", zone.name());
-        table(
-            &[
-                "KEY-ID",
-                "ENVIRONMENT",
-                "PER MINUTE",
-                &times,
-                "VALID UNTIL",
-                "REVOKED",
-                "LABEL",
-            ],
-            &rows,
-        )
-    };
-    let json: Vec<Value> = keys.iter().map(as_json).collect();
-    Report::new(json!({ "keys": json }), text)
-}
-
-fn as_json(key: &ApiKeyRecord) -> Value {
-    json!({
-        "key_id": key.key_id,
-        "campaign": key.scope.campaign,
-        "environment": key.scope.environment,
-        "label": key.label,
-        "per_minute": key.per_minute,
-        "created_at": key.created_at.to_string(),
-        "valid_until": key.valid_until.map(|at| at.to_string()),
-        "revoked_at": key.revoked_at.map(|at| at.to_string()),
-    })
+    Report::new(json!({ "keys": keys }), text)
 }

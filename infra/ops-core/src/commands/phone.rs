@@ -8,8 +8,8 @@ use common::config::Env;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Scope};
 use common::domain::submission::OperatorDecision;
-use common::store::entrants::{BlockChange, BlockedPhone};
-use serde_json::{Value, json};
+use common::store::entrants::BlockedPhone;
+use serde_json::json;
 
 use super::phone_or_typed;
 use super::submission::words;
@@ -17,10 +17,11 @@ use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
 use crate::confirm::Answer;
 use crate::failure::Failure;
-use crate::format::{grouped, local_time, or_dash, table};
+use crate::format::{grouped, scope_in_words};
 use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
+use crate::view::{self, extended, of_record};
 use crate::{connection, phones};
 
 pub(crate) async fn run(
@@ -180,49 +181,25 @@ async fn change_each(
 }
 
 fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
-    let row = |blocked: &BlockedPhone| {
-        let BlockedPhone {
-            masked,
-            blocked: BlockChange { at, by, why },
-        } = blocked;
-        let masked = masked.as_deref().unwrap_or(ERASED).to_owned();
-        vec![
-            masked,
-            local_time(*at, zone),
-            or_dash(by.as_ref()),
-            or_dash(why.as_ref()),
-        ]
+    let phone = |BlockedPhone { masked, blocked }: &BlockedPhone| {
+        let phone = masked.as_deref().unwrap_or(ERASED);
+        extended(of_record(blocked), [("phone", phone.into())])
     };
-    let text = if list.is_empty() {
-        format!(
-            "No phone is blocked in {}, {}.",
-            scope.campaign, scope.environment
-        )
-    } else {
-        let rows: Vec<_> = list.iter().map(row).collect();
-        let since = format!("BLOCKED ({})", zone.name());
-        table(&["PHONE", &since, "BY", "WHY"], &rows)
+    let phones: Vec<_> = list.iter().map(phone).collect();
+    let since = format!("BLOCKED ({})", zone.name());
+    let columns = [
+        ("PHONE", "/phone"),
+        (&since, "/at"),
+        ("BY", "/by"),
+        ("WHY", "/why"),
+    ];
+    let text = match phones.is_empty() {
+        true => format!("No phone is blocked in {}.", scope_in_words(scope)),
+        false => view::table(&columns, &phones, zone),
     };
-    let json: Vec<_> = list
-        .iter()
-        .map(|BlockedPhone { masked, blocked }| {
-            let mut json = change_json(blocked);
-            if let Some(fields) = json.as_object_mut() {
-                fields.insert(
-                    "phone".to_owned(),
-                    masked.as_deref().unwrap_or(ERASED).into(),
-                );
-            }
-            json
-        })
-        .collect();
     let json =
-        json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": json });
+        json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": phones });
     Report::new(json, text)
-}
-
-fn change_json(BlockChange { at, by, why }: &BlockChange) -> Value {
-    json!({ "at": at.to_string(), "by": by, "why": why })
 }
 
 /// Parses phones from arguments: a number typed with spaces takes several.

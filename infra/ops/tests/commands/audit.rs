@@ -300,7 +300,7 @@ async fn a_look_at_what_is_hidden_otherwise_leaves_a_row_and_no_other_does() {
     let left = with_receipt(&stack, photo(None), as_it_is).await;
     let id = left.submission_id.to_string();
     stack.fine(&["submission", "show", &id]).await;
-    stack.fine(&["submission", "story", &id]).await;
+    stack.fine(&["submission", "timeline", &id]).await;
     stack
         .fine(&[
             "submission",

@@ -1,4 +1,4 @@
-//! The complaint "my code says used": `ops submission show`, `story` and `list --code`.
+//! The complaint "my code says used": `ops submission show`, `timeline` and `list --code`.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn complaint_is_answered_in_one_sentence() {
         .as_str()
         .expect("a reference")
         .to_owned();
-    for command in ["show", "story"] {
+    for command in ["show", "timeline"] {
         let said = ops(&service, &["submission", command, &complaint])
             .await
             .out;

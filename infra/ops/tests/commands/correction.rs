@@ -112,7 +112,7 @@ async fn a_revoked_entry_gives_back_its_place_and_entries_and_its_code_stays_use
         ended.out
     );
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
-    let story = stack.fine(&["submission", "story", &id]).await;
+    let story = stack.fine(&["submission", "timeline", &id]).await;
     let place = |part: &str| {
         story
             .find(part)
@@ -341,7 +341,7 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
         (&accept["instant_win"], &accept["message_key"]),
         (&json!("A kettle"), &json!(MessageKey::InstantWin))
     );
-    let story = stack.fine(&["submission", "story", &id]).await;
+    let story = stack.fine(&["submission", "timeline", &id]).await;
     assert_eq!(
         story
             .matches("decided by asha: Receipt seen; confirmed by juma: Receipt seen")

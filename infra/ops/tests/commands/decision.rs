@@ -299,7 +299,7 @@ async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_oper
 }
 
 #[tokio::test]
-async fn a_submissions_story_tells_what_happened_in_order() {
+async fn timeline_tells_what_happened_in_order() {
     let stack = Stack::with_chai().await;
     let from = |submission| Submission {
         request_id: Some("shop-4711".to_owned()),
@@ -311,7 +311,7 @@ async fn a_submissions_story_tells_what_happened_in_order() {
         .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
         .await;
     let story = stack
-        .json(&["submission", "story", &waiting.reference().to_string()])
+        .json(&["submission", "timeline", &waiting.reference().to_string()])
         .await;
     let told = story["submissions"][0].clone();
     assert_eq!(
@@ -342,12 +342,12 @@ async fn a_submissions_story_tells_what_happened_in_order() {
         "{story}"
     );
 
-    let text = stack.fine(&["submission", "story", &id]).await;
+    let text = stack.fine(&["submission", "timeline", &id]).await;
     assert!(
         text.contains("made by request shop-4711") && text.contains("accepted, entered"),
         "{text}"
     );
-    let error = stack.refused(&["submission", "story", "nothing"]).await;
+    let error = stack.refused(&["submission", "timeline", "nothing"]).await;
     assert_eq!(
         error["code"],
         stack.refused(&["submission", "show", "nothing"]).await["code"]

@@ -196,7 +196,7 @@ async fn of_viewer(stack: &Stack, turn: u64) -> Vec<String> {
         format!("submission list {CAMPAIGN} --state pending"),
         format!("submission list {CAMPAIGN} --ref {reference}"),
         format!("submission show {id}"),
-        format!("submission story {reference}"),
+        format!("submission timeline {reference}"),
         format!("draw show {CAMPAIGN} --draw {}", frozen(stack, turn).await),
         format!("draw list {CAMPAIGN}"),
         format!(

@@ -8,10 +8,10 @@ use common::store::entrants::{BlockChange, KnownEntrant};
 use common::store::submissions::SubmissionSummary;
 use serde_json::{Value, json};
 
-use super::change_json;
 use crate::format::{grouped, lines, table, zoned_time};
 use crate::phones::{MAX_SUBMISSIONS, PhoneInScope};
 use crate::terminal::Report;
+use crate::view::of_record;
 
 pub(super) fn report(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Report {
     let text = if found.is_empty() {
@@ -65,8 +65,8 @@ fn as_json(found: &PhoneInScope, now: Timestamp) -> Value {
         "submissions_total": entrant.total,
         "left_total": left(campaign.limits.phone_total, entrant.total),
         "open_receipts": entrant.open_receipts,
-        "blocked": blocked.as_ref().map(change_json),
-        "unblocked": unblocked.as_ref().map(change_json),
+        "blocked": blocked.as_ref().map(of_record),
+        "unblocked": unblocked.as_ref().map(of_record),
         "throttled_until": throttled_until.map(|until| until.to_string()),
         "submissions": submissions.iter().map(submission).collect::<Vec<_>>(),
     })

@@ -9,9 +9,10 @@ use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
 use crate::format::entries_in_words;
 use crate::phones;
-use crate::submissions::shown::as_json;
+use crate::submissions::view::as_json;
 use crate::tables::Tables;
 use crate::terminal::Report;
+use crate::view::extended;
 use common::domain::submission::OperatorDecision;
 
 pub(super) async fn run(
@@ -59,10 +60,9 @@ pub(super) async fn run(
     };
     let phone = phones::shown(tables, &submission, false).await?;
     let mut json = as_json(&submission, &phone);
-    if let (Some(fields), Some((correction, decision))) = (json.as_object_mut(), replaced_proposal)
-    {
+    if let Some((correction, decision)) = replaced_proposal {
         let replaced = json!({ "correction": correction, "decision": decision });
-        fields.insert("replaced_proposal".to_owned(), replaced);
+        json = extended(json, [("replaced_proposal", replaced)]);
     }
     Ok(Report::new(json, text))
 }

@@ -2,49 +2,42 @@
 
 use chrono_tz::Tz;
 use common::domain::submission::Submission;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::all_as_json;
 use crate::format::{local_time, or_dash, table};
-use crate::submissions::shown::{assignee, lookup_failures, next_step, word};
+use crate::submissions::view::{assignee, lookup_failures, next_step};
 use crate::terminal::Report;
+use crate::view;
 
 const NONE: &str = "There are no such submissions.";
 
 /// Reports the newest submissions, in any state.
-pub(super) fn newest(found: &[(&Submission, String)], zone: Tz) -> Report {
-    let row = |(submission, phone): &(&Submission, String)| {
-        vec![
-            submission.reference().to_string(),
-            submission.submission_id.to_string(),
-            phone.clone(),
-            word(json!(submission.status.state())),
-            word(json!(submission.status.review_status())),
-            submission.status.message_key().to_string(),
-            local_time(submission.created_at, zone),
-        ]
+pub(super) fn newest(views: Vec<Value>, zone: Tz) -> Report {
+    let created = format!("CREATED ({})", zone.name());
+    let columns = [
+        ("REF", "/ref"),
+        ("ID", "/id"),
+        ("PHONE", "/phone"),
+        ("STATE", "/state"),
+        ("REVIEW", "/review_status"),
+        ("MESSAGE", "/message_key"),
+        (&created, "/created_at"),
+    ];
+    let text = match views.is_empty() {
+        true => NONE.to_owned(),
+        false => view::table(&columns, &views, zone),
     };
-    let text = if found.is_empty() {
-        NONE.to_owned()
-    } else {
-        let rows: Vec<_> = found.iter().map(row).collect();
-        let created = format!("CREATED ({})", zone.name());
-        table(
-            &["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", &created],
-            &rows,
-        )
-    };
-    Report::new(all_as_json(found), text)
+    Report::new(json!({ "submissions": views }), text)
 }
 
 /// Reports unsettled submissions, of `all` that there are, with who acts next.
-pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -> Report {
-    let row = |(submission, _): &(&Submission, String)| {
+pub(super) fn unsettled(shown: &[Submission], views: Vec<Value>, all: usize, zone: Tz) -> Report {
+    let row = |submission: &Submission| {
         let settling = submission.settling.as_ref();
         vec![
             submission.reference().to_string(),
             submission.submission_id.to_string(),
-            word(json!(submission.status.state())),
+            submission.status.state().as_str().to_owned(),
             or_dash(settling.map(|settling| assignee(settling.assignee))),
             or_dash(settling.map(|settling| next_step(settling, |at| local_time(at, zone)))),
             why(submission),
@@ -55,17 +48,15 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
     } else {
         let rows: Vec<_> = shown.iter().map(row).collect();
         let next_step = format!("NEXT STEP ({})", zone.name());
-        table(
-            &["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"],
-            &rows,
-        )
+        let heading = ["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"];
+        table(&heading, &rows)
     };
     let more = all.saturating_sub(shown.len());
     let note =
         (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
     Report {
         note,
-        ..Report::new(all_as_json(shown), text)
+        ..Report::new(json!({ "submissions": views }), text)
     }
 }
 

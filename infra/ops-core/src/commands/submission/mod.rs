@@ -19,15 +19,15 @@ pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
 use crate::failure::Failure;
-use crate::format::{entries_in_words, table, zoned_time};
+use crate::format::{entries_in_words, lines, table, zoned_time};
 use crate::settle::{ManualSettlement, Proof, Verdict, resume, settle};
-use crate::submissions::Look;
+use crate::submissions::Disclosure;
 use crate::submissions::code_entered::CodeEntered;
-use crate::submissions::shown::{Shown, as_json};
-use crate::submissions::story::Story;
+use crate::submissions::timeline::{Event, Timeline};
+use crate::submissions::view::{SubmissionView, as_json};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::{connection, phones, receipts, submissions};
+use crate::{connection, phones, receipts, submissions, view};
 
 pub(crate) async fn run(
     command: SubmissionCommand,
@@ -37,8 +37,8 @@ pub(crate) async fn run(
 ) -> Result<Report, Failure> {
     match command {
         SubmissionCommand::Show { name, show } => show_found(&name, show, env, now).await,
-        SubmissionCommand::Story { name } => show_stories(&name, env, now).await,
-        SubmissionCommand::List(args) => listed(args, env, now, terminal).await,
+        SubmissionCommand::Timeline { name } => show_timelines(&name, env, now).await,
+        SubmissionCommand::List(args) => list_found(args, env, now, terminal).await,
         SubmissionCommand::Resume { names } => {
             let tables = connection::tables(env).await?;
             let mut resumed = Vec::new();
@@ -49,15 +49,13 @@ pub(crate) async fn run(
                 "{} resumed; the service works on them within a minute",
                 resumed.len()
             );
-            Ok(Report::new(
-                all_as_json(&with_phones(&tables, &resumed).await?),
-                text,
-            ))
+            let views = views(&tables, &resumed).await?;
+            Ok(Report::new(json!({ "submissions": views }), text))
         }
         SubmissionCommand::Revoke { args, free_code } => {
-            corrected(args, Correction::Revoke { free_code }, env, now).await
+            correct_one(args, Correction::Revoke { free_code }, env, now).await
         }
-        SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
+        SubmissionCommand::Reopen(args) => correct_one(args, Correction::Reopen, env, now).await,
         SubmissionCommand::Settle {
             name,
             verdict,
@@ -81,19 +79,19 @@ async fn show_found(
         show_receipt,
         show_photo,
     } = show;
-    let look = Look {
+    let disclosure = Disclosure {
         phone: show_phone,
         receipt: show_receipt,
         photo: show_photo,
     };
     for submission in &found {
-        let recorded = submissions::record_look(&tables, submission, look, now).await?;
+        let recorded = submissions::record_disclosure(&tables, submission, disclosure, now).await?;
         let photo = recorded.as_ref().filter(|_| show_photo);
         let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         let phone = phones::shown(&tables, submission, show_phone).await?;
         let code_entered = CodeEntered::before(&tables, submission, zone).await?;
-        shown.push(Shown {
+        shown.push(SubmissionView {
             submission,
             phone,
             code_entered,
@@ -102,24 +100,29 @@ async fn show_found(
             show_receipt,
         });
     }
-    Ok(report_shown(&shown))
+    let texts: Vec<_> = shown.iter().map(|shown| lines(&shown.facts())).collect();
+    let json: Vec<_> = shown.iter().map(SubmissionView::as_json).collect();
+    Ok(Report::new(
+        json!({ "submissions": json }),
+        texts.join("\n"),
+    ))
 }
 
-async fn show_stories(name: &str, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+async fn show_timelines(name: &str, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     let tables = connection::tables(env).await?;
-    let mut stories = Vec::new();
+    let mut timelines = Vec::new();
     for submission in submissions::find(&tables, name).await? {
         let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         let entered = CodeEntered::before(&tables, &submission, zone).await?;
-        stories.push(Story::new(
+        timelines.push(Timeline::new(
             &submission,
             entered.as_ref(),
             receipt.as_ref(),
             zone,
         ));
     }
-    Ok(report_stories(&stories))
+    Ok(report_timelines(&timelines))
 }
 
 async fn settle_one(
@@ -205,7 +208,7 @@ fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&Appro
 }
 
 /// Lists submissions from an index, or, once the operator agrees, from the whole table.
-async fn listed(
+async fn list_found(
     args: ListArgs,
     env: &Env,
     now: Timestamp,
@@ -228,7 +231,7 @@ async fn listed(
         campaign: campaign.slug.clone(),
         environment,
     };
-    let (most, zone) = (usize::from(limit), campaign.timezone);
+    let (limit, zone) = (usize::from(limit), campaign.timezone);
     let wanted =
         |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
     let is_open = matches!(state, Some(State::Pending | State::Unknown));
@@ -263,7 +266,7 @@ async fn listed(
             } else {
                 terminal.note("this takes about a minute for ten million submissions");
             }
-            submissions::list(&tables, &scope, most, wanted).await?
+            submissions::list(&tables, &scope, limit, wanted).await?
         }
     };
     let left_out: Vec<_> = unreadable
@@ -277,11 +280,12 @@ async fn listed(
     if !unsettled {
         found.sort_by_key(|submission| Reverse(submission.created_at));
     }
-    let shown = with_phones(&tables, found.get(..most).unwrap_or(&found)).await?;
+    let shown = found.get(..limit).unwrap_or(&found);
+    let views = views(&tables, shown).await?;
     let mut report = if unsettled {
-        list::unsettled(&shown, found.len(), zone)
+        list::unsettled(shown, views, found.len(), zone)
     } else {
-        list::newest(&shown, zone)
+        list::newest(views, zone)
     };
     if let Some(holder) = found.first().filter(|_| is_by_code) {
         report.text.push_str(
@@ -296,7 +300,7 @@ async fn listed(
     Ok(report)
 }
 
-async fn corrected(
+async fn correct_one(
     args: CorrectionArgs,
     correction: Correction,
     env: &Env,
@@ -328,60 +332,26 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
     }
 }
 
-fn report_shown(shown: &[Shown<'_>]) -> Report {
-    let texts: Vec<String> = shown.iter().map(Shown::as_text).collect();
-    let json: Vec<Value> = shown.iter().map(Shown::as_json).collect();
+fn report_timelines(timelines: &[Timeline]) -> Report {
+    let text = |timeline: &Timeline| {
+        let row = |event: &Event| vec![zoned_time(event.at, timeline.zone), event.what.clone()];
+        let rows: Vec<_> = timeline.events.iter().map(row).collect();
+        let request = timeline.request_id.as_deref().unwrap_or("not recorded");
+        let (reference, id) = (&timeline.reference, &timeline.id);
+        let table = table(&["AT", "WHAT"], &rows);
+        format!("{reference} {id}, made by request {request}\n{table}")
+    };
+    let texts: Vec<_> = timelines.iter().map(text).collect();
+    let json: Vec<_> = timelines.iter().map(view::of_record).collect();
     Report::new(json!({ "submissions": json }), texts.join("\n"))
 }
 
-fn report_stories(stories: &[Story]) -> Report {
-    let texts: Vec<String> = stories.iter().map(story_as_text).collect();
-    let json: Vec<Value> = stories.iter().map(story_as_json).collect();
-    Report::new(json!({ "submissions": json }), texts.join("\n"))
-}
-
-fn story_as_text(story: &Story) -> String {
-    let rows: Vec<_> = story
-        .events
-        .iter()
-        .map(|(at, what)| vec![zoned_time(*at, story.zone), what.clone()])
-        .collect();
-    let request = story.request_id.as_deref().unwrap_or("not recorded");
-    let table = table(&["AT", "WHAT"], &rows);
-    format!(
-        "{} {}, made by request {request}\n{table}",
-        story.reference, story.id
-    )
-}
-
-fn story_as_json(story: &Story) -> Value {
-    let events: Vec<_> = story
-        .events
-        .iter()
-        .map(|(at, what)| json!({ "at": at.to_string(), "what": what }))
-        .collect();
-    json!({ "id": story.id, "ref": story.reference, "request_id": story.request_id, "events": events })
-}
-
-/// Submissions with their masked phones.
-type WithPhones<'a> = Vec<(&'a Submission, String)>;
-
-async fn with_phones<'a>(
-    tables: &Tables,
-    found: &'a [Submission],
-) -> Result<WithPhones<'a>, Failure> {
-    let mut shown = Vec::with_capacity(found.len());
+/// The views of submissions, with masked phones.
+async fn views(tables: &Tables, found: &[Submission]) -> Result<Vec<Value>, Failure> {
+    let mut views = Vec::with_capacity(found.len());
     for submission in found {
-        shown.push((submission, phones::shown(tables, submission, false).await?));
+        let phone = phones::shown(tables, submission, false).await?;
+        views.push(as_json(submission, &phone));
     }
-    Ok(shown)
-}
-
-/// Submissions for programs.
-fn all_as_json(found: &[(&Submission, String)]) -> Value {
-    let json: Vec<Value> = found
-        .iter()
-        .map(|(submission, phone)| as_json(submission, phone))
-        .collect();
-    json!({ "submissions": json })
+    Ok(views)
 }

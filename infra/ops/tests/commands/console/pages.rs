@@ -101,7 +101,7 @@ async fn download(operator: &SignedIn<'_>, path: &str, fields: &str) -> String {
 }
 
 #[tokio::test]
-async fn whatever_is_known_of_a_submission_leads_to_its_story() {
+async fn any_name_of_a_submission_leads_to_its_timeline() {
     let stack = Stack::with_chai().await;
     let codes = mint(&stack, "2").await;
     let submission = accepted(&stack).await;

@@ -150,7 +150,7 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
         told.contains("This replaces what juma accepted") && !told.contains(CODE),
         "{told}"
     );
-    let story = stack.fine(&["submission", "story", &id]).await;
+    let story = stack.fine(&["submission", "timeline", &id]).await;
     assert!(
         story.contains("accept with 2 entries, asked for by asha"),
         "{story}"

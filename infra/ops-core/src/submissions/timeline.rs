@@ -6,6 +6,7 @@ use common::domain::submission::approval::{Acceptance, Approval, ProposedChange}
 use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::code_entered::CodeEntered;
@@ -13,21 +14,28 @@ use crate::format::entries_in_words;
 use crate::receipts::ReceiptView;
 
 /// What happened to a submission.
-#[derive(Clone, Debug)]
-pub struct Story {
+#[derive(Clone, Debug, Serialize)]
+pub struct Timeline {
     /// Its id.
     pub id: String,
-    /// What the consumer quotes.
+    #[serde(rename = "ref")]
     pub reference: String,
     /// The request that made it.
     pub request_id: Option<String>,
     /// The campaign's time zone.
+    #[serde(skip)]
     pub zone: Tz,
-    /// What happened and when, oldest first.
-    pub events: Vec<(Timestamp, String)>,
+    /// Oldest first.
+    pub events: Vec<Event>,
 }
 
-impl Story {
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    pub at: Timestamp,
+    pub what: String,
+}
+
+impl Timeline {
     /// Builds the history from the records.
     pub fn new(
         submission: &Submission,
@@ -78,7 +86,10 @@ impl Story {
             reference: submission.reference().to_string(),
             request_id: submission.request_id.clone(),
             zone,
-            events,
+            events: events
+                .into_iter()
+                .map(|(at, what)| Event { at, what })
+                .collect(),
         }
     }
 }

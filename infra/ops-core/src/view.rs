@@ -1,0 +1,98 @@
+//! Views of records: each record has one JSON document for programs, from which the tables and lines for people are picked.
+
+use chrono_tz::Tz;
+use common::domain::timestamp::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::format::{self, local_time, zoned_time};
+
+/// Headings, or names of lines, each with the JSON Pointer of its value.
+pub(crate) type Columns = [(&'static str, &'static str)];
+
+/// The document of a stored record: its scope as `campaign` and `environment`, its times as text.
+pub(crate) fn of_record(record: &impl Serialize) -> Value {
+    let mut view = json!(record);
+    if let Some(fields) = view.as_object_mut()
+        && let Some(Value::Object(scope)) = fields.remove("scope")
+    {
+        fields.extend(scope);
+    }
+    write_times_out(&mut view);
+    view
+}
+
+/// Writes stored times, which are milliseconds, as text.
+pub(crate) fn write_times_out(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_i64() {
+                    Some(at) if is_time(name) => {
+                        *value = Timestamp::from_millis(at).to_string().into();
+                    }
+                    Some(_) | None => write_times_out(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(write_times_out),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_time(name: &str) -> bool {
+    name == "at"
+        || ["_at", "_until", "_since"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
+/// Adds fields to a document.
+pub(crate) fn extended<const N: usize>(mut view: Value, more: [(&str, Value); N]) -> Value {
+    if let Some(fields) = view.as_object_mut() {
+        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    }
+    view
+}
+
+/// A value as text: a list with commas, a dash for none.
+fn cell(view: &Value, pointer: &str, time: impl Fn(Timestamp) -> String) -> String {
+    match view.pointer(pointer) {
+        None | Some(Value::Null) => format::NOTHING.to_owned(),
+        Some(Value::String(text)) => {
+            let name = pointer.rsplit('/').next().unwrap_or_default();
+            match text.parse() {
+                Ok(at) if is_time(name) => time(at),
+                Ok(_) | Err(_) => text.clone(),
+            }
+        }
+        Some(Value::Array(items)) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            items.join(", ")
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+/// A table with a row for each document. Times are in the zone, which a heading should name.
+pub(crate) fn table<'a>(
+    columns: &[(&str, &str)],
+    views: impl IntoIterator<Item = &'a Value>,
+    zone: Tz,
+) -> String {
+    let row = |view| {
+        let cell = |(_, pointer): &(&str, &str)| cell(view, pointer, |at| local_time(at, zone));
+        columns.iter().map(cell).collect()
+    };
+    let rows: Vec<_> = views.into_iter().map(row).collect();
+    let headings: Vec<_> = columns.iter().map(|(heading, _)| *heading).collect();
+    format::table(&headings, &rows)
+}
+
+/// Names and values of a document.
+pub(crate) fn facts(columns: &Columns, view: &Value, zone: Tz) -> Vec<(&'static str, String)> {
+    let fact = |(name, pointer): &(&'static str, &str)| {
+        (*name, cell(view, pointer, |at| zoned_time(at, zone)))
+    };
+    columns.iter().map(fact).collect()
+}
