@@ -24,7 +24,7 @@ mod state;
 use std::io::Write;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, LocalBoxFuture};
+use futures_util::future::BoxFuture;
 use ops_core::ConsoleSettings;
 use ops_core::failure::Failure;
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,8 +36,8 @@ pub use self::server::{Ended, Server};
 /// Fails if the link was used twice.
 pub fn serve<'a>(
     settings: ConsoleSettings,
-    out: &'a mut dyn Write,
-) -> LocalBoxFuture<'a, Result<String, Failure>> {
+    out: &'a mut (dyn Write + Send),
+) -> BoxFuture<'a, Result<String, Failure>> {
     async move {
         let server = Server::bind(&settings).await?;
         // Before the link is printed: from then on, a signal ends the console in order.
@@ -64,7 +64,7 @@ pub fn serve<'a>(
             }
         }
     }
-    .boxed_local()
+    .boxed()
 }
 
 /// Ready once a signal is received. It is heard from this call on.

@@ -24,13 +24,13 @@ const MAX_LINE_BYTES: u64 = 64 + 20 + 20 + 3;
 /// Files of a frozen draw.
 pub struct Evidence<'a> {
     /// `entries.csv`
-    pub entries: &'a mut dyn BufRead,
+    pub entries: &'a mut (dyn BufRead + Send),
     /// `header.json`
     pub header: &'a [u8],
     /// `commitment.txt`
     pub commitment: &'a str,
     /// `openings.csv`, without those of erased people. Secret.
-    pub openings: Option<&'a mut dyn BufRead>,
+    pub openings: Option<&'a mut (dyn BufRead + Send)>,
 }
 
 /// A frozen draw whose files agree, in 40 bytes a row.

@@ -533,8 +533,7 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
         err_is_terminal: false,
         is_quiet: false,
     };
-    let no_console: ops_core::ServeConsole =
-        |_, _| async { Ok("not here".to_owned()) }.boxed_local();
+    let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

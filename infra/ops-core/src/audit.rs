@@ -135,9 +135,6 @@ impl fmt::Debug for Audit {
 
 impl Audit {
     /// Opens the log that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self {
             log: AuditLog::from_env(env, &aws.dynamodb())?,
@@ -192,9 +189,6 @@ impl Audit {
     }
 
     /// The ARN of the operator's AWS identity.
-    ///
-    /// # Errors
-    /// When AWS does not say who the operator is.
     pub async fn identity(&self) -> Result<&str, Failure> {
         Ok(&self.asked().await?.arn)
     }
@@ -204,9 +198,6 @@ impl Audit {
     }
 
     /// Who takes a step that is recorded with the draw itself.
-    ///
-    /// # Errors
-    /// When AWS does not say who the operator is.
     pub async fn operator(&self) -> Result<Operator, Failure> {
         Ok(Operator {
             who: self.identity().await?.to_owned(),
@@ -216,9 +207,6 @@ impl Audit {
 
     /// Who the operator is, for a record: the name that was given, otherwise the one in the AWS identity. The rows of the log
     /// have the whole identity as well.
-    ///
-    /// # Errors
-    /// When AWS does not say who the operator is.
     pub async fn operator_name(&self) -> Result<String, Failure> {
         match &self.by {
             Some(by) => Ok(by.clone()),
@@ -228,9 +216,6 @@ impl Audit {
 
     /// Who the operator is, for a record that keeps no AWS identity beside it: a name that was given adds to the one in the
     /// identity, as in `asha (deploy-bot)`.
-    ///
-    /// # Errors
-    /// When AWS does not say who the operator is.
     pub async fn operator_in_full(&self) -> Result<String, Failure> {
         let name = self.asked().await?.name();
         let given = self.by.as_deref().filter(|by| *by != name);

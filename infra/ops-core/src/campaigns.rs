@@ -131,9 +131,6 @@ impl Plan {
 }
 
 /// Compares a file with the campaign that is stored; writes nothing.
-///
-/// # Errors
-/// When a table does not answer.
 pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure> {
     let slug = &file.campaign.slug;
     let (mut without_book, mut live_codes) = (Vec::new(), 0);
@@ -265,9 +262,6 @@ pub(crate) fn changed_by_another(slug: &CampaignSlug) -> Failure {
 }
 
 /// Applies files without asking.
-///
-/// # Errors
-/// As [`plan`] and [`carry_out`].
 pub async fn apply(
     tables: &Tables,
     files: &[CampaignFile],

@@ -97,7 +97,7 @@ mod tests {
             err: &mut err,
             input: input
                 .as_mut()
-                .map(|input| -> &mut dyn io::BufRead { input }),
+                .map(|input| -> &mut (dyn io::BufRead + Send) { input }),
             err_is_terminal: true,
             is_quiet: false,
         };

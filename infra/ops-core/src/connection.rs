@@ -89,9 +89,6 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
 }
 
 /// Opens the tables of the stack that the environment names, for a command.
-///
-/// # Errors
-/// Names the missing variable.
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
     // Checked before AWS is called, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;

@@ -115,9 +115,6 @@ pub async fn correct(
 
 /// The next step of having a settled submission decided again: revokes an accepted one, reopens a
 /// rejected one. Each is atomic, and needs separate permissions.
-///
-/// # Errors
-/// As [`correct`].
 pub async fn reopen(
     tables: &Tables,
     name: &str,

@@ -79,9 +79,6 @@ impl Failure {
     }
 
     /// Refuses if there are records that cannot be read.
-    ///
-    /// # Errors
-    /// As [`Self::unreadable`].
     pub fn check_readable(undone: &str, records: &[UnreadableRecord]) -> Result<(), Self> {
         if records.is_empty() {
             Ok(())

@@ -49,55 +49,55 @@ impl Days {
 }
 
 /// The numbers of some days.
-///
-/// # Errors
-/// If the table does not answer.
 pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     let totals: Cells = totals
         .into_iter()
         .filter(|(cell, _)| days.contain(&cell.dimension))
         .collect();
-    let days = totals
-        .iter()
-        .map(|(cell, _)| cell.dimension.clone())
-        .collect();
-    let mut cells = of_days(tables, scope, days).await?;
+    let days: BTreeSet<_> = names(&totals);
+    let mut cells = of_days(tables, scope, &Metric::BY_DAY, days).await?;
     cells.merge(totals);
     Ok(cells)
+}
+
+/// The days of totals.
+fn names(totals: &Cells) -> BTreeSet<String> {
+    totals
+        .iter()
+        .map(|(cell, _)| cell.dimension.clone())
+        .collect()
 }
 
 async fn of_days(
     tables: &Tables,
     scope: &Scope,
+    metrics: &[Metric],
     days: BTreeSet<String>,
 ) -> Result<Cells, StoreError> {
-    let partitions = days
-        .iter()
-        .flat_map(|day| Metric::BY_DAY.map(|metric| (metric, day)));
-    let reads = partitions.map(|(metric, day)| Box::pin(tables.numbers.cells(scope, metric, day)));
-    let reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENCY);
-    reads
-        .try_fold(Cells::default(), async |mut all, cells| {
-            all.merge(cells);
-            Ok(all)
-        })
-        .await
+    let mut reads = Vec::new();
+    for day in days {
+        reads.extend(metrics.iter().map(|metric| (*metric, day.clone())));
+    }
+    let reads = reads
+        .into_iter()
+        .map(|(metric, day)| async move { tables.numbers.cells(scope, metric, &day).await });
+    let found: Vec<_> = stream::iter(reads)
+        .buffer_unordered(MAX_CONCURRENCY)
+        .try_collect()
+        .await?;
+    let mut all = Cells::default();
+    found.into_iter().for_each(|cells| all.merge(cells));
+    Ok(all)
 }
 
 /// The entries of a scope.
-///
-/// # Errors
-/// If the table does not answer.
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
 /// The phones of a scope in each of [`ENTRIES_RANGES`]: a query for each day.
-///
-/// # Errors
-/// If the table does not answer.
 pub async fn phones_by_entries(
     tables: &Tables,
     scope: &Scope,
@@ -114,25 +114,9 @@ pub async fn phones_by_entries(
 }
 
 /// The cells of a metric on all days of a scope: a query for each day.
-///
-/// # Errors
-/// If the table does not answer.
 pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
-    let days: Vec<String> = totals
-        .iter()
-        .map(|(cell, _)| cell.dimension.clone())
-        .collect();
-    let reads = days
-        .iter()
-        .map(|day| Box::pin(tables.numbers.cells(scope, metric, day)));
-    let found: Vec<Cells> = stream::iter(reads)
-        .buffer_unordered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
-    let mut all = Cells::default();
-    found.into_iter().for_each(|cells| all.merge(cells));
-    Ok(all)
+    Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
 }
 
 /// A cell that is not what a count of all records gives.
@@ -161,16 +145,13 @@ pub struct Verification {
 
 /// Compares the numbers of a scope with a count of all its records, which reads both tables as a whole. `read` counts the
 /// records that were looked at so far; `now` is when it begins.
-///
-/// # Errors
-/// If a table does not answer.
 pub async fn verify(
     tables: &Tables,
     scope: &Scope,
     read: &AtomicU64,
     now: Timestamp,
 ) -> Result<Verification, Failure> {
-    let before = Box::pin(self::read(tables, scope, Days::default())).await?;
+    let before = self::read(tables, scope, Days::default()).await?;
     let progress = |looked_at| {
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
@@ -190,7 +171,7 @@ pub async fn verify(
         .collect();
     days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
     days.remove(ALL_DAYS);
-    let mut counted = of_days(tables, scope, days).await?;
+    let mut counted = of_days(tables, scope, &Metric::BY_DAY, days).await?;
     counted.merge(tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?);
     let difference = |(cell, _): (Cell, Amount)| Difference {
         counted: counted.amount(&cell),

@@ -21,9 +21,6 @@ pub struct PartnerConcurrency(Option<u32>);
 
 impl PartnerConcurrency {
     /// The concurrency that the environment names.
-    ///
-    /// # Errors
-    /// When it is not a number.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let expected = "a whole number, the deployment's PartnerConcurrency";
         let malformed = |_| ConfigError::Malformed {

@@ -39,7 +39,6 @@ const INDEX_LAG: Duration = Duration::from_secs(1);
 pub struct PersonRecords {
     /// The campaign and environment.
     pub scope: Scope,
-    /// The campaign.
     pub campaign: Campaign,
     /// The phone's counts, as of today.
     pub entrant: Entrant,
@@ -135,8 +134,6 @@ fn or_unreadable<T>(
     }
 }
 
-/// # Errors
-/// As [`find`].
 async fn submissions(
     tables: &Tables,
     scope: &Scope,
@@ -361,9 +358,6 @@ pub async fn hand_over<W: Write + Seek>(
 }
 
 /// [`hand_over`] into a file without a name, which is gone once it is closed. It is read from its start.
-///
-/// # Errors
-/// As [`hand_over`].
 pub async fn hand_over_unnamed(
     tables: &Tables,
     env: &Env,
@@ -468,10 +462,13 @@ async fn add_photos<W: Write + Seek>(
     file: &mut PersonFile<W>,
 ) -> Result<(), Failure> {
     let mut bucket: Option<Photos> = None;
-    for (scope, receipt) in held
-        .iter()
-        .flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt)))
-    {
+    let photos = |held: &'_ PersonRecords| -> Vec<_> {
+        held.photos()
+            .map(|receipt| (held.scope.clone(), receipt.clone()))
+            .collect()
+    };
+    let photos: Vec<_> = held.iter().flat_map(photos).collect();
+    for (scope, receipt) in &photos {
         let bucket = match &mut bucket {
             Some(bucket) => bucket,
             none => none.insert(tables.photos(env)?),

@@ -147,9 +147,7 @@ pub async fn set_all_blocked(
 /// A phone in one scope.
 #[derive(Clone, Debug)]
 pub struct PhoneInScope {
-    /// The scope.
     pub scope: Scope,
-    /// Its campaign.
     pub campaign: Campaign,
     /// The phone's record, with its counts of today in the campaign's time zone; without one, that of a phone never seen.
     pub known: KnownEntrant,

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::{CommandFactory, Parser};
 use common::clock::Clock;
 use common::config::Env;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::audit::{BY_VARIABLE, words};
@@ -33,8 +33,10 @@ pub struct ConsoleSettings {
 }
 
 /// Serves the operator's console until it ends, and says in a sentence why it ended. Prints the link to it.
-pub type ServeConsole =
-    for<'a> fn(ConsoleSettings, &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>>;
+pub type ServeConsole = for<'a> fn(
+    ConsoleSettings,
+    &'a mut (dyn Write + Send),
+) -> BoxFuture<'a, Result<String, Failure>>;
 
 /// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
 /// why), 2 if the command line cannot be parsed. `args` begins with the program's name; `console` is `ops console`.

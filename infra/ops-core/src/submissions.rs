@@ -60,9 +60,6 @@ pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failu
 }
 
 /// The submissions with a reference, of every campaign and both environments: a consumer quotes it without them.
-///
-/// # Errors
-/// When a table does not answer.
 pub(crate) async fn by_reference(
     tables: &Tables,
     reference: Reference,
@@ -93,9 +90,6 @@ fn unknown() -> Failure {
 pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
 
 /// Lists at most `limit` of a scope's submissions, newest first. Reads the whole table.
-///
-/// # Errors
-/// When a table does not answer.
 pub async fn list(
     tables: &Tables,
     scope: &Scope,
@@ -110,9 +104,6 @@ pub async fn list(
 }
 
 /// Lists the latest submissions of a phone, newest first, from the index of phones.
-///
-/// # Errors
-/// When a table or Secrets Manager does not answer.
 pub async fn of_phone(
     tables: &Tables,
     scope: &Scope,
@@ -182,9 +173,6 @@ pub async fn of_code(
 }
 
 /// Lists a scope's unsettled submissions, longest waiting first.
-///
-/// # Errors
-/// When a table does not answer.
 pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Failure> {
     Ok(tables.store.submissions().list_unsettled(scope).await?)
 }
@@ -196,7 +184,6 @@ pub struct Disclosure {
     pub phone: bool,
     /// The receipt's code and time, or the text of its QR code.
     pub receipt: bool,
-    /// Its photo.
     pub photo: bool,
 }
 

@@ -51,27 +51,18 @@ pub struct Tables {
 
 impl Tables {
     /// Opens the tables for a command. Its first write is refused until the audit log has a row about it.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn for_command(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let audit = Audit::from_env(env, aws)?;
         Self::open(env, audit.guarded(aws), audit)
     }
 
     /// Opens the tables for another command of the same operator, with the same guard.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn for_next_command(&self, env: &Env) -> Result<Self, ConfigError> {
         let (audit, aws) = self.audit.for_next_command();
         Self::open(env, aws, audit)
     }
 
     /// Opens the tables without that guard, for the demo of the local stack and tests.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Self::open(env, aws.clone(), Audit::from_env(env, aws)?)
     }
@@ -95,9 +86,6 @@ impl Tables {
     }
 
     /// Opens the bucket of photos that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn photos(&self, env: &Env) -> Result<Photos, ConfigError> {
         Photos::from_env(env, &self.aws)
     }
@@ -109,18 +97,12 @@ impl Tables {
 
     /// The table of draws, for the lock of freezes. It can be written without a row of the audit log: the row of a freeze has
     /// the commitment, which needs the entries.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub(crate) fn freeze_locks(&self) -> Result<Draws, ConfigError> {
         Draws::from_env(&self.env, &self.audit.unguarded().dynamodb())
     }
 
     /// The locks of submissions under review, which the environment names. They can be written without a row of the audit
     /// log: a claim changes nothing but who looks.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn review_locks(&self, env: &Env) -> Result<ReviewLocks, ConfigError> {
         ReviewLocks::from_env(env, &self.audit.unguarded().dynamodb())
     }

@@ -19,11 +19,11 @@ pub const EXIT_USAGE: u8 = 2;
 /// The streams that a command writes to.
 pub struct Terminal<'a> {
     /// Standard output.
-    pub out: &'a mut dyn Write,
+    pub out: &'a mut (dyn Write + Send),
     /// Standard error.
-    pub err: &'a mut dyn Write,
+    pub err: &'a mut (dyn Write + Send),
     /// Where the operator answers; `None` when there is no terminal to ask on.
-    pub input: Option<&'a mut dyn BufRead>,
+    pub input: Option<&'a mut (dyn BufRead + Send)>,
     /// True if standard error is a terminal, where progress is redrawn in place.
     pub err_is_terminal: bool,
     /// True with `--json`: standard error then has nothing but the document of an error, so progress is not shown.

@@ -1,6 +1,6 @@
 //! The operator's command line; the work is done in the library.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::process::ExitCode;
 
 use common::clock::Clock;
@@ -17,10 +17,10 @@ fn main() -> ExitCode {
 async fn run() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
-    let mut answers = io::stdin().lock();
+    let mut answers = BufReader::new(io::stdin());
     // The question goes to standard error, so that has to be seen too.
-    let asks = answers.is_terminal() && err_is_terminal;
-    let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
+    let asks = io::stdin().is_terminal() && err_is_terminal;
+    let input: Option<&mut (dyn BufRead + Send)> = if asks { Some(&mut answers) } else { None };
     let mut terminal = Terminal {
         out: &mut out,
         err: &mut err,

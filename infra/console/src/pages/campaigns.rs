@@ -8,7 +8,7 @@ use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::store::MAX_CONCURRENCY;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
 use ops_core::format::{local_time, or_dash};
 use ops_core::numbers::sums::{by_dimension, total};
@@ -34,7 +34,10 @@ async fn list(console: Console, (): ()) -> PageResult {
             campaign.status(now) == CampaignStatus::Ended,
         )
     });
-    let sums = campaigns.iter().map(|campaign| live_sum(&tables, campaign));
+    let sums = campaigns
+        .iter()
+        .map(|campaign| live_sum(&tables, campaign).boxed());
+    let sums: Vec<_> = sums.collect();
     let sums: Vec<Option<Amount>> = stream::iter(sums)
         .buffered(MAX_CONCURRENCY)
         .try_collect()

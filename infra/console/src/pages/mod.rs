@@ -10,6 +10,8 @@ pub(crate) mod review;
 mod search;
 mod submission;
 
+use std::panic::AssertUnwindSafe;
+
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams, State};
@@ -20,8 +22,6 @@ use common::domain::scope::Scope;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use ops_core::failure::Failure;
-use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
 
 use crate::failure::{PageError, refusal};
 use crate::state::Console;
@@ -39,36 +39,32 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(review::routes())
 }
 
-/// Makes a handler of `work`, which gets the console and what `Input` takes from the request. Each request has a thread of its
-/// own, because the futures of `ops_core` are those of a command line, which never move between threads.
+/// Makes a handler of `work`, which gets the console and what `Input` takes from the request.
 pub(crate) fn page<Input, Work, Working>(
     work: Work,
 ) -> impl Fn(State<Console>, Input) -> BoxFuture<'static, Response> + Clone + Send + Sync + 'static
 where
     Input: Send + 'static,
     Work: Fn(Console, Input) -> Working + Clone + Send + Sync + 'static,
-    Working: Future<Output: IntoResponse>,
+    Working: Future<Output: IntoResponse> + Send + 'static,
 {
     move |State(console), input| {
-        let work = work.clone();
-        let answer = move || {
-            Handle::current()
-                .block_on(work(console, input))
-                .into_response()
-        };
-        let answered = spawn_blocking(answer).map(|answered| {
-            answered.unwrap_or_else(|_| {
-                let message =
-                    "This is a fault of the console. Report it, and use the command line instead.";
-                refusal(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "This did not work",
-                    message,
-                )
-            })
-        });
-        answered.boxed()
+        let answer = work(console, input).map(IntoResponse::into_response);
+        // Every request has its own tables, so a panic leaves nothing behind that others see.
+        let answered = AssertUnwindSafe(answer).catch_unwind();
+        answered
+            .map(|answered| answered.unwrap_or_else(|_| failed()))
+            .boxed()
     }
+}
+
+fn failed() -> Response {
+    let message = "This is a fault of the console. Report it, and use the command line instead.";
+    refusal(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "This did not work",
+        message,
+    )
 }
 
 /// The campaign and environment in a path with `{slug}` and `{environment}`.

@@ -227,7 +227,7 @@ fn figures(cells: &Cells) -> Markup {
         ("Submissions", number(all.records)),
         ("Entries", number(all.entries)),
         ("Unique phones", number(phones)),
-        ("Unknown now", number(unknown_now(cells))),
+        ("Awaiting a partner’s answer", number(unknown_now(cells))),
     ];
     figures.extend(
         by_hand_percent(cells).map(|percent| ("Receipts settled by hand", format!("{percent} %"))),

@@ -11,9 +11,6 @@ use crate::tables::Tables;
 /// Deletes it kind by kind; `done` gets each kind's name and number. It can be cut short and run again at any point:
 /// submissions come last, so until then none refers to anything that is missing except for what it no longer needs. Draws
 /// stay, since a name keeps its commitment, but they no longer identify anyone.
-///
-/// # Errors
-/// When a table or the bucket does not answer.
 pub async fn clear(
     tables: &Tables,
     photos: &Photos,

@@ -59,9 +59,6 @@ impl AtomicFile {
     }
 
     /// Syncs the file to disk.
-    ///
-    /// # Errors
-    /// When the disk is full or fails.
     pub fn sync(&self) -> io::Result<()> {
         self.partial.as_file().sync_all()
     }

@@ -82,9 +82,7 @@ impl State {
 /// A code of a scope.
 #[derive(Clone, Debug)]
 pub struct CodeOfScope {
-    /// Its batch.
     pub batch: Option<Batch>,
-    /// Its state.
     pub state: State,
     /// True if its batch was voided, also after a submission got it.
     pub is_void: bool,

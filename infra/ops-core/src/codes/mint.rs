@@ -205,9 +205,6 @@ pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Bat
 }
 
 /// Voids a batch whose codes could not be written.
-///
-/// # Errors
-/// When the table does not answer.
 pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<(), Failure> {
     book::change(books, &reservation.scope, |book| {
         book::batch_mut(book, &reservation.batch.name)?.status = BatchStatus::Void;

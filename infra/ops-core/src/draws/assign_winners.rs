@@ -10,7 +10,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::MAX_CONCURRENCY;
 use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, stream};
 
 use super::certificate::log_differs;
 use super::files::{DrawFiles, OPENINGS, Version};
@@ -119,9 +119,11 @@ impl Drawing<'_> {
                     .zip(&result.order)
                     .skip_while(|(place, _)| *place <= last)
                     .take(usize::try_from(free).unwrap_or(usize::MAX));
-                let entrants = next.map(async |(number, place)| {
-                    let entrant = self.entrant(place.row, openings.get(&place.row)).await?;
-                    Ok::<_, Failure>((number, place, entrant))
+                let entrants = next.map(|(number, place)| {
+                    let entrant = self.entrant(place.row, openings.get(&place.row));
+                    entrant
+                        .map_ok(move |entrant| (number, place, entrant))
+                        .boxed()
                 });
                 let entrants: Vec<_> = stream::iter(entrants.collect::<Vec<_>>())
                     .buffered(MAX_CONCURRENCY)
@@ -221,7 +223,9 @@ impl Drawing<'_> {
             return Ok(Err(SkipReason::Erased));
         };
         let entries = opening.references().iter();
-        let entries = entries.map(|reference| self.entry(row, reference));
+        let entries: Vec<_> = entries
+            .map(|reference| self.entry(row, reference))
+            .collect();
         let entries: Vec<Submission> = stream::iter(entries)
             .buffered(MAX_CONCURRENCY)
             .try_collect()

@@ -124,9 +124,8 @@ pub async fn blocked(
             .await?;
         Ok::<_, Failure>(entrant.blocked.then_some(id))
     };
-    let looks = open
-        .filter_map(|contact| contact.submission_id)
-        .map(is_blocked);
+    let open: Vec<_> = open.filter_map(|contact| contact.submission_id).collect();
+    let looks = open.into_iter().map(is_blocked);
     let found: Vec<_> = stream::iter(looks)
         .buffer_unordered(MAX_CONCURRENCY)
         .try_collect()

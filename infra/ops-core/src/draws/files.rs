@@ -141,14 +141,14 @@ impl DrawFiles {
     pub(crate) async fn committed(
         &self,
         draw: &Draw,
-        openings: Option<&mut dyn BufRead>,
+        openings: Option<&mut (dyn BufRead + Send)>,
     ) -> Result<Committed, Failure> {
         let mut entries = self.read(ENTRIES).await?;
         let evidence = Evidence {
             entries: &mut entries,
             header: draw.header.as_bytes(),
             commitment: &draw.commitment,
-            openings: openings.map(|file| -> &mut dyn BufRead { file }),
+            openings: openings.map(|file| -> &mut (dyn BufRead + Send) { file }),
         };
         Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
     }

@@ -99,7 +99,7 @@ fn read_committed(folder: &Path) -> Result<Committed, Failure> {
         commitment: &String::from_utf8_lossy(&commitment),
         openings: openings
             .as_mut()
-            .map(|openings| -> &mut dyn BufRead { openings }),
+            .map(|openings| -> &mut (dyn BufRead + Send) { openings }),
     };
     Committed::read(evidence).map_err(differs)
 }

@@ -18,13 +18,11 @@ const WHY: &str = "reviewed in the console";
 /// A reviewer's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewDecision {
-    /// The submission.
     pub submission_id: SubmissionId,
     /// The revision that the reviewer saw. An answer to another one is not written.
     pub revision: u32,
     /// True if the reviewer was told that the answer is only compared with a decision.
     pub is_second_look: bool,
-    /// The verdict.
     pub verdict: Verdict,
 }
 

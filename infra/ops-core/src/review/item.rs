@@ -18,7 +18,6 @@ use crate::tables::Tables;
 /// A submission with everything beside it.
 #[derive(Clone, Debug)]
 pub struct ReviewItem {
-    /// The submission.
     pub submission: Submission,
     /// It is settled, and the answer is only compared with the decision, which the reviewer does not see.
     pub is_second_look: bool,
@@ -38,9 +37,6 @@ pub struct ReviewItem {
 
 impl ReviewItem {
     /// Reads what is beside a claimed submission, and copies its photo. Writes a row to the audit log first.
-    ///
-    /// # Errors
-    /// When a table or storage does not answer.
     pub async fn load(
         tables: &Tables,
         copier: &PhotoCopier,

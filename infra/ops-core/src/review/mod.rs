@@ -27,9 +27,6 @@ pub struct Reviewer {
 
 impl Reviewer {
     /// The operator as a reviewer.
-    ///
-    /// # Errors
-    /// When AWS does not say who it is.
     pub async fn from_audit(tables: &Tables) -> Result<Self, Failure> {
         let by = tables.audit.operator_name().await?;
         Ok(Self {

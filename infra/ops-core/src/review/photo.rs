@@ -38,9 +38,6 @@ pub struct PhotoCopier {
 impl PhotoCopier {
     /// The bucket and the photo reader that the environment names. Without one, this program is started again to copy
     /// photos, so its `main` has to begin with [`copy_if_asked`](crate::copy_photo_if_asked).
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
         Ok(Self {
             photos: tables.photos(env)?,
@@ -49,9 +46,6 @@ impl PhotoCopier {
     }
 
     /// Copies the photo of a receipt, for a look that was recorded.
-    ///
-    /// # Errors
-    /// When storage does not answer, or no process can be started.
     pub async fn copy(
         &self,
         scope: &Scope,

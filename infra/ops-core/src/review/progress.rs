@@ -30,9 +30,6 @@ pub struct ReviewProgress {
 }
 
 /// Reads the progress.
-///
-/// # Errors
-/// When the table does not answer.
 pub async fn progress(
     tables: &Tables,
     scope: &Scope,

@@ -67,9 +67,6 @@ impl ReviewQueue {
     }
 
     /// Claims the next submission; `None` if there is none that others do not have.
-    ///
-    /// # Errors
-    /// When a table does not answer.
     pub async fn next(
         &mut self,
         tables: &Tables,
@@ -107,9 +104,6 @@ impl ReviewQueue {
     }
 
     /// Renews the locks, and returns those that others have locked since.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn renew(
         &mut self,
         locks: &ReviewLocks,
@@ -135,9 +129,6 @@ impl ReviewQueue {
     }
 
     /// Leaves a submission to others, and comes back to it when nothing else waits, two minutes later at the earliest.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn skip(
         &mut self,
         locks: &ReviewLocks,
@@ -149,9 +140,6 @@ impl ReviewQueue {
     }
 
     /// Leaves all submissions to others but these, which have answers.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn leave(
         &mut self,
         locks: &ReviewLocks,

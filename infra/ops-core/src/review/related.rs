@@ -20,7 +20,6 @@ const MAX_PER_PHONE: u8 = 10;
 /// What two submissions have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The phone.
     Phone,
     /// The purchase: the other was accepted with it, or has the same record.
     Receipt,
@@ -40,9 +39,6 @@ pub struct RelatedSubmission {
 }
 
 /// Finds other submissions. `code` is the receipt's code, if it is known, and `digest` that of its photo.
-///
-/// # Errors
-/// When a table does not answer.
 pub async fn related(
     tables: &Tables,
     of: &Submission,

@@ -42,9 +42,6 @@ impl CodeEntered {
     }
 
     /// The entry because of which a submission was rejected; `None` if that is not why, or the entry is gone.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn before(
         tables: &Tables,
         rejected: &Submission,

@@ -16,7 +16,6 @@ use crate::receipts::ReceiptView;
 /// What happened to a submission.
 #[derive(Clone, Debug, Serialize)]
 pub struct Timeline {
-    /// Its id.
     pub id: String,
     #[serde(rename = "ref")]
     pub reference: String,

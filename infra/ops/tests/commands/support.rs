@@ -181,7 +181,9 @@ pub(crate) async fn run_typing(
         .map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
-    let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
+    let input = typed
+        .as_mut()
+        .map(|typed| -> &mut (dyn BufRead + Send) { typed });
     let mut terminal = Terminal {
         out: &mut out,
         err: &mut err,

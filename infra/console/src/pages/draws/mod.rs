@@ -12,6 +12,7 @@ use common::domain::draw::contact::{Contact, ContactState};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
+use futures_util::FutureExt;
 use maud::{Markup, html};
 use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
@@ -181,7 +182,7 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
             h2 { "With an outcome" }
             (winners("Winners with an outcome", &scope, &settled, &blocked, zone))
         }
-        h2 { "What is known" }
+        h2 { "Details" }
         (facts(&known))
         @if draw.outcome.is_some() && !open.is_empty() { p.soft { (certificate(&scope, &draw)) } }
     };
@@ -279,7 +280,7 @@ async fn step(
             Ok(winner_page(&winner, is_blocked, zone, Some(&phone)).into_response())
         }
         Step::Log(event) => {
-            let logged = Box::pin(log(&tables, &winner, event, now)).await?;
+            let logged = log(&tables, &winner, event, now).boxed().await?;
             let path = if logged.contact.is_open() {
                 path_of_winner(&winner.scope, &logged.contact)
             } else {

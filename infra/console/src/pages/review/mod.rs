@@ -124,11 +124,11 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
     console.tables()?.campaign(&scope.campaign).await?;
     let screen = console.screens().open(scope.clone(), console.now());
     let content = html! {
-        p #progress.soft { "Looking for what waits." }
+        p #progress.soft { "Loading …" }
         p #said role="status" {}
         (tools())
         div #review data-screen=(screen) data-hold=(UNDO_WINDOW.as_millis()) {}
-        p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
+        p #nothing hidden tabindex="-1" { "No submissions to review. The list is refreshed every 30 seconds." }
         p.soft {
             "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(UNDO_WINDOW)) ", or when you leave this page; until then "
             kbd { "u" } " takes it back."
