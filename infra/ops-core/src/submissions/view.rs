@@ -9,7 +9,7 @@ use common::domain::receipt::{Receipt, Source};
 use common::domain::retry::{LookupFailures, PartnerProgress};
 use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::approval::ProposedChange;
-use common::domain::submission::{Claimed, Submission};
+use common::domain::submission::{DeclaredPurchase, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ impl SubmissionView<'_> {
 }
 
 /// Claimed products and the branch.
-fn claimed(claimed: &Claimed) -> String {
+fn claimed(claimed: &DeclaredPurchase) -> String {
     let items = claimed
         .items
         .iter()
