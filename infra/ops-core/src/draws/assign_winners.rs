@@ -149,11 +149,11 @@ impl Drawing<'_> {
 
     /// Refuses contacts without an entrant whose entrant is there: changed without `ops`.
     pub(super) async fn check_without_entrant(&self, known: &[Contact]) -> Result<(), Failure> {
-        let mut without = known
+        let without: Vec<_> = known
             .iter()
             .filter(|one| one.reference.is_none())
-            .peekable();
-        if without.peek().is_none() {
+            .collect();
+        if without.is_empty() {
             return Ok(());
         }
         let openings = self.openings().await?;
