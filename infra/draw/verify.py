@@ -13,9 +13,15 @@ KEY = ("83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b
 GENESIS, PERIOD = 1692803367, 3
 ALTERNATES = 20  # places of each order after the prizes of its tier, as far as there are rows
 RULES = ["has_prize", "erased", "phone_deleted"]  # reasons of the rules; the others are given before an inspector
-REASONS = RULES + ["no_answer", "wrong_number", "under_age", "not_identified", "declined", "excluded", "not_collected", "revoked"]
+# What each reason has before it: the steps between drawn and skipped.
+REASONS = {**dict.fromkeys(RULES, ""), "no_answer": "( no_answer){3}", "wrong_number": "(( no_answer)+|( no_answer)* reached)",
+           **dict.fromkeys(["under_age", "not_identified"], ".* reached"), **dict.fromkeys(["declined", "not_collected"], ".* reached( identified)?"),
+           **dict.fromkeys(["excluded", "revoked"], ".*")}
 STEPS = ("drawn(( no_answer){0,3}( skipped)?|( no_answer){0,2} reached( identified)?( skipped)?"
          "|( no_answer){0,2} reached identified handed_over)")
+# Controls, format characters (the category Cf of Unicode 16) and line separators. Python's own table is another one in each version.
+UNSEEN = ("[\0-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+          "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]")
 
 def sha256(*parts): return hashlib.sha256(b"".join(parts)).digest()
 def check(holds, difference): holds or sys.exit(f"DIFFERENT: {difference}")
@@ -55,9 +61,10 @@ def number(value): return type(value) is int
 def positive(value): return number(value) and value > 0
 def or_null(shape): return lambda value: value is None or shape(value)
 def days(value): return type(value) is dict and all(day(key) and number(count) for key, count in value.items())
-def name(value):
-    """Without controls, and without what makes a text look like another one."""
-    return text(value) and 1 <= len(value) <= 64 and not re.search("[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]", value)
+def seen(value):
+    """Without what makes a text look like another one."""
+    return text(value) and value != "" and value == value.strip() and not re.search(UNSEEN, value)
+def name(value): return seen(value) and len(value) <= 64
 def day(value):
     try: return bool(text(value) and re.fullmatch("[12][0-9]{3}-[0-9]{2}-[0-9]{2}", value) and datetime.date.fromisoformat(value))
     except ValueError: return False
@@ -73,9 +80,9 @@ HEADER = {"algorithm": matches("svc-draw-v1"), "campaign": name, "draw": name, "
 RESULT = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest,
           "tiers": [{"name": name, "prizes": positive, "order": [{"row": number, "ticket": number}]}]}
 LOG = {"frozen_at": time, "published_at": time, "drawn_at": time, "places": [{
-           "tier": text, "place": positive, "row": number, "reference": or_null(text), "region": or_null(text), "phone": or_null(text),
+           "tier": name, "place": positive, "row": number, "reference": or_null(seen), "region": or_null(seen), "phone": or_null(seen),
            "opening": or_null(matches(f"svc-draw-entry-v1\n{references}\n[0-9a-f]{{32}}")), "steps": [{
-               "at": time, "is": matches("drawn|no_answer|reached|identified|handed_over|skipped"), "reason": or_null(text), "inspector": or_null(text)}]}]}
+               "at": time, "is": matches("drawn|no_answer|reached|identified|handed_over|skipped"), "reason": or_null(text), "inspector": or_null(seen)}]}]}
 
 # The computation.
 
@@ -129,20 +136,22 @@ def held_at(place, at):
     skip = skip_of(place)
     return moment(place["steps"][0]["at"]) <= at and (not skip or moment(skip["at"]) >= at and skip["reason"] not in RULES)
 
-def check_place(place, named, row_hash):
+def check_place(place, named, row_hash, given_at):
     steps, opening, fails = place["steps"], place["opening"], lambda holds, why: check(holds, f"log.json: the steps of {named} {why}")
     names = " ".join(step["is"] for step in steps)
     fails(names.startswith("drawn"), "do not begin with drawn")
     fails(re.fullmatch(STEPS, names), "do not follow each other")
     calls = [moment(step["at"]) for step in steps if step["is"] in ("no_answer", "reached")]
     fails(all(after - before >= datetime.timedelta(minutes=1) for before, after in zip(calls, calls[1:])), "have calls that are not a minute apart")
+    times = [given_at] + [moment(step["at"]) for step in steps]
+    fails(times == sorted(times), "have a time before the round, or before the step above")
     bare = [step for step in steps if step["is"] != "skipped"]
     fails(all(step["reason"] is None and step["inspector"] is None for step in bare), "have a reason or an inspector without a skip")
     if skip := skip_of(place):
         reason = skip["reason"]
         fails(reason in REASONS, "have a skip without a known reason")
-        fails(reason != "no_answer" or names == "drawn no_answer no_answer no_answer skipped", "have the reason no_answer without three calls")
-        fails(reason not in RULES or names == "drawn skipped" and skip["inspector"] is None, "have a reason of the rules, but something came before it")
+        fails(re.fullmatch(f"drawn{REASONS[reason]} skipped", names), "have a reason that does not follow from the calls before it")
+        fails((reason in RULES) == (skip["inspector"] is None), "have a skip of an operator without an inspector, or one of the rules with one")
         fails(reason not in ("erased", "phone_deleted") or opening is None, "say that the person is not known any more, but the opening is there")
     refs = opening.split("\n")[1].split(",") if opening else [None]
     check(place["reference"] in refs, f"log.json: no opening proves the reference of {named}")
@@ -153,6 +162,9 @@ def check_log(log, given_at):
     to = header["period"]["to"]
     for key in ("frozen_at", "published_at"):
         check(moment(to) < moment(log[key]) < given_at, f"log.json says {key} {log[key]}, which is not between the end of the period, {to}, and the round, {given_at}")
+    frozen_at, published_at, drawn_at = (log[key] for key in ("frozen_at", "published_at", "drawn_at"))
+    check(moment(frozen_at) <= moment(published_at), f"log.json says frozen_at {frozen_at}, which is after published_at, {published_at}")
+    check(moment(drawn_at) >= given_at, f"log.json says drawn_at {drawn_at}, which is before the round, {given_at}")
     for place in log["places"]:
         check(place["tier"] in [prize["name"] for prize in header["prizes"]], f"log.json has a prize {place['tier']} that header.json does not have")
     for tier in [prize["name"] for prize in header["prizes"]]:
@@ -160,10 +172,7 @@ def check_log(log, given_at):
         for at, (place, drawn) in enumerate(itertools.zip_longest(own, itertools.islice(order(tier), len(own))), 1):
             check(place["place"] == at and drawn, f"log.json leaves out place {at} of {tier}, or has more places than there are rows")
             check(place["row"] == drawn["row"], f"log.json has row {place['row']} as place {at} of {tier}, but the order has row {drawn['row']}")
-            check_place(place, f"place {at} of {tier}", hashes[place["row"]])
-    for prize in header["prizes"]:
-        winners = sum(place["tier"] == prize["name"] and is_open(place) for place in log["places"])
-        check(winners <= prize["number"], f"log.json has {winners} winners of {prize['name']}, but there are {prize['number']} prizes")
+            check_place(place, f"place {at} of {tier}", hashes[place["row"]], given_at)
     for one in log["places"]:
         others = [place for place in log["places"] if place is not one and place["row"] == one["row"]]
         named, skip = f"place {one['place']} of {one['tier']}", skip_of(one)
@@ -171,6 +180,14 @@ def check_log(log, given_at):
               f"log.json: {named} has a prize, but the same row has another one, and header.json gives one to each entrant")
         check(not skip or skip["reason"] != "has_prize" or header["one_prize_per_row"] and any(held_at(other, moment(skip["at"])) for other in others),
               f"log.json: {named} was skipped because of another prize of the same row, but it had none")
+    for tier, number in [(prize["name"], prize["number"]) for prize in header["prizes"]]:
+        own = [place for place in log["places"] if place["tier"] == tier]
+        winners = sum(map(is_open, own))
+        check(winners == number or winners < number and len(own) == len(hashes), f"log.json has {winners} winners of {tier}, but there are {number} prizes")
+        for at, place in enumerate(own[number:], number):
+            drawn_at = moment(place["steps"][0]["at"])
+            skipped = sum(not is_open(other) and moment(skip_of(other)["at"]) <= drawn_at for other in own[:at])
+            check(at < number + skipped, f"log.json: place {at + 1} of {tier} was drawn before a skip opened it")
 
 if len(sys.argv) not in (2, 3, 6): sys.exit(__doc__)
 folder, copied, key, genesis, period = (sys.argv[1:] + ["", "", "", ""])[:5]

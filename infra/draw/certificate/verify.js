@@ -12,9 +12,17 @@ const ALTERNATES = 20;
 const PAUSE = 60_000;
 /** Reasons that follow from the rules of a draw; the others are given before an inspector. */
 const RULES = ['has_prize', 'erased', 'phone_deleted'];
-const REASONS = [...RULES, 'no_answer', 'wrong_number', 'under_age', 'not_identified', 'declined', 'excluded', 'not_collected', 'revoked'];
+/** What each reason has before it: the steps between drawn and skipped. */
+const REASONS = new Map([
+  ...RULES.map((reason) => [reason, /^$/]), ['no_answer', /^( no_answer){3}$/], ['wrong_number', /^(( no_answer)+|( no_answer)* reached)$/],
+  ['under_age', / reached$/], ['not_identified', / reached$/], ['declined', / reached( identified)?$/], ['not_collected', / reached( identified)?$/],
+  ['excluded', /^/], ['revoked', /^/],
+]);
 /** The steps of a place, in the order in which they can follow. */
 const STEPS = /^drawn(( no_answer){0,3}( skipped)?|( no_answer){0,2} reached( identified)?( skipped)?|( no_answer){0,2} reached identified handed_over)$/;
+
+/** Controls, format characters (the category Cf of Unicode 16) and line separators. A browser's own table is another one in each version. */
+const UNSEEN = /[\u{0}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{600}-\u{605}\u{61c}\u{6dd}\u{70f}\u{890}-\u{891}\u{8e2}\u{180e}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{206f}\u{feff}\u{fff9}-\u{fffb}\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0001}\u{e0020}-\u{e007f}]/u;
 
 class Difference extends Error {}
 const check = (holds, difference) => {
@@ -82,9 +90,9 @@ function day(value) {
 }
 const TIME = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.(?!000)\d{3})?(Z|[+-](?!00:00)([01]\d|2[0-3]):[0-5]\d)$/;
 const time = (value) => matches(TIME)(value) && day(value.slice(0, 10));
-/** Without controls, and without what makes a text look like another one. */
-const printable = (value) => isText(value) && [...value].length >= 1 && [...value].length <= 64
-  && !/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/.test(value);
+/** Without what makes a text look like another one. */
+const seen = (value) => isText(value) && value !== '' && value === value.trim() && !UNSEEN.test(value);
+const printable = (value) => seen(value) && [...value].length <= 64;
 const days = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
   && Object.keys(value).every(day) && Object.values(value).every(number);
 
@@ -99,9 +107,9 @@ const RESULT = {
 const LOG = {
   frozen_at: time, published_at: time, drawn_at: time,
   places: [{
-    tier: isText, place: positive, row: number, reference: orNull(isText), region: orNull(isText), phone: orNull(isText),
+    tier: printable, place: positive, row: number, reference: orNull(seen), region: orNull(seen), phone: orNull(seen),
     opening: orNull(matches(/^svc-draw-entry-v1\n[A-Za-z0-9-]{1,64}(,[A-Za-z0-9-]{1,64})*\n[0-9a-f]{32}$/)),
-    steps: [{ at: time, is: matches(/^(drawn|no_answer|reached|identified|handed_over|skipped)$/), reason: orNull(isText), inspector: orNull(isText) }],
+    steps: [{ at: time, is: matches(/^(drawn|no_answer|reached|identified|handed_over|skipped)$/), reason: orNull(isText), inspector: orNull(seen) }],
   }],
 };
 
@@ -258,20 +266,23 @@ const skipOf = ({ steps }) => (steps.at(-1).is === 'skipped' ? steps.at(-1) : nu
 const isOpen = (place) => skipOf(place) === null;
 const referencesOf = (opening) => opening.split('\n')[1].split(',');
 
-function checkSteps(place) {
+function checkSteps(place, givenAt) {
   const fails = (holds, why) => check(holds, `log.json: the steps of ${nameOf(place)} ${why}`);
   const names = place.steps.map((step) => step.is).join(' ');
   fails(names.startsWith('drawn'), 'do not begin with drawn');
   fails(STEPS.test(names), 'do not follow each other');
   const calls = place.steps.filter(({ is }) => is === 'no_answer' || is === 'reached').map(({ at }) => Date.parse(at));
   fails(calls.every((at, number) => number === 0 || at - calls[number - 1] >= PAUSE), 'have calls that are not a minute apart');
+  const times = [givenAt, ...place.steps.map(({ at }) => Date.parse(at))];
+  fails(times.every((at, number) => number === 0 || at >= times[number - 1]), 'have a time before the round, or before the step above');
   const bare = place.steps.filter((step) => step.is !== 'skipped');
   fails(bare.every(({ reason, inspector }) => reason === null && inspector === null), 'have a reason or an inspector without a skip');
   const skip = skipOf(place);
   if (!skip) return;
-  fails(REASONS.includes(skip.reason), 'have a skip without a known reason');
-  fails(skip.reason !== 'no_answer' || names === 'drawn no_answer no_answer no_answer skipped', 'have the reason no_answer without three calls');
-  fails(!RULES.includes(skip.reason) || (names === 'drawn skipped' && skip.inspector === null), 'have a reason of the rules, but something came before it');
+  fails(REASONS.has(skip.reason), 'have a skip without a known reason');
+  const before = names.slice('drawn'.length, -' skipped'.length);
+  fails(REASONS.get(skip.reason).test(before), 'have a reason that does not follow from the calls before it');
+  fails(RULES.includes(skip.reason) === (skip.inspector === null), 'have a skip of an operator without an inspector, or one of the rules with one');
   fails(!['erased', 'phone_deleted'].includes(skip.reason) || place.opening === null, 'say that the person is not known any more, but the opening is there');
 }
 
@@ -290,11 +301,7 @@ function heldAt(place, at) {
   return Date.parse(place.steps[0].at) <= at && isLater;
 }
 
-function checkPrizes({ header }, places) {
-  for (const { name: tier, number: prizes } of header.prizes) {
-    const winners = places.filter((place) => place.tier === tier && isOpen(place)).length;
-    check(winners <= prizes, `log.json has ${winners} winners of ${tier}, but there are ${prizes} prizes`);
-  }
+function checkPrizes({ header, rows }, places) {
   for (const one of places) {
     const others = places.filter((place) => place !== one && place.row === one.row);
     check(!header.one_prize_per_row || !isOpen(one) || !others.some(isOpen),
@@ -303,6 +310,15 @@ function checkPrizes({ header }, places) {
     if (skip?.reason !== 'has_prize') continue;
     check(header.one_prize_per_row && others.some((other) => heldAt(other, Date.parse(skip.at))),
       `log.json: ${nameOf(one)} was skipped because of another prize of the same row, but it had none`);
+  }
+  for (const { name: tier, number: prizes } of header.prizes) {
+    const own = places.filter((place) => place.tier === tier);
+    const winners = own.filter(isOpen).length;
+    check(winners === prizes || (winners < prizes && own.length === rows.length), `log.json has ${winners} winners of ${tier}, but there are ${prizes} prizes`);
+    for (const [at, place] of own.entries()) {
+      const isSkipped = (other) => !isOpen(other) && Date.parse(skipOf(other).at) <= Date.parse(place.steps[0].at);
+      check(at < prizes || at < prizes + own.slice(0, at).filter(isSkipped).length, `log.json: ${nameOf(place)} was drawn before a skip opened it`);
+    }
   }
 }
 
@@ -314,6 +330,8 @@ async function checkLog(found, files) {
     check(at > Date.parse(found.header.period.to) && at < found.givenAt, `log.json says ${key} ${log[key]}, which is not between the end of the period, `
       + `${found.header.period.to}, and the round, ${new Date(found.givenAt).toISOString()}`);
   }
+  check(Date.parse(log.frozen_at) <= Date.parse(log.published_at), `log.json says frozen_at ${log.frozen_at}, which is after published_at, ${log.published_at}`);
+  check(Date.parse(log.drawn_at) >= found.givenAt, `log.json says drawn_at ${log.drawn_at}, which is before the round, ${new Date(found.givenAt).toISOString()}`);
   const other = log.places.find(({ tier }) => !found.header.prizes.some((prize) => prize.name === tier));
   check(!other, `log.json has a prize ${other?.tier} that header.json does not have`);
   for (const { name: tier } of found.header.prizes) {
@@ -323,7 +341,7 @@ async function checkLog(found, files) {
       check(place.place === at + 1 && drawn[at], `log.json leaves out place ${at + 1} of ${tier}, or has more places than there are rows`);
       check(place.row === drawn[at].row, `log.json has row ${place.row} as ${nameOf(place)}, but the order has row ${drawn[at].row}`);
       check(place.steps.length > 0, `log.json: the steps of ${nameOf(place)} do not begin with drawn`);
-      checkSteps(place);
+      checkSteps(place, found.givenAt);
       await checkReference(place, found.rows);
     }
   }

@@ -207,7 +207,7 @@ impl Committed {
             // A log of many skips reaches further than result.json.
             let mut order = self.order(result.randomness, &prize.name);
             for (number, logged) in (1..).zip(places) {
-                self.check_logged(number, logged, order.next())?;
+                self.check_logged(number, logged, order.next(), given_at)?;
             }
         }
         log.check_prizes(&self.header)?;
@@ -228,6 +228,7 @@ impl Committed {
         number: u64,
         logged: &LoggedPlace,
         drawn: Option<Place>,
+        given_at: DateTime<Utc>,
     ) -> Result<(), Difference> {
         let LoggedPlace { tier, row, .. } = logged;
         let Some(drawn) = drawn.filter(|_| logged.place.get() == number) else {
@@ -240,7 +241,8 @@ impl Committed {
             "log.json has row {row} as place {number} of {tier}, but the order has row {}",
             drawn.row
         );
-        logged.check_steps()?;
+        logged.check_texts()?;
+        logged.check_steps(given_at)?;
         logged.check_reference()?;
         match &logged.opening {
             Some(opening) => check_opening(&self.hashes, *row, opening),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate};
+use common::domain::unicode::is_format;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -113,7 +114,7 @@ impl Header {
             names
                 .chain(prizes.iter().copied())
                 .all(|name| is_name(name)),
-            "the name of campaign, draw or prize is not 1 to 64 printable characters; choose another",
+            "the name of campaign, draw or prize is not 1 to 64 printable characters, or has white space at an end; choose another",
         )?;
         check(
             prizes.len() == self.prizes.len(),
@@ -192,11 +193,21 @@ fn is_year(year: i32) -> bool {
 }
 
 fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && name.chars().all(is_printable)
+    name.chars().count() <= MAX_NAME_CHARACTERS && is_text(name)
 }
 
-/// False for controls and invisible characters.
+/// True if no other text looks the same because of a character that cannot be seen.
+pub(crate) fn is_text(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && text.chars().all(is_printable)
+}
+
+/// The text as a log can have it; `None` if nothing of it can be seen.
+pub fn printable(text: &str) -> Option<String> {
+    let seen: String = text.chars().filter(|c| is_printable(*c)).collect();
+    Some(seen.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// False for controls, format characters and line separators.
 fn is_printable(c: char) -> bool {
-    !matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    !c.is_control() && !is_format(c) && !matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -93,7 +93,9 @@ pub use difference::Difference;
 pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
 pub use evidence::{Committed, Evidence, openings};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
-pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize};
+pub use header::{
+    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, printable,
+};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;

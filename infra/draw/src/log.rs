@@ -6,7 +6,7 @@ use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::difference::{Difference, check};
-use crate::header::{Header, Period, Prize, is_time};
+use crate::header::{Header, Period, Prize, is_text, is_time};
 use crate::opening::Opening;
 
 /// Shortest time between two calls to a winner.
@@ -104,7 +104,7 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Openin
 }
 
 impl Log {
-    /// The list was public after the period and before the round.
+    /// The list was public after the period and before the round, and the draw came after it.
     pub(crate) fn check_times(
         &self,
         header: &Header,
@@ -123,6 +123,18 @@ impl Log {
                 given_at.with_timezone(to.offset()).to_rfc3339()
             );
         }
+        check!(
+            self.frozen_at <= self.published_at,
+            "log.json says frozen_at {}, which is after published_at, {}",
+            self.frozen_at.to_rfc3339(),
+            self.published_at.to_rfc3339()
+        );
+        check!(
+            self.drawn_at >= given_at,
+            "log.json says drawn_at {}, which is before the round, {}",
+            self.drawn_at.to_rfc3339(),
+            given_at.with_timezone(to.offset()).to_rfc3339()
+        );
         let steps = self.places.iter().flat_map(|place| &place.steps);
         let times = [self.frozen_at, self.published_at, self.drawn_at];
         check!(
@@ -135,16 +147,8 @@ impl Log {
         Ok(())
     }
 
-    /// No prize has too many winners, and no entrant too many prizes.
+    /// Each prize has its winners, drawn one after the other, and no entrant too many prizes.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
-        for Prize { name, number } in &header.prizes {
-            let open = |place: &&LoggedPlace| place.tier == *name && place.is_open();
-            let winners = self.places.iter().filter(open).count();
-            check!(
-                u64::try_from(winners).is_ok_and(|winners| winners <= number.get()),
-                "log.json has {winners} winners of {name}, but there are {number} prizes"
-            );
-        }
         for one in &self.places {
             let is_other = |other: &&LoggedPlace| {
                 other.row == one.row && (&other.tier, other.place) != (&one.tier, one.place)
@@ -165,8 +169,34 @@ impl Log {
                 );
             }
         }
+        for Prize { name, number } in &header.prizes {
+            let places = || self.places.iter().filter(|place| place.tier == *name);
+            let winners = to_u64(places().filter(|place| place.is_open()).count());
+            let are_all_drawn = to_u64(places().count()) == header.rows.get();
+            check!(
+                winners == number.get() || winners < number.get() && are_all_drawn,
+                "log.json has {winners} winners of {name}, but there are {number} prizes"
+            );
+            for place in places().filter(|place| place.place > *number) {
+                let drawn_at = place.steps.first().map(|step| step.at);
+                let before = places().take_while(|other| other.place < place.place);
+                let is_skipped = |other: &&LoggedPlace| {
+                    other.skip().is_some_and(|skip| Some(skip.at) <= drawn_at)
+                };
+                let skipped = to_u64(before.filter(is_skipped).count());
+                check!(
+                    place.place.get() <= number.saturating_add(skipped).get(),
+                    "log.json: {} was drawn before a skip opened it",
+                    place.name()
+                );
+            }
+        }
         Ok(())
     }
+}
+
+fn to_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 impl LoggedPlace {
@@ -192,8 +222,26 @@ impl LoggedPlace {
         is_drawn && self.skip().is_none_or(is_kept)
     }
 
-    pub(crate) fn check_steps(&self) -> Result<(), Difference> {
-        match self.wrong_steps() {
+    /// All texts can be seen.
+    pub(crate) fn check_texts(&self) -> Result<(), Difference> {
+        let inspector = self.skip().and_then(|skip| skip.inspector.as_ref());
+        for (key, text) in [
+            ("reference", &self.reference),
+            ("region", &self.region),
+            ("phone", &self.phone),
+            ("inspector", &inspector.cloned()),
+        ] {
+            check!(
+                text.as_deref().is_none_or(is_text),
+                "log.json: the {key} of {} is empty, or has characters that cannot be seen",
+                self.name()
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_steps(&self, given_at: DateTime<Utc>) -> Result<(), Difference> {
+        match self.wrong_steps(given_at) {
             Some(why) => Err(Difference(format!(
                 "log.json: the steps of {} {why}",
                 self.name()
@@ -202,7 +250,7 @@ impl LoggedPlace {
         }
     }
 
-    fn wrong_steps(&self) -> Option<&'static str> {
+    fn wrong_steps(&self, given_at: DateTime<Utc>) -> Option<&'static str> {
         let names: Vec<_> = self.steps.iter().map(|step| step.is).collect();
         let [Event::Drawn, after @ ..] = names.as_slice() else {
             return Some("do not begin with drawn");
@@ -226,6 +274,10 @@ impl LoggedPlace {
         if !calls.is_sorted_by(|one, next| *next - *one >= MIN_PAUSE) {
             return Some("have calls that are not a minute apart");
         }
+        let mut times = self.steps.iter().map(|step| step.at);
+        if !times.clone().is_sorted() || times.any(|at| at < given_at) {
+            return Some("have a time before the round, or before the step above");
+        }
         let is_bare = |step: &Step| step.reason.is_none() && step.inspector.is_none();
         if !self
             .steps
@@ -236,12 +288,21 @@ impl LoggedPlace {
         }
         let skip = self.skip()?;
         let reason = skip.reason.as_deref().unwrap_or_default();
+        let was = |event| after.contains(&event);
+        let follows = match reason {
+            NO_ANSWER => unanswered == MAX_CALLS,
+            "wrong_number" => after.len() > 1 && !was(Event::Identified),
+            "under_age" | "not_identified" => was(Event::Reached) && !was(Event::Identified),
+            "declined" | "not_collected" => was(Event::Reached),
+            "excluded" | "revoked" => true,
+            _ => after.len() == 1,
+        };
         if !SKIP_REASONS.contains(&reason) {
             Some("have a skip without a known reason")
-        } else if reason == NO_ANSWER && (names.len() != MAX_CALLS + 2 || unanswered != MAX_CALLS) {
-            Some("have the reason no_answer without three calls")
-        } else if skip.is_by_rule() && (names.len() != 2 || skip.inspector.is_some()) {
-            Some("have a reason of the rules, but something came before it")
+        } else if !follows {
+            Some("have a reason that does not follow from the calls before it")
+        } else if skip.is_by_rule() == skip.inspector.is_some() {
+            Some("have a skip of an operator without an inspector, or one of the rules with one")
         } else if ["erased", "phone_deleted"].contains(&reason) && self.opening.is_some() {
             Some("say that the person is not known any more, but the opening is there")
         } else {

@@ -74,12 +74,37 @@ pub(super) const LOGS: &[Forgery] = forgeries! {
     "a reason without a skip": LogData(|log| last(log)["steps"][0]["reason"] = "declined".into())
         => "log.json", "a reason or an inspector without a skip";
     "no answer without three calls": LogData(|log| drop(steps(log, 0).remove(2)))
-        => "log.json", "no_answer without three calls";
+        => "log.json", "does not follow from the calls";
     "a rule after a call": LogData(|log| places(log)[0]["steps"][4]["reason"] = "has_prize".into())
-        => "log.json", "something came before it";
+        => "log.json", "does not follow from the calls";
+    "declined without an answer":
+        LogData(|log| places(log)[0]["steps"][4]["reason"] = "declined".into())
+        => "log.json", "does not follow from the calls";
+    "a wrong number that was not called":
+        LogData(|log| skip_last(log, "wrong_number".into(), "A. Inspector".into()))
+        => "log.json", "does not follow from the calls";
+    "under age by an identity card that was good": LogData(|log| {
+        let step = &mut places(log)[1]["steps"][4];
+        step["is"] = "skipped".into();
+        step["reason"] = "under_age".into();
+        step["inspector"] = "A. Inspector".into();
+    }) => "log.json", "does not follow from the calls";
+    "a skip without an inspector":
+        LogData(|log| places(log)[0]["steps"][4]["inspector"] = Value::Null)
+        => "log.json", "without an inspector";
+    "an inspector without a name":
+        LogData(|log| places(log)[0]["steps"][4]["inspector"] = "".into())
+        => "log.json", "inspector";
+    "an inspector who cannot be seen":
+        LogData(|log| places(log)[0]["steps"][4]["inspector"] = "\u{200b}".into())
+        => "log.json", "inspector";
+    "a region that runs backwards": LogData(|log| last(log)["region"] = "Do\u{202e}doma".into())
+        => "log.json", "region";
+    "a region with a space at its end": LogData(|log| last(log)["region"] = "Dodoma ".into())
+        => "log.json", "region";
     "a rule before an inspector":
         LogData(|log| skip_last(log, "has_prize".into(), "A. Inspector".into()))
-        => "log.json", "something came before it";
+        => "log.json", "one of the rules with one";
     "erased with an opening": LogData(|log| skip_last(log, "erased".into(), Value::Null))
         => "log.json", "the opening is there";
     "a deleted phone with an opening":
@@ -115,6 +140,13 @@ pub(super) const LOGS: &[Forgery] = forgeries! {
     "two winners of one prize":
         LogData(|log| drop(steps(log, 0).pop()))
         => "log.json has 2 winners of grand-prize";
+    "a prize that was withheld": LogData(|log| drop(places(log).pop()))
+        => "log.json has 4 winners of";
+    "no winners": LogData(|log| places(log).clear())
+        => "log.json has 0 winners of grand-prize, but there are 1 prizes";
+    "a place drawn before the skip that opens it":
+        LogData(|log| places(log)[1]["steps"][0]["at"] = "2023-09-15T14:06:08.999+03:00".into())
+        => "log.json: place 2 of grand-prize was drawn before a skip opened it";
     "a prize without an identity card": LogData(|log| drop(steps(log, 1).remove(3)))
         => "log.json", "do not follow each other";
     "a prize after a skip": LogData(|log| {
@@ -138,6 +170,17 @@ pub(super) const LOGS: &[Forgery] = forgeries! {
         => "log.json says published_at";
     "files published before the period's end": Log("2023-09-15T13:30:02", "2023-09-11T00:00:00")
         => "log.json says published_at";
+    "a freeze after its files were published":
+        Log("2023-09-15T13:30:00", "2023-09-15T13:30:02.001")
+        => "log.json says frozen_at", "which is after published_at";
+    "a draw before the round": Log(r#""drawn_at":"2023-09-15T14:00:09"#, r#""drawn_at":"2023-09-15T14:00:02"#)
+        => "log.json says drawn_at", "which is before the round";
+    "a place drawn before the round":
+        LogData(|log| last(log)["steps"][0]["at"] = "2023-09-15T14:00:02.999+03:00".into())
+        => "log.json", "have a time before the round";
+    "a skip before its place was drawn":
+        LogData(|log| places(log)[2]["steps"][1]["at"] = "2023-09-15T14:06:48+03:00".into())
+        => "log.json", "before the step above";
     "a time that is none": Log("2023-09-15T13:30:00", "2023-09-15T25:30:00") => "log.json";
     "a time in microseconds": Log("2023-09-15T14:00:09+", "2023-09-15T14:00:09.123456+")
         => "log.json";

@@ -188,6 +188,18 @@ const STRICT_HEADER: &[Forgery] = forgeries! {
     "a line feed in the JSON": Header("grand-prize", "grand\nprize") => "header.json";
     "a name that runs backwards": Header("grand-prize", "grand\u{202e}prize")
         => "header.json", "name";
+    "a soft hyphen in a name": Header("grand-prize", "grand\u{ad}-prize")
+        => "header.json", "name";
+    "an Arabic mark in a name": Header("grand-prize", "grand-prize\u{61c}")
+        => "header.json", "name";
+    "a tag in a name": Header("grand-prize", "grand-prize\u{e0020}") => "header.json", "name";
+    "a format character of Unicode 15 in a name": Header("grand-prize", "grand-prize\u{13439}")
+        => "header.json", "name";
+    "a name that ends with a space": Header("grand-prize", "grand-prize ")
+        => "header.json", "name";
+    "a name that begins with a wide space": Header("grand-prize", "\u{3000}grand-prize")
+        => "header.json", "name";
+    "a name of a space": Header(r#""grand-prize""#, r#"" ""#) => "header.json", "name";
     "a name of 65 characters":
         Header("grand-prize", "ggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg")
         => "header.json", "name";
