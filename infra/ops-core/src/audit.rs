@@ -23,6 +23,7 @@ use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::name_in_arn;
 use common::domain::timestamp::Timestamp;
+use common::domain::unicode::stripped;
 use common::store::MAX_CONCURRENCY;
 use common::store::audit::AuditLog;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -354,7 +355,7 @@ impl RowFilter {
 /// # Errors
 /// When it is empty, too long, or more than one line; `option` is what it was given with.
 pub fn words(text: &str, option: &str) -> Result<String, Failure> {
-    let text = text.trim();
+    let text = stripped(text);
     if crate::phones::has_phone(text) {
         let message = format!(
             "{option} has a phone number in it, and would be kept for good; say it without the number"

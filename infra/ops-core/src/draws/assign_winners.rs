@@ -108,6 +108,7 @@ impl Drawing<'_> {
 
     /// The contacts that are missing, those that the rules skip among them.
     async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<NewContact>, Failure> {
+        let now = super::step_time(known, now);
         let openings = self.openings().await?;
         let (mut all, mut new) = (known.to_vec(), Vec::new());
         for (tier, result) in (0..).zip(&self.result.tiers) {

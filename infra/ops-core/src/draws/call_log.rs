@@ -183,8 +183,9 @@ pub async fn log(
     let mut after = contact.clone();
     if !is_skipped {
         let row_status = row_status(tables, winner).await?;
+        let contacts = tables.draws.contacts(scope, &draw.name).await?;
         let step = ContactStep {
-            at: now,
+            at: super::step_time(&contacts, now),
             by: Some(tables.audit.operator().await?),
             event,
         };

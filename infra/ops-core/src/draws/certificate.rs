@@ -14,7 +14,10 @@ use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::{Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY};
+use draw::{
+    Certificate, Event, Header, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Prize, Sheet, Step, VERIFY_PY,
+    printable,
+};
 
 use super::assign_winners::Drawing;
 use super::files::{
@@ -75,14 +78,17 @@ pub(crate) async fn write(
             .filter(|_| contact.reference.is_some());
         published(contact, opening, zone)
     });
+    // The list was frozen before it was published, which the storage's clock says, in seconds.
+    let frozen_at = draw.frozen_at.min(published_at);
     let [frozen_at, published_at, drawn_at] =
-        [draw.frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
+        [frozen_at, published_at, outcome.drawn_at].map(|at| local(at, zone));
     let log = Log {
         frozen_at,
         published_at,
         drawn_at,
         places: places.collect(),
     };
+    check_all_drawn(draw, committed.header(), &log)?;
     let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
     committed
         .read_log(&result, given_at, log.as_bytes())
@@ -153,7 +159,7 @@ fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> Log
         place: NonZeroU64::new(contact.place).unwrap_or(NonZeroU64::MAX),
         row: contact.row,
         reference: reference.map(ToString::to_string),
-        region: contact.region.clone(),
+        region: contact.region.as_deref().and_then(printable),
         phone: contact.masked_phone.clone(),
         opening,
         steps: contact
@@ -174,7 +180,7 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
         ContactEvent::Skipped { reason, inspector } => (
             Event::Skipped,
             Some(reason.as_str().to_owned()),
-            inspector.clone(),
+            inspector.as_deref().and_then(printable),
         ),
     };
     Step {
@@ -183,6 +189,29 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
         reason,
         inspector,
     }
+}
+
+/// A skip that was interrupted leaves a prize without a winner.
+fn check_all_drawn(draw: &Draw, header: &Header, log: &Log) -> Result<(), Failure> {
+    let is_missing = |prize: &&Prize| {
+        let places = || log.places.iter().filter(|place| place.tier == prize.name);
+        let is_below =
+            |count, bound: NonZeroU64| u64::try_from(count).is_ok_and(|count| count < bound.get());
+        is_below(
+            places().filter(|place| place.is_open()).count(),
+            prize.number,
+        ) && is_below(places().count(), header.rows)
+            && places().any(|place| place.skip().is_some_and(|skip| skip.inspector.is_some()))
+    };
+    let Some(Prize { name, .. }) = header.prizes.iter().find(is_missing) else {
+        return Ok(());
+    };
+    let message = format!(
+        "a prize {name} of the draw {} has no winner, because a skip was interrupted; run `ops draw skip` for that winner \
+         again, which draws the next one",
+        draw.name
+    );
+    Err(Failure::new("winner_missing", message))
 }
 
 pub(super) fn log_differs(draw: &Draw, difference: &dyn Display) -> Failure {

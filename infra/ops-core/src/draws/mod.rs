@@ -31,6 +31,7 @@ pub(crate) mod verify;
 
 pub(crate) use self::entries::DayTotal;
 use chrono::DateTime;
+use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -56,6 +57,13 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     header(draw).map_or(true, |Header { period, .. }| {
         period.from <= accepted_at && accepted_at < period.to
     })
+}
+
+/// The time of the next step. Verifiers refuse a log whose steps precede what led to them, as they
+/// would by the clock of an operator that is behind the one before.
+fn step_time(known: &[Contact], now: Timestamp) -> Timestamp {
+    let logged = known.iter().filter_map(Contact::changed_at);
+    logged.fold(now, Timestamp::max)
 }
 
 /// The holder of the openings can compute the winners before the run.
