@@ -278,27 +278,12 @@ impl Sample {
         }
     }
 
-    /// The winner of the grand prize declines it instead, and the next place is drawn.
-    pub(crate) fn lose_grand_prize(&mut self) {
-        let result: DrawResult = serde_json::from_str(&self.result).expect("a result");
-        let mut log = self.log(&result);
-        let last = log.places[1].steps.last_mut().expect("a step");
-        let drawn = Step {
-            is: Event::Drawn,
-            ..last.clone()
-        };
-        *last = Step {
-            is: Event::Skipped,
-            reason: Some("declined".into()),
-            inspector: Some("A. Inspector".into()),
-            ..drawn.clone()
-        };
-        let next = self.logged(&result.tiers[0], 3, vec![drawn]);
-        log.places.insert(2, next);
-        self.log = Some(serde_json::to_string(&log).expect("JSON"));
-    }
-
-    fn logged(&self, tier: &draw::TierResult, place: u64, steps: Vec<Step>) -> LoggedPlace {
+    pub(crate) fn logged(
+        &self,
+        tier: &draw::TierResult,
+        place: u64,
+        steps: Vec<Step>,
+    ) -> LoggedPlace {
         let row = tier.order[usize::try_from(place - 1).expect("few")].row;
         let opening = self.opening(row);
         LoggedPlace {

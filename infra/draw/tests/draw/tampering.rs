@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use draw::beacon::Chain;
+use draw::{DrawResult, Event, Log, Step};
 
 use crate::forgeries;
 use crate::sample::Sample;
@@ -228,10 +229,30 @@ fn opening_that_was_changed_is_named_by_its_row() {
     }
 }
 
+/// The winner of the grand prize declines it instead, and the next place is drawn.
+fn without_grand_prize(mut sample: Sample) -> Sample {
+    let result: DrawResult = serde_json::from_str(&sample.result).expect("a result");
+    let mut log: Log = serde_json::from_str(sample.log.as_ref().expect("a log")).expect("a log");
+    let last = log.places[1].steps.last_mut().expect("a step");
+    let drawn = Step {
+        is: Event::Drawn,
+        ..last.clone()
+    };
+    *last = Step {
+        is: Event::Skipped,
+        reason: Some("declined".into()),
+        inspector: Some("A. Inspector".into()),
+        ..drawn.clone()
+    };
+    let next = sample.logged(&result.tiers[0], 3, vec![drawn]);
+    log.places.insert(2, next);
+    sample.log = Some(serde_json::to_string(&log).expect("JSON"));
+    sample
+}
+
 #[test]
 fn prize_that_is_lost_later_passed_others_over_rightly() {
-    let mut sample = Sample::new();
-    sample.lose_grand_prize();
+    let sample = without_grand_prize(Sample::new());
     assert_eq!(library(&sample), None);
     let folder = tempfile::tempdir().expect("a folder");
     let folders = [written(&sample, folder.path(), "lost")];
