@@ -1,5 +1,7 @@
 //! The modules of this crate use only those below them.
 
+#![cfg(test)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

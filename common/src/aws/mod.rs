@@ -34,6 +34,8 @@ use crate::config::{ConfigError, Env};
 use crate::error::StoreError;
 use crate::telemetry;
 
+/// Records or objects that are read or changed at once.
+pub const MAX_CONCURRENCY: usize = 16;
 /// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Every service answers in milliseconds; after this the connection counts as dead.

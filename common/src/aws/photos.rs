@@ -9,6 +9,7 @@ use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use super::MAX_CONCURRENCY;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::ReceiptId;
@@ -16,7 +17,6 @@ use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPho
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
-use crate::store::MAX_CONCURRENCY;
 
 /// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";

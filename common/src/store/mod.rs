@@ -44,8 +44,6 @@ pub use self::write::{EXPIRY, Write};
 use crate::domain::timestamp::Timestamp;
 use crate::error::{StoreError, Throttled, UnreadableRecord};
 
-/// Records that are read or changed at once.
-pub const MAX_CONCURRENCY: usize = 16;
 /// Segments of a table that are read at once. More are throttled sooner.
 pub const SEGMENTS: i32 = 8;
 

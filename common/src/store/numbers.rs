@@ -11,9 +11,9 @@ use super::table::all;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::Write;
 use super::{
-    Item, MAX_CONCURRENCY, StoreError, entrants, number, read_number, read_text, required,
-    submissions, text,
+    Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
 };
+use crate::aws::MAX_CONCURRENCY;
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
 use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
 use crate::domain::scope::Scope;

@@ -14,7 +14,8 @@ use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::write::{Write, names_in};
-use super::{Item, MAX_CONCURRENCY, StoreError, read_text, text};
+use super::{Item, StoreError, read_text, text};
+use crate::aws::MAX_CONCURRENCY;
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 

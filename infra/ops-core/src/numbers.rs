@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use chrono_tz::UTC;
+use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::PersonalData;
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
-use common::store::MAX_CONCURRENCY;
 use common::store::numbers::recount::recount;
 use futures_util::{StreamExt, TryStreamExt, stream};
 

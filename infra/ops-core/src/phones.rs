@@ -1,5 +1,6 @@
 //! Blocks, unblocks and finds phones.
 
+use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::Campaign;
 use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
@@ -7,7 +8,6 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::domain::unicode;
-use common::store::MAX_CONCURRENCY;
 use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
 use futures_util::{StreamExt, TryStreamExt, stream};

@@ -5,6 +5,7 @@ pub mod timeline;
 pub mod view;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
+use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
 use common::domain::ids::{Reference, SubmissionId};
@@ -13,7 +14,6 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::error::UnreadableRecord;
-use common::store::MAX_CONCURRENCY;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 

@@ -3,10 +3,11 @@
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{Submissions, read};
+use crate::aws::MAX_CONCURRENCY;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::store::segments::Segment;
-use crate::store::{MAX_CONCURRENCY, StoreError, transaction};
+use crate::store::{StoreError, transaction};
 use crate::telemetry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{KEY, Submissions, key};
+use crate::aws::MAX_CONCURRENCY;
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
 use crate::domain::scope::{Environment, Scope};
@@ -16,9 +17,7 @@ use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::store::table;
-use crate::store::{
-    Item, MAX_CONCURRENCY, StoreError, UnreadableRecord, read_number, read_text, required, text,
-};
+use crate::store::{Item, StoreError, UnreadableRecord, read_number, read_text, required, text};
 
 /// The sparse index: partition `unsettled`, sort [`NEXT_STEP`], so that a busy campaign cannot hide
 /// the others.

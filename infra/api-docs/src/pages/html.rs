@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
 }
 
 /// The lines up to the end of a directive.
-fn rest<'a>(lines: &mut dyn Iterator<Item = &'a str>) -> String {
+fn rest(lines: &mut dyn Iterator<Item = &str>) -> String {
     lines
         .take_while(|line| *line != ":::end")
         .map(|line| format!("{line}\n"))

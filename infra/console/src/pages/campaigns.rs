@@ -3,11 +3,11 @@
 use axum::Router;
 use axum::routing::get;
 use chrono_tz::Tz;
+use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
-use common::store::MAX_CONCURRENCY;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
 use ops_core::format::{local_time, or_dash};

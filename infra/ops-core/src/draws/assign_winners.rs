@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use common::aws::MAX_CONCURRENCY;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
-use common::store::MAX_CONCURRENCY;
 use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
 use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, stream};
@@ -150,10 +150,7 @@ impl Drawing<'_> {
 
     /// Refuses contacts without an entrant whose entrant is there: changed without `ops`.
     pub(super) async fn check_without_entrant(&self, known: &[Contact]) -> Result<(), Failure> {
-        let without: Vec<_> = known
-            .iter()
-            .filter(|one| one.reference.is_none())
-            .collect();
+        let without: Vec<_> = known.iter().filter(|one| one.reference.is_none()).collect();
         if without.is_empty() {
             return Ok(());
         }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 
+use common::aws::MAX_CONCURRENCY;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, RowStatus};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use common::store::MAX_CONCURRENCY;
 use draw::{Header, Opening};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;

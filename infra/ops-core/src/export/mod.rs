@@ -9,12 +9,12 @@ mod rows;
 use std::path::Path;
 
 use chrono_tz::Tz;
+use common::aws::MAX_CONCURRENCY;
 use common::clock::Clock;
 use common::domain::draw::DrawName;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use common::store::MAX_CONCURRENCY;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;

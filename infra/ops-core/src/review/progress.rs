@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use common::aws::MAX_CONCURRENCY;
 use common::domain::numbers::{AGREED, Cells, DECIDED, DIFFERED, Metric, utc_hour};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use common::store::MAX_CONCURRENCY;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
