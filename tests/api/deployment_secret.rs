@@ -407,8 +407,7 @@ async fn a_secret_that_is_too_short_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and_three_in_a_request()
- {
+async fn silent_secrets_manager_is_waited_for_within_bounds() {
     // Accepts connections in the kernel's backlog and never answers.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .await

@@ -40,7 +40,7 @@ fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     all.into_iter().filter(|(file, _)| of(file)).collect()
 }
 
-/// Whether the event's function runs asynchronously.
+/// True if the event's function runs asynchronously.
 fn is_of_the_background(file: &str) -> bool {
     [
         "count-changes",

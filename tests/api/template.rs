@@ -85,7 +85,7 @@ fn there_is_a_function_for_each_crate_with_a_role_and_logs_of_its_own() {
 }
 
 #[test]
-fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_docs() {
+fn unknown_routes_go_to_the_docs_and_others_to_their_code() {
     let template = service();
     let mut expected: BTreeSet<_> = ROUTES
         .iter()

@@ -227,8 +227,7 @@ async fn while_the_table_of_keys_is_throttled_callers_with_a_new_key_are_told_to
 }
 
 #[tokio::test]
-async fn while_the_table_of_campaigns_is_throttled_only_callers_that_need_to_read_one_have_to_retry()
- {
+async fn throttled_campaigns_table_stops_only_callers_that_read_it() {
     throttle(
         "CAMPAIGNS_TABLE",
         &["creation", "check", "look-up"],
@@ -264,8 +263,7 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
 
 /// Longer than five leases of a step. The table of codes is not read by a step, so a step fails at its last write.
 #[tokio::test]
-async fn a_table_that_refuses_the_last_write_of_steps_for_a_quarter_of_an_hour_leaves_none_to_an_operator()
- {
+async fn refused_last_write_of_a_step_leaves_none_to_an_operator() {
     let partner = partner().await;
     let database = Service::with_options(Options {
         background: false,

@@ -140,7 +140,7 @@ impl FaultInjector {
         env.clone().overridden_by(proxied.into_iter().collect())
     }
 
-    /// Whether the call with the fault was made.
+    /// True if the call with the fault was made.
     pub fn was_made(&self) -> bool {
         self.inner.plan.lock().expect("not poisoned").cut.is_none()
     }

@@ -22,7 +22,7 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {
     url: String,
-    /// Whether the reply must match the API description.
+    /// True if the reply must match the API description.
     to_api: bool,
     method: Method,
     headers: Vec<(String, Vec<u8>)>,
@@ -153,7 +153,7 @@ impl Reply {
         body["error"]["code"].as_str().map(str::to_owned)
     }
 
-    /// Whether a limit refused the request, with this `Retry-After` in seconds.
+    /// True if a limit refused the request, with this `Retry-After` in seconds.
     pub fn is_rate_limited(&self, retry_after: &str) -> bool {
         self.status == 429 && self.header("retry-after") == Some(retry_after)
     }

@@ -75,7 +75,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for a call, or for an item of a transaction.
+    /// True if it holds for a call, or for an item of a transaction.
     fn holds(&self, call: &Value) -> bool {
         let is_one =
             |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
@@ -142,7 +142,7 @@ fn policy(role: &str) -> Vec<Statement> {
     statements.map(statement).collect()
 }
 
-/// Whether a role may make a call, or an item of a transaction.
+/// True if a role may make a call, or an item of a transaction.
 fn allows(role: &str, action: &str, resource: &str, call: &Value) -> bool {
     let Some(last) = ROLES.iter().position(|known| *known == role) else {
         return false;
@@ -166,7 +166,7 @@ fn allows(role: &str, action: &str, resource: &str, call: &Value) -> bool {
 pub struct Used(Arc<Mutex<BTreeSet<(String, String)>>>);
 
 impl Used {
-    /// What the policies allow and nobody used.
+    /// The rights that the policies allow and no command used.
     pub fn unused(&self) -> Vec<String> {
         let used = self.0.lock().expect("not poisoned");
         let allowed = POLICIES

@@ -28,7 +28,7 @@ impl Policy {
     }
 }
 
-/// Whether an allowed action on a resource, which may end in `*`, covers a call.
+/// True if an allowed action on a resource, which may end in `*`, covers a call.
 pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
     let covered = match resource.strip_suffix('*') {
         Some(beginning) => call.resource.starts_with(beginning),

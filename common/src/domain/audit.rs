@@ -30,7 +30,7 @@ pub struct AuditEntry {
     /// The name that the operator gave besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What is done, such as `key.revoke`.
+    /// The action, such as `key.revoke`.
     pub action: String,
     /// The campaign's slug; `None` if the action concerns no single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ pub struct Campaign {
     /// How long personal data is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// Whether it is archived: operators' lists leave it out, and it takes no entries. It can be unarchived.
+    /// True if it is archived: operators' lists leave it out, and it takes no entries. It can be unarchived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
@@ -151,7 +151,7 @@ impl Default for WrongCodeLimit {
     }
 }
 
-/// Whether the campaign takes entries at the time of the request.
+/// State of the campaign at the time of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -182,7 +182,7 @@ impl Campaign {
         }
     }
 
-    /// Whether every submission must carry a code.
+    /// True if every submission must carry a code.
     pub fn needs_code(&self) -> bool {
         match self.code {
             CodePolicy::Service | CodePolicy::Partner => true,
@@ -190,7 +190,7 @@ impl Campaign {
         }
     }
 
-    /// Whether every submission must carry a receipt.
+    /// True if every submission must carry a receipt.
     pub fn needs_receipt(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
@@ -218,7 +218,7 @@ impl Campaign {
         PersonalData::SETTABLE.into_iter().filter(is_new).collect()
     }
 
-    /// Whether a receipt's code and time may be typed in.
+    /// True if a receipt's code and time may be typed in.
     pub fn takes_typed_receipts(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.typed)
     }

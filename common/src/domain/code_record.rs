@@ -13,7 +13,7 @@ pub enum CodeKey {
     Minted(u64),
     /// A code printed elsewhere.
     Imported {
-        /// From [`CodeBook::digest`](super::codebook::CodeBook::digest).
+        /// The code's digest by [`CodeBook::digest`](super::codebook::CodeBook::digest).
         digest: String,
         /// The expected batch. Not part of the record's key.
         batch: String,
@@ -33,7 +33,7 @@ impl CodeKey {
         Self::Sentinel(hex::encode(digest))
     }
 
-    /// Whether both keys name the same record, whatever batch they expect.
+    /// True if both keys name the same record, whatever batch they expect.
     pub fn is_same_record(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => {

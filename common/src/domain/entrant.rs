@@ -17,7 +17,7 @@ pub const MAX_OPEN_RECEIPTS: u32 = 20;
 /// The state of one phone. The default is a phone never seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrant {
-    /// Whether it is on the campaign's blocklist.
+    /// True if it is on the campaign's blocklist.
     pub blocked: bool,
     /// Submissions that count, in the whole campaign.
     pub total: u32,
@@ -58,7 +58,7 @@ impl Entrant {
         }
     }
 
-    /// Whether the phone has sent too many wrong codes.
+    /// True if the phone has sent too many wrong codes.
     pub fn is_throttled(&self, now: Timestamp) -> bool {
         self.throttled_until.is_some_and(|until| now < until)
     }

@@ -258,7 +258,7 @@ impl TryFrom<String> for TextKey {
 }
 
 impl MessageKey {
-    /// Whether the key rejects a submission permanently.
+    /// True if the key rejects a submission permanently.
     pub fn rejects(self) -> bool {
         !matches!(
             self,
@@ -266,7 +266,7 @@ impl MessageKey {
         )
     }
 
-    /// Whether the key blames the receipt: another receipt can fix it.
+    /// True if the key blames the receipt: another receipt can fix it.
     pub fn blames_receipt(self) -> bool {
         matches!(
             self,
@@ -294,7 +294,7 @@ impl fmt::Display for MessageKey {
 mod tests {
     use super::*;
 
-    /// Whether a text may use this character of the GSM 7-bit default alphabet.
+    /// True if a text may use this character of the GSM 7-bit default alphabet.
     fn is_gsm7(c: char) -> bool {
         c.is_ascii_alphanumeric() || " .,:;!?'()/-+&%\"".contains(c)
     }

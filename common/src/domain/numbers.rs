@@ -16,7 +16,7 @@ use super::timestamp::Timestamp;
 /// Characters of a dimension that are kept: a region or a prize is free text, and a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;
 
-/// What is counted. Each metric has its own dimension.
+/// A metric. Each has its own dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// Submissions by day, all days in one partition. The dimension is the day.
@@ -61,7 +61,7 @@ impl Metric {
         Self::EntriesPerPhone,
     ];
 
-    /// Whether the dimension can be a consumer's own words, which must not outlast the submission.
+    /// True if the dimension can be a consumer's own words, which must not outlast the submission.
     pub fn is_free_text(self) -> bool {
         matches!(self, Self::Regions | Self::Branches)
     }
@@ -107,7 +107,7 @@ pub struct Cell {
     /// The hour of UTC in which it was made, or reviewed, `2026-11-22T14`, since a zone's hour can come twice in a day; empty
     /// where hours are not kept apart.
     pub hour: String,
-    /// What the metric is divided by.
+    /// The dimension of the metric.
     pub dimension: String,
 }
 
@@ -184,7 +184,7 @@ impl Cells {
         self.0.len()
     }
 
-    /// Whether nothing is counted.
+    /// True if nothing is counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

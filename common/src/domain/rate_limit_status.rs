@@ -15,7 +15,7 @@ pub struct RateLimitStatus {
 }
 
 impl RateLimitStatus {
-    /// Whether nothing is left; false if that is unknown.
+    /// True if nothing is left; false if that is unknown.
     pub fn is_reached(&self) -> bool {
         self.left.is_some_and(|left| left.requests == 0)
     }

@@ -23,7 +23,7 @@ pub enum ResolvedCode {
         key: CodeKey,
         /// The instant prize of the code's batch; `None` if the code wins none.
         prize: Option<String>,
-        /// Whether the code can be redeemed. A withdrawn code only replays an earlier submission.
+        /// True if the code can be redeemed. A withdrawn code only replays an earlier submission.
         is_redeemable: bool,
         /// How a submission with the code is accepted.
         acceptance: AcceptanceTiming,

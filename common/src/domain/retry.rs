@@ -74,7 +74,7 @@ impl RetryContext {
         self.now.after(retry_at.since(self.now) + spread)
     }
 
-    /// Whether an operator takes over, after too long without an answer.
+    /// True if an operator takes over, after too long without an answer.
     pub fn gives_up(self, unanswered_since: Timestamp) -> bool {
         self.now.since(unanswered_since) >= self.speedup.apply(GIVE_UP_AFTER)
     }
@@ -162,7 +162,7 @@ impl LookupFailures {
 pub struct PartnerProgress {
     /// Requests so far without an answer.
     pub attempts: u32,
-    /// Whether the partner may have redeemed the code: it may have received a request whose answer was lost.
+    /// True if the partner may have redeemed the code: it may have received a request whose answer was lost.
     pub maybe_redeemed: bool,
     /// When the partner first failed to answer; `None` while it answers.
     pub unanswered_since: Option<Timestamp>,

@@ -156,7 +156,7 @@ impl PendingSettlement {
         }
     }
 
-    /// Whether a step is in progress.
+    /// True if a step is in progress.
     pub fn is_under_way(&self, now: Timestamp) -> bool {
         self.attempts_started > 0 && now < self.next_step_at
     }

@@ -142,7 +142,7 @@ pub struct PastState {
     /// Message keys, or reasons for operators.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether a step was in progress.
+    /// True if a step was in progress.
     pub is_under_way: bool,
     /// The unexpected response, if any.
     #[serde(default, rename = "surprise", skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ pub struct PastState {
 }
 
 impl PastState {
-    /// Whether the two states differ only in steps that started or ended.
+    /// True if the two states differ only in steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
         let Self {
             at: _,
@@ -436,7 +436,7 @@ impl Submission {
         Some(if is_same { self.clone() } else { after })
     }
 
-    /// Whether it has a receipt that the service has yet to settle; a phone's number of these is
+    /// True if it has a receipt that the service has yet to settle; a phone's number of these is
     /// limited.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;

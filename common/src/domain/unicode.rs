@@ -57,17 +57,17 @@ const DASHES: [RangeInclusive<char>; 20] = [
 /// The minus sign: a symbol to Unicode, a dash to people.
 const MINUS: char = '\u{2212}';
 
-/// Whether a character is an invisible format character (Cf).
+/// True if a character is an invisible format character (Cf).
 pub fn is_format(c: char) -> bool {
     FORMAT.iter().any(|range| range.contains(&c))
 }
 
-/// Whether a character is a dash of any kind (Pd), or a minus sign.
+/// True if a character is a dash of any kind (Pd), or a minus sign.
 pub fn is_dash(c: char) -> bool {
     c == MINUS || DASHES.iter().any(|range| range.contains(&c))
 }
 
-/// Whether a text contains a control character other than white space.
+/// True if a text contains a control character other than white space.
 pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }

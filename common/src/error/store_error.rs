@@ -92,7 +92,7 @@ impl StoreError {
         }
     }
 
-    /// Whether DynamoDB throttled the call. The same call can succeed soon.
+    /// True if DynamoDB throttled the call. The same call can succeed soon.
     pub fn is_throttled(&self) -> bool {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source()).any(|error| {
@@ -113,7 +113,7 @@ impl StoreError {
             || self.metadata().is_some_and(is_slow_down)
     }
 
-    /// What AWS says when the caller lacks a permission.
+    /// AWS's error codes for a missing permission.
     pub fn denied(&self) -> Option<&str> {
         let metadata = self.metadata()?;
         let is_denied = matches!(
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_throttles_with_several_errors_and_others_are_no_throttling() {
+    fn throttling_is_told_from_other_errors() {
         let failed = |cause: Box<dyn StdError + Send + Sync>| {
             StoreError::new("reading", cause).is_throttled()
         };

@@ -174,7 +174,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// Whether the field is exactly `true`.
+    /// True if the field is exactly `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.object.get(name) == Some(&Value::Bool(true))
     }

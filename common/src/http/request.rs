@@ -115,7 +115,7 @@ impl Request {
             .ok()
     }
 
-    /// Whether SVC-Client-IP has no valid address. Limits then count all consumers of the caller together, which the
+    /// True if SVC-Client-IP has no valid address. Limits then count all consumers of the caller together, which the
     /// caller hardly intends.
     pub fn has_malformed_client_ip(&self) -> bool {
         self.header(SVC_CLIENT_IP)

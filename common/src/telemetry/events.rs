@@ -198,7 +198,7 @@ pub(super) mod tests {
     }
 
     fn warn() {
-        let error = StoreError::new("sending a message", "nobody answers");
+        let error = StoreError::new("sending a message", "no answer");
         tracing::warn!(error = cause(&error), tries = 3, "the message was not sent");
     }
 
@@ -215,14 +215,14 @@ pub(super) mod tests {
         let expected = json!({
             "level": "WARN", "message": "the message was not sent", "service": "stack",
             "target": "common::telemetry::events::tests", "tries": 3,
-            "causes": ["sending a message failed", "nobody answers"],
+            "causes": ["sending a message failed", "no answer"],
         });
         assert_eq!(line, expected);
     }
 
     #[test]
     fn on_a_terminal_an_event_is_short() {
-        let expected = "--- WARN the message was not sent tries=3\n    sending a message failed\n    nobody answers";
+        let expected = "--- WARN the message was not sent tries=3\n    sending a message failed\n    no answer";
         assert_eq!(written(Telemetry::Terminal, warn), [expected]);
         assert_eq!(written(Telemetry::Off, warn), [""; 0]);
     }

@@ -191,7 +191,7 @@ pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, Tran
 }
 
 impl Addresses {
-    /// Whether a host with these addresses is allowed. A single address that is not public makes all of them suspect.
+    /// True if a host with these addresses is allowed. A single address that is not public makes all of them suspect.
     pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
         self == Self::Any || found.iter().all(|address| is_public(address.ip()))
     }
@@ -240,7 +240,7 @@ fn is_forbidden(error: &reqwest::Error) -> bool {
         .any(|cause| cause.is::<ForbiddenAddress>())
 }
 
-/// Whether the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; failures of TCP and of name
+/// True if the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; failures of TCP and of name
 /// resolution are wrapped in an error of `hyper-util`.
 fn is_tls(error: &reqwest::Error) -> bool {
     error

@@ -436,7 +436,7 @@ enum Next {
     Load,
     /// The same, because others were writing these records: hundreds of phones may send one code that was published.
     Conflict {
-        /// Whether another copy of the request was writing.
+        /// True if another copy of the request was writing.
         same_request: bool,
     },
 }

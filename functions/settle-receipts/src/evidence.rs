@@ -15,7 +15,7 @@ use crate::SettleReceipts;
 use crate::photo::Unreadable;
 use crate::step_outcome::StepOutcome;
 
-/// What a photo shows.
+/// The evidence of a photo.
 pub(crate) enum PhotoContent {
     /// One receipt's code, and its time if that was readable.
     Receipt(ReceiptKey),

@@ -3,7 +3,7 @@
 
 const AHEAD = 3;
 const BEAT_MS = 30_000;
-// Claims are not kept for a page that nobody looks at.
+// A hidden page keeps no locks.
 const LEAVE_AFTER_MS = 5 * 60_000;
 // A receipt has to be seen before a key decides it.
 const UNSEEN_MS = 400;

@@ -115,7 +115,7 @@ impl Access {
         self.presented_again.notified().await;
     }
 
-    /// Whether a `Cookie` header has this run's cookie.
+    /// True if a `Cookie` header has this run's cookie.
     pub(crate) fn admits(&self, cookies: &str) -> bool {
         let mut pairs = cookies
             .split(';')

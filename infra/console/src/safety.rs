@@ -149,7 +149,7 @@ fn is_own_page(authority: &str, request: &Request) -> bool {
     header(request, &ORIGIN).and_then(|origin| origin.strip_prefix("http://")) == Some(authority)
 }
 
-/// Whether `Sec-Fetch-Site` says so. For browsers that do not send it, only the other checks decide.
+/// True if `Sec-Fetch-Site` says so. For browsers that do not send it, only the other checks decide.
 fn is_from_own_page_or_user(request: &Request) -> bool {
     !request.headers().contains_key(FETCH_SITE)
         || matches!(header(request, &FETCH_SITE), Some("same-origin" | "none"))

@@ -1,6 +1,6 @@
 //! Draws that anyone can check.
 //!
-//! The list of entries is committed to before a public random value exists that nobody can foresee
+//! The list of entries is committed to before a public random value exists that cannot be foreseen
 //! or choose; the order of winners follows from both by a computation that anyone can repeat. This
 //! crate is that computation, and [`beacon`] the public random value. It has no clock, no
 //! randomness and no files: readers, writers and salts are arguments.

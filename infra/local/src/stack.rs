@@ -109,7 +109,7 @@ pub struct Options {
     pub photo_reader: Option<PathBuf>,
     /// Deliver events, queue messages and the schedule automatically; otherwise the caller must invoke those functions.
     pub background: bool,
-    /// Whether tables have streams. The embedded database keeps every change, and its writes get slower with their number.
+    /// True if tables have streams. The embedded database keeps every change, and its writes get slower with their number.
     pub streams: bool,
     pub clock: Clock,
     /// Receives the functions' log lines.

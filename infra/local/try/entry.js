@@ -35,7 +35,7 @@ export class Entry {
   #interrupted = false;
   /** Cancels the upload under way. */
   #cancelling = new AbortController();
-  /** Aborted once another campaign has the form: replies that come later are nobody's. */
+  /** Aborted once another campaign has the form: later replies are ignored. */
   #signal;
 
   constructor(api, { isTest, tell }) {

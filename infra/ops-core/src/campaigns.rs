@@ -44,7 +44,7 @@ pub struct Applied {
     pub slug: CampaignSlug,
     /// How it was changed.
     pub change: Change,
-    /// Whether it was paused before and is not now.
+    /// True if it was paused before and is not now.
     pub resumed: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct ColumnType<T> {
     pub invalid: &'static str,
     /// Singular and plural, for messages.
     pub names: [&'static str; 2],
-    /// Whether a cell of the first line is a usual heading of such values.
+    /// True if a cell of the first line is a usual heading of such values.
     pub is_heading: fn(&str) -> bool,
     /// Reads a cell. The error begins with `this` and does not repeat the cell.
     pub parse: fn(&str) -> Result<T, String>,

@@ -35,7 +35,7 @@ pub struct Days {
 }
 
 impl Days {
-    /// Whether these are all days of the campaign.
+    /// True if these are all days of the campaign.
     pub fn are_all(self) -> bool {
         self.from.is_none() && self.to.is_none()
     }
@@ -264,7 +264,7 @@ async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Re
     Ok(())
 }
 
-/// Whether operators did something in the campaign, or in all of them, a moment ago. Erased persons and deleted test data
+/// True if operators did something in the campaign, or in all of them, a moment ago. Erased persons and deleted test data
 /// leave no other trace of when they changed.
 async fn operators_changed(
     tables: &Tables,

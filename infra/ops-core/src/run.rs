@@ -28,7 +28,7 @@ pub struct ConsoleSettings {
     pub clock: Clock,
     /// The port on 127.0.0.1; 0 picks a free one.
     pub port: u16,
-    /// Whether to open a browser.
+    /// True if to open a browser.
     pub opens_browser: bool,
 }
 

@@ -17,7 +17,7 @@ const MAX_ATTEMPTS: u32 = 10;
 pub struct Rotated {
     /// Secrets Manager's id of the version that all books are now encrypted under.
     pub version: String,
-    /// Whether this run created the version; `false` if it finished an earlier rotation.
+    /// True if this run created the version; `false` if it finished an earlier rotation.
     pub is_new: bool,
     /// Number of books that were re-encrypted.
     pub books: usize,

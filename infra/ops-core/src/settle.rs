@@ -397,7 +397,7 @@ pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
         .on(submission.submission_id)
 }
 
-/// Whether the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
+/// True if the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
 /// was reopened without a receipt has nothing of these, and would be accepted unseen.
 fn has_work(submission: &Submission) -> bool {
     let code = submission

@@ -23,7 +23,7 @@ const READS: [&str; 8] = [
     "TransactGetItems",
 ];
 
-/// Whether writes pass; its clones share it.
+/// True if writes pass; its clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteGuard(Arc<AtomicBool>);
 

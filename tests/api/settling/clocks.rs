@@ -28,8 +28,7 @@ fn message(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
 }
 
 #[tokio::test]
-async fn a_submission_that_is_due_at_once_by_a_clock_ahead_is_left_by_its_message_and_settled_by_the_sweep()
- {
+async fn sweep_settles_what_a_fast_clock_skipped() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let clock = Clock::manual(campaign.service.clock.now().after(AHEAD));
     let ahead = campaign.service.beside(Options {

@@ -226,8 +226,7 @@ async fn an_answer_that_was_lost_redeems_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_acceptance_under_success_alone()
- {
+async fn acceptance_needs_success_and_refusal_a_status_of_the_code() {
     let (_partner, campaign, _) = judged().await;
     let cases = [
         ("CONF-1", json!(["rejected", null, "already_used", 0])),

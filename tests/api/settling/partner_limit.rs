@@ -119,8 +119,7 @@ fn states(replies: &[Reply], state: &str) -> usize {
 /// The queue does not work the entries off at eight seconds each: a request has eight seconds in all, preparation
 /// included, so an answer after eight comes too late. They wait until the partner is faster.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_every_entry_is_settled_once_it_is_fast()
- {
+async fn slow_partner_is_asked_fifty_at_a_time_and_loses_no_entry() {
     const ENTRIES: u32 = 500;
     let partner = Partner::taking(Duration::from_secs(8));
     let (campaign, settler) = judged(&partner, 50).await;

@@ -59,7 +59,7 @@ fn every_function_has_alarms_by_its_objective() {
     }
 }
 
-/// Whether a function has the alarm for its server errors: those of the API, which answer requests.
+/// True if a function has the alarm for its server errors: those of the API, which answer requests.
 pub(super) fn has_server_errors(function: &str) -> bool {
     function == "api-docs" || ROUTES.iter().any(|route| route.function == function)
 }

@@ -117,7 +117,7 @@ fn steps() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Whether the workflow accepts the parameters of an environment, and what it says.
+/// True if the workflow accepts the parameters of an environment, and what it says.
 fn check(parameters: &str) -> (bool, String) {
     let steps = steps();
     let (_, check) = steps

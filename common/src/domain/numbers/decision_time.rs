@@ -11,7 +11,7 @@ const SPANS: [u64; 18] = [
 /// The span of all longer waits.
 const LONGER: &str = "longer";
 
-/// What a submission waited for.
+/// The decider that a submission waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Its receipt.

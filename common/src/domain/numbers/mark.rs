@@ -87,18 +87,18 @@ impl ShardCheckpoint {
 pub struct Change {
     /// Its place in its shard.
     pub sequence: SequenceNumber,
-    /// What it adds.
+    /// Its counts.
     pub cells: Cells,
 }
 
 impl Change {
-    /// Whether any part of it is still uncounted.
+    /// True if any part of it is still uncounted.
     pub fn is_uncounted(&self, mark: Option<&ShardCheckpoint>) -> bool {
         mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
     }
 }
 
-/// What one transaction writes.
+/// The writes of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The amounts to add. They may cancel each other out; the mark moves all the same.

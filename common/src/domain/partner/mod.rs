@@ -93,7 +93,7 @@ impl PartnerRules {
         reply::read(&self.reply, &self.outcomes, body)
     }
 
-    /// Whether a partner's code can have this meaning: a final decision, and not about a receipt.
+    /// True if a partner's code can have this meaning: a final decision, and not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
         // These are temporary, so they must not reject permanently.
         let passes = matches!(
@@ -103,7 +103,7 @@ impl PartnerRules {
         Self::accepts(key) || (key.rejects() && !key.blames_receipt() && !passes)
     }
 
-    /// Whether the key accepts the consumer.
+    /// True if the key accepts the consumer.
     pub fn accepts(key: MessageKey) -> bool {
         matches!(key, MessageKey::Entered | MessageKey::InstantWin)
     }

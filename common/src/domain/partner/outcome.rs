@@ -39,11 +39,11 @@ pub struct Unanswered {
     pub why: &'static str,
     /// The partner's own words, if any.
     pub upstream: Option<PartnerMessage>,
-    /// Whether the partner may have received the request, and redeemed the code.
+    /// True if the partner may have received the request, and redeemed the code.
     pub may_have_arrived: bool,
     /// Who has to fix the fault.
     pub fault_owner: FaultOwner,
-    /// Whether this failure opened the circuit breaker.
+    /// True if this failure opened the circuit breaker.
     pub opened_breaker: bool,
 }
 
@@ -99,7 +99,7 @@ impl PartnerOutcome {
         metrics
     }
 
-    /// Whether the partner rejected the code as unknown.
+    /// True if the partner rejected the code as unknown.
     pub fn is_wrong_code(&self) -> bool {
         matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
     }

@@ -22,7 +22,7 @@ pub enum Placeholder {
     Code,
     Phone,
     Campaign,
-    /// Whether the submission is live; JSON `true` or `false` if it is the whole text.
+    /// True if the submission is live; JSON `true` or `false` if it is the whole text.
     Livemode,
 }
 
@@ -88,7 +88,7 @@ impl Template {
         rendered(&self.0, request)
     }
 
-    /// Whether the template contains a placeholder.
+    /// True if the template contains a placeholder.
     pub fn holds(&self, placeholder: Placeholder) -> bool {
         holds(&self.0, placeholder)
     }

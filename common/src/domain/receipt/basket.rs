@@ -72,7 +72,7 @@ fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
         .map(|(_, index)| index)
 }
 
-/// Whether a description contains a text as whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
+/// True if a description contains a text as whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
 fn holds(description: &str, text: &str) -> bool {
     let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
         (Some(one), Some(other)) => {

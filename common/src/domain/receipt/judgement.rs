@@ -247,7 +247,7 @@ fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Re
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
 }
 
-/// Whether the purchase was after the submission: a receipt is printed before it is submitted.
+/// True if the purchase was after the submission: a receipt is printed before it is submitted.
 fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))

@@ -97,7 +97,7 @@ pub enum LookupSource {
 }
 
 impl Receipt {
-    /// Whether code and time were typed in, so that they may be guesses.
+    /// True if code and time were typed in, so that they may be guesses.
     pub fn is_typed(&self) -> bool {
         matches!(self.source, Source::Typed { .. })
     }

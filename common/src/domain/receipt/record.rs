@@ -158,7 +158,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Whether the digits have commas only between thousands.
+/// True if the digits have commas only between thousands.
 fn is_grouped(whole: &str) -> bool {
     let mut groups = whole.split(',');
     let first = groups.next().unwrap_or_default();
@@ -170,7 +170,7 @@ fn is_grouped(whole: &str) -> bool {
         && groups.all(|group| group.len() == 3 && digits(group))
 }
 
-/// Whether two TINs or serial numbers are equal, by their letters and digits in any case. A blank equals nothing.
+/// True if two TINs or serial numbers are equal, by their letters and digits in any case. A blank equals nothing.
 pub fn same_identifier(one: &str, other: &str) -> bool {
     let (one, other) = (bare_identifier(one), bare_identifier(other));
     !one.is_empty() && one == other

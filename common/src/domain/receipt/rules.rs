@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A campaign's `receipt` block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptRules {
-    /// Whether every submission must carry a receipt.
+    /// True if every submission must carry a receipt.
     pub required: bool,
-    /// Whether a receipt's code and time may be typed in.
+    /// True if a receipt's code and time may be typed in.
     pub typed: bool,
     /// The treatment of a genuine receipt without a participating product.
     pub on_no_match: OnNoMatch,

@@ -22,7 +22,7 @@ const REVOKED_KEY: MessageKey = MessageKey::Blocked;
 pub enum Correction {
     /// An accepted submission is rejected.
     Revoke {
-        /// Whether its code can be entered again; otherwise the code stays used.
+        /// True if its code can be entered again; otherwise the code stays used.
         free_code: bool,
     },
     /// A rejected submission waits for an operator.

@@ -13,7 +13,7 @@ const OF_OPERATORS: u64 = 50;
 /// Of a thousand decisions of the service, how many are looked at again.
 const OF_SERVICE: u64 = 10;
 
-/// What a second person would have decided. It has no effect on the submission.
+/// The verdict of a second person. It has no effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
     /// The name that the operator gave.
@@ -22,12 +22,12 @@ pub struct SecondLook {
     pub at: Timestamp,
     /// The reason to reject it; `None` to accept it.
     pub rejects: Option<MessageKey>,
-    /// Whether it matches the submission's verdict at that time; the reasons may differ.
+    /// True if it matches the submission's verdict at that time; the reasons may differ.
     pub agrees: bool,
 }
 
 impl Submission {
-    /// Whether another person should look at it: a fixed share by the digest of its id, so that nobody can choose. Erased
+    /// True if another person should look at it: a fixed share by the digest of its id, so that operators cannot choose. Erased
     /// submissions have nothing to look at, and revoked ones had a second decision.
     pub fn awaits_second_look(&self) -> bool {
         let share = if self.decision.is_some() {
@@ -111,8 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_twenty_of_peoples_decisions_and_one_in_a_hundred_of_the_services_is_looked_at_again()
-    {
+    fn shares_of_second_looks_are_five_percent_and_one() {
         let picked = |decision: &dyn Fn() -> Option<OperatorDecision>| {
             (0..20_000)
                 .filter(|number| accepted(*number, decision()).awaits_second_look())

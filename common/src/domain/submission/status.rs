@@ -161,7 +161,7 @@ impl SubmissionStatus {
         self.instant_win.as_deref()
     }
 
-    /// Whether it is final.
+    /// True if it is final.
     pub fn is_terminal(&self) -> bool {
         match self.state {
             State::Accepted | State::Rejected => true,
@@ -169,7 +169,7 @@ impl SubmissionStatus {
         }
     }
 
-    /// Whether it counts towards the phone's limits and keeps its code.
+    /// True if it counts towards the phone's limits and keeps its code.
     pub fn counts(&self) -> bool {
         match self.state {
             State::Pending | State::Unknown | State::Accepted => true,

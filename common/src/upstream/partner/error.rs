@@ -77,7 +77,7 @@ impl PartnerError {
         }
     }
 
-    /// Whether the partner may have received the request and acted on it.
+    /// True if the partner may have received the request and acted on it.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Transport(

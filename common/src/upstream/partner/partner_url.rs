@@ -87,17 +87,17 @@ impl PartnerUrl {
         self.0
     }
 
-    /// Whether the scheme is `https`.
+    /// True if the scheme is `https`.
     pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// Whether the host is an address that is not public. The addresses of a name are checked at each connection.
+    /// True if the host is an address that is not public. The addresses of a name are checked at each connection.
     pub fn is_forbidden(&self) -> bool {
         literal(&self.0).is_some_and(|address| !is_public(address))
     }
 
-    /// Whether the host is a loopback address, or `localhost`.
+    /// True if the host is a loopback address, or `localhost`.
     pub fn is_loopback(&self) -> bool {
         self.0.domain() == Some("localhost")
             || literal(&self.0).is_some_and(|address| address.is_loopback())

@@ -25,7 +25,7 @@ pub struct Line {
     pub text: String,
     /// The labels in the line, and their values.
     pub fields: Vec<Field>,
-    /// Whether the line is in a heading.
+    /// True if the line is in a heading.
     pub in_heading: bool,
 }
 

@@ -76,7 +76,7 @@ const TEST_CODES: &[Fixed] = &[
     ("TEST-0-INVALID.{n}", "is not a code", "si namba sahihi"),
     (
         "TEST-0-ALREADY-USED.{n}",
-        "was used by somebody",
+        "was used by another phone",
         "imeshatumika",
     ),
     (

@@ -189,7 +189,7 @@ impl Node {
     }
 }
 
-/// Whether YAML 1.2 reads it as a number.
+/// True if YAML 1.2 reads it as a number.
 fn is_number(text: &str) -> bool {
     let digits = |prefix: &str, radix| {
         text.strip_prefix(prefix)

@@ -118,7 +118,7 @@ fn grouped_entries(entries: i64) -> String {
     format!("{} {noun}", grouped(entries.unsigned_abs()))
 }
 
-/// Whether a limit was lowered; no limit counts as the highest.
+/// True if a limit was lowered; no limit counts as the highest.
 pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
 }

@@ -40,7 +40,7 @@ pub struct Checked {
     pub list: CodeList,
     /// The digest of all codes, in their order.
     pub digest: String,
-    /// Whether an import of the file was cut short, or is running.
+    /// True if an import of the file was cut short, or is running.
     pub is_begun: bool,
     /// The lines of the file by the length of their code, shortest first.
     pub lengths: Vec<CodesOfLength>,

@@ -25,7 +25,7 @@ const PART: usize = 10_000;
 /// Checks that the campaign exists and that the service checks its codes.
 ///
 /// # Errors
-/// When there is no such campaign, nobody or a partner checks its codes, or the table does not answer.
+/// When there is no such campaign, its codes are checked by a partner or not at all, or the table does not answer.
 pub async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
     let slug = &scope.campaign;
     match tables.campaign(slug).await?.code {

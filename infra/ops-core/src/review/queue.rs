@@ -1,4 +1,4 @@
-//! The queue of one reviewer: the next submission that nobody else has, the longest waiting first.
+//! The queue of one reviewer: the next submission that no other reviewer has, the longest waiting first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;

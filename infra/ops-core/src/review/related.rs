@@ -1,7 +1,7 @@
 //! Other submissions that may be the same purchase: of the same phone, receipt, file or basket, as far as an index or a record
 //! of the judgement finds them.
 //!
-//! Without reading the whole table, nobody can tell which pending submissions have the same receipt, or which other phones
+//! Without reading the whole table, it is not known which pending submissions have the same receipt, or which other phones
 //! claim the same basket: the first claim of a purchase and of an unreadable photo is recorded, and no index has baskets.
 
 use std::collections::BTreeMap;

@@ -365,7 +365,7 @@ async fn nobody_reopens_a_decision_of_their_own() {
             ops_core::EXIT_OK
         );
         if verdict.contains(&"--accept") {
-            // Revoking gives nobody anything, so one person may.
+            // Revoking gives no prize, so one person may.
             assert_eq!(
                 by(&stack, "neema", on("revoke", &id, &[])).await.code,
                 ops_core::EXIT_OK

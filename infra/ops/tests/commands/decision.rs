@@ -249,8 +249,7 @@ async fn of_two_decisions_at_once_one_stands() {
 }
 
 #[tokio::test]
-async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_operator_says_otherwise()
- {
+async fn accepted_receipt_earns_what_was_counted_by_default() {
     let stack = Stack::with_chai().await;
     let counting = |entries| {
         move |submission| {

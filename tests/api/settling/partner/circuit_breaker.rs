@@ -234,8 +234,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
 }
 
 #[tokio::test]
-async fn a_breaker_that_a_clock_ahead_opened_stays_open_longer_by_the_difference_and_its_submissions_enter()
- {
+async fn breaker_opened_by_a_fast_clock_only_delays_submissions() {
     let (_partner, campaign, settler) = judged().await;
     let start = campaign.service.clock.now();
     let ahead = campaign.service.beside(Options {

@@ -22,8 +22,7 @@ async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
 }
 
 #[tokio::test]
-async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_from_when_they_were_sent()
- {
+async fn unjudged_codes_refuse_nothing_and_count_from_sending() {
     let partner = partner().await;
     let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);

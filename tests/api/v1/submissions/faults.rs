@@ -239,8 +239,7 @@ async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds
 }
 
 #[tokio::test]
-async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds()
- {
+async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     let (service, proxy) = Service::behind_proxy().await;
     let secret = Some((
         PARTNER_SECRET_HEADER.to_owned(),

@@ -82,7 +82,7 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     );
 }
 
-/// Whether text from a partner may appear in a reply.
+/// True if text from a partner may appear in a reply.
 fn is_fit(words: &str, most_chars: usize) -> bool {
     words.chars().count() <= most_chars && !words.contains(char::is_control)
 }
@@ -157,7 +157,7 @@ fn template(template: &Template) {
     );
 }
 
-/// Whether two documents differ only in texts.
+/// True if two documents differ only in texts.
 fn same_shape(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {

@@ -173,7 +173,7 @@ fn secrets(asked: &Request) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text can only come from the request: error messages contain words, but never this many digits.
+/// True if a text can only come from the request: error messages contain words, but never this many digits.
 fn is_telling(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).count() >= 6
 }

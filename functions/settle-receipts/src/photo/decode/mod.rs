@@ -47,7 +47,7 @@ pub enum NotDecoded {
     Animated,
 }
 
-/// What a decoder said about a file: terms and numbers of the format, no pixels.
+/// A decoder's message about a file: terms and numbers of the format, no pixels.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("{0}")]
 pub struct DecoderError(String);

@@ -94,7 +94,7 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     }
 }
 
-/// Whether the partner may have redeemed the code of a submission, so that it has to be asked before a rejection.
+/// True if the partner may have redeemed the code of a submission, so that it has to be asked before a rejection.
 fn may_be_redeemed(submission: &Submission) -> bool {
     let settling = submission
         .settling
