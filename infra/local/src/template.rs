@@ -1,5 +1,7 @@
 //! The deployment's templates as JSON. As in CloudFormation, `!Ref X` becomes `{"Ref": "X"}`, and any other `!Name value`
-//! becomes `{"Fn::Name": value}`.
+//! becomes `{"Fn::Name": value}`. As in `sam build`, `<<: *name` takes over the fields that a block does not have itself.
+
+use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value, json};
@@ -14,16 +16,20 @@ pub struct InvalidTemplate {
 
 /// A collection whose end has not been parsed yet.
 enum Open {
-    List(Option<String>, Vec<Value>),
-    Block(Option<String>, Map<String, Value>, Option<String>),
+    List(Kept, Vec<Value>),
+    Block(Kept, Map<String, Value>, Option<String>),
 }
+
+/// The tag and the number of the anchor of a collection; without an anchor, 0.
+type Kept = (Option<String>, usize);
 
 /// Reads a template.
 ///
 /// # Errors
-/// If it is not YAML, uses aliases, or has a name twice in one block.
+/// If it is not YAML, or has a name twice in one block.
 pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
     let mut open: Vec<Open> = Vec::new();
+    let mut anchors = HashMap::new();
     let mut line = 0;
     for event in Parser::new_from_str(text) {
         let invalid = |what| InvalidTemplate { line, what };
@@ -31,24 +37,34 @@ pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
         line = span.start.line();
         let invalid = |what| InvalidTemplate { line, what };
         let tag = event.tag().map(|tag| tag.suffix().to_owned());
-        let value = match event {
-            Event::Scalar(text, style, ..) => tagged(tag, scalar(&text, style)),
-            Event::SequenceStart(..) => {
-                open.push(Open::List(tag, Vec::new()));
+        let ((tag, anchor), value) = match event {
+            Event::Scalar(text, style, anchor, _) => ((tag, anchor), scalar(&text, style)),
+            Event::SequenceStart(_, anchor, _) => {
+                open.push(Open::List((tag, anchor), Vec::new()));
                 continue;
             }
-            Event::MappingStart(..) => {
-                open.push(Open::Block(tag, Map::new(), None));
+            Event::MappingStart(_, anchor, _) => {
+                open.push(Open::Block((tag, anchor), Map::new(), None));
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::List(tag, items)) => tagged(tag, Value::Array(items)),
-                Some(Open::Block(tag, fields, _)) => tagged(tag, Value::Object(fields)),
+                Some(Open::List(kept, items)) => (kept, Value::Array(items)),
+                Some(Open::Block(kept, fields, _)) => {
+                    let merged = merge(fields).ok_or_else(|| invalid("this is no block"))?;
+                    (kept, Value::Object(merged))
+                }
                 None => return Err(invalid("nothing ends here")),
             },
-            Event::Alias(_) => return Err(invalid("no aliases")),
+            Event::Alias(anchor) => {
+                let value: Option<&Value> = anchors.get(&anchor);
+                ((None, 0), value.cloned().unwrap_or_default())
+            }
             _ => continue,
         };
+        let value = tagged(tag, value);
+        if anchor > 0 {
+            anchors.insert(anchor, value.clone());
+        }
         match open.last_mut() {
             None => return Ok(value),
             Some(Open::List(_, items)) => items.push(value),
@@ -73,6 +89,19 @@ pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
         what: "the template is empty",
     })
 }
+
+/// Takes over the fields of what `<<` names; the block's own come first. `None` if that is not a block.
+fn merge(mut fields: Map<String, Value>) -> Option<Map<String, Value>> {
+    if let Some(shared) = fields.remove("<<") {
+        let Value::Object(mut merged) = shared else {
+            return None;
+        };
+        merged.extend(fields);
+        fields = merged;
+    }
+    Some(fields)
+}
+
 fn tagged(tag: Option<String>, value: Value) -> Value {
     match tag.as_deref() {
         None => value,

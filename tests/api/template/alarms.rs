@@ -35,8 +35,8 @@ fn every_function_has_alarms_by_its_objective() {
             .expect("seconds");
         let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
         assert_eq!(
-            told["Function"],
-            json!({ "Fn::Sub": format!("${{Service}}-{name}") })
+            (&told["Service"], &told["Operation"]),
+            (&json!({ "Ref": "Service" }), &json!(name))
         );
         if name == "create-submission" {
             assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
@@ -48,14 +48,8 @@ fn every_function_has_alarms_by_its_objective() {
             );
         }
         // Only functions of the API reply with a status.
-        let is_api = has_server_errors(&name);
-        let api = [json!({ "Ref": "Service" }), json!(name)];
-        let told = ["Service", "Operation"].map(|parameter| told.get(parameter).cloned());
-        assert_eq!(
-            told,
-            if is_api { api.map(Some) } else { [None, None] },
-            "{name}"
-        );
+        let is_api = told.get("IsApi").is_some_and(|is_api| is_api == "true");
+        assert_eq!(is_api, has_server_errors(&name), "{name}");
     }
 }
 
@@ -105,10 +99,7 @@ fn every_alarm_counts_its_own_stack_alone() {
                 );
             }
         }
-        assert!(
-            name.starts_with("${Service}-") || name.starts_with("${Function}-"),
-            "{name}"
-        );
+        assert!(name.starts_with("${Service}-"), "{name}");
     }
 }
 
@@ -449,7 +440,7 @@ fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() 
 #[test]
 fn a_canary_that_always_fails_is_noticed_in_its_ten_minutes_and_two_errors_are_not() {
     let template = service();
-    let alarm = &alarms()["${Function}-server-errors"];
+    let alarm = &alarms()["${Service}-${Operation}-server-errors"];
     let parts = alarm["Metrics"].as_array().expect("metrics").iter();
     let periods = parts
         .filter_map(|part| part.pointer("/MetricStat/Period"))
@@ -619,7 +610,7 @@ fn runbook_says_which_alarms_wake_people_up() {
         .map(|(_, name)| {
             let name = name
                 .replace("${Service}-", "")
-                .replace("${Function}", "FUNCTION");
+                .replace("${Operation}", "FUNCTION");
             format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
         })
         .collect();
