@@ -202,7 +202,7 @@ impl Functions {
 }
 
 #[tokio::test]
-async fn it_finds_every_line_of_a_receipt_from_its_creation_to_its_acceptance() {
+async fn query_finds_every_line_of_a_receipt_until_its_acceptance() {
     let mut functions = Functions::start().await;
     let campaign = functions.campaign(receipts_alone).await;
     let mut process = functions.process("create-receipt").await;

@@ -40,6 +40,22 @@ pub fn resources<'a>(
     wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
 }
 
+/// Asserts that a part of a template has these members; others may stand beside them.
+pub fn assert_has(part: &Value, expected: &Value, whose: &str) {
+    assert_eq!(chosen(part, expected), *expected, "{whose}");
+}
+
+/// The members that `wanted` has too.
+fn chosen(part: &Value, wanted: &Value) -> Value {
+    match (part, wanted) {
+        (Value::Object(_), Value::Object(wanted)) => {
+            let member = |(name, wanted): (&String, _)| (name.clone(), chosen(&part[name], wanted));
+            wanted.iter().map(member).collect()
+        }
+        _ => part.clone(),
+    }
+}
+
 /// Panics on what is not a template.
 pub fn parse(text: &str) -> Value {
     local::template::parse(text).expect("a template")

@@ -230,7 +230,7 @@ fn examples_of_submissions_are_of_campaigns_that_have_such() {
 }
 
 #[test]
-fn every_error_code_stands_under_its_status_with_an_example_of_its_own() {
+fn error_codes_stand_under_their_status_with_an_example() {
     let description = description();
     let mut seen = BTreeSet::new();
     for (method, path, endpoint) in endpoints(&description) {
@@ -443,7 +443,7 @@ fn a_request_names_the_reply_that_it_gets() {
 }
 
 #[test]
-fn every_operation_and_every_list_of_examples_leads_with_success() {
+fn operations_and_lists_of_examples_lead_with_success() {
     for (method, path, endpoint) in endpoints(&description()) {
         let first = |media: &Value| {
             let name = media["x-order"][0].as_str().expect("an order").to_owned();

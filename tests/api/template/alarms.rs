@@ -277,7 +277,7 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
 
 /// With other dimensions it would be another metric, which has no data.
 #[test]
-fn every_metric_of_an_alarm_or_the_dashboard_has_dimensions_that_lines_declare() {
+fn alarmed_and_shown_metrics_have_dimensions_of_log_lines() {
     let declared = declared();
     for (name, dimensions) in metrics_in_templates() {
         let sets = declared.get(&name).unwrap_or(&declared[OWN]);
@@ -314,7 +314,7 @@ fn code_of(function: &str) -> String {
 
 /// An alarm on a metric that no function has stays silent, or rings without end.
 #[test]
-fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
+fn alarmed_and_shown_metrics_are_written_by_functions() {
     let mut code: String = crates().iter().map(|function| code_of(function)).collect();
     read_code(
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../common/src")),
@@ -390,7 +390,7 @@ fn expression(alarm: &Value) -> &str {
 }
 
 #[test]
-fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() {
+fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
     let alarms = alarms();
     let functions = crates();
     // The words show in a function's code that it can count the metric.
@@ -438,7 +438,7 @@ fn guesses_are_a_share_of_the_live_requests_of_the_operations_that_count_them() 
 
 /// Twenty calls a minute, of which a canary gets a tenth and fails all: ten minutes have 20 errors in 200 calls.
 #[test]
-fn a_canary_that_always_fails_is_noticed_in_its_ten_minutes_and_two_errors_are_not() {
+fn failing_canary_is_noticed_in_its_ten_minutes() {
     let template = service();
     let alarm = &alarms()["${Service}-${Operation}-server-errors"];
     let parts = alarm["Metrics"].as_array().expect("metrics").iter();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use service_tests::template::{deployer, parse, resources, service, text_of};
 
 #[test]
-fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
+fn deployer_may_make_every_resource_and_remove_no_data() {
     let policy = deployer();
     let statements = policy["Statement"].as_array().expect("statements");
     let actions: BTreeSet<_> = statements
@@ -137,7 +137,7 @@ fn check(parameters: &str) -> (bool, String) {
 }
 
 #[test]
-fn the_workflow_refuses_another_architecture_than_that_of_its_packages() {
+fn workflow_refuses_an_architecture_other_than_its_packages() {
     for fine in [
         "",
         "AlarmEmail=ops@example.com",
@@ -192,7 +192,7 @@ fn the_workflow_refuses_a_parameter_that_is_given_twice() {
 }
 
 #[test]
-fn a_production_stack_is_protected_before_anything_else_can_fail() {
+fn production_stack_is_protected_right_after_deployment() {
     let names: Vec<_> = steps().into_iter().map(|(name, _)| name).collect();
     let deployed = names
         .iter()
