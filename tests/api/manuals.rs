@@ -123,13 +123,20 @@ fn crates() -> String {
             .or_default()
             .push(name(package));
     }
-    let list = |names: Vec<String>| names.join(", ");
+    let functions: BTreeSet<_> = policies().into_keys().collect();
+    let list = |mut names: Vec<String>| {
+        if functions.iter().all(|function| names.contains(function)) {
+            names.retain(|name| !functions.contains(name));
+            names.push("all functions".to_owned());
+        }
+        names.sort();
+        names.join(", ")
+    };
     let mut rows: Vec<_> = users.into_iter().collect();
     rows.sort_by_key(|(used, _)| used.len());
-    let rows = rows.into_iter().map(|(used, mut users)| {
-        users.sort();
-        vec![list(users), list(used)]
-    });
+    let rows = rows
+        .into_iter()
+        .map(|(used, users)| vec![list(users), list(used)]);
     table(&["crate", "uses"], rows)
 }
 

@@ -18,7 +18,6 @@ pub const EXAMPLE_BASE_URL: &str = "https://api.example.com";
 /// The folder of the files, relative to this crate's folder.
 pub const FOLDER: &str = "../../functions/api-docs/files";
 
-/// Name and text of each file.
 pub fn files() -> Vec<(String, String)> {
     let description = describe(Replies::Open);
     let mut files = pages::files(&description);

@@ -41,7 +41,6 @@ pub(crate) fn description_text(whole: &Value) -> String {
     text
 }
 
-/// What determines the order of an object's members.
 #[derive(Clone, Copy)]
 enum Order<'a> {
     /// Keywords of the description itself.
@@ -107,7 +106,6 @@ fn write<'a>(
     }
 }
 
-/// Applies the schema behind a reference or a choice.
 fn inner<'a>(whole: &'a Value, order: Order<'a>) -> Order<'a> {
     match order {
         Order::Schema(schema) => Order::Schema(object_of(whole, schema)),
@@ -161,7 +159,6 @@ fn names<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<&'a str> 
     names
 }
 
-/// The order inside one member.
 fn of_member<'a>(members: &'a Map<String, Value>, name: &str, order: Order<'a>) -> Order<'a> {
     match (order, name) {
         (Order::Schema(schema), _) => {

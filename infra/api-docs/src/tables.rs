@@ -1,4 +1,4 @@
-//! The tables of the reference: message keys, test codes and receipts, limits, states, reasons.
+//! The tables of the reference that are made from the code: message keys, test codes and receipts, states.
 
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey, TextKey};
@@ -9,26 +9,21 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, markdown, text_of};
 
-/// A table with a title and an introduction. Cells are plain text with code between backticks.
-pub(crate) struct Table {
-    /// The name in links and in `{{name}}`.
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-    /// The introduction.
-    pub(crate) text: &'static str,
-    head: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// Head and rows.
-    pub(crate) fn rows_in_markdown(&self) -> String {
-        markdown::table(&self.head, self.rows.clone())
-    }
+/// A section with an introduction and a table, whose rows have ids that begin with the name. Cells are Markdown.
+fn section<const N: usize>(
+    name: &str,
+    title: &str,
+    text: &str,
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
+    let heading = markdown::heading(2, name, title);
+    let table = markdown::table(&head, rows.map(Vec::from));
+    format!("{heading}{text}\n\n:::table {name} {title}\n{table}")
 }
 
 /// The message keys with their meanings, from their schema, and the service's default texts.
-pub(crate) fn message_keys(schema: &Value) -> Table {
+pub(crate) fn message_keys(schema: &Value) -> String {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: TextKey| {
         let when = match key {
@@ -37,24 +32,24 @@ pub(crate) fn message_keys(schema: &Value) -> Table {
                 "For your form, beside the error of the same name. No submission has this key."
             }
         };
-        vec![
+        [
             code(key.as_str()),
             when.to_owned(),
             key.text(Language::En).to_owned(),
             key.text(Language::Sw).to_owned(),
         ]
     };
-    Table {
-        name: "message-keys",
-        title: "Message keys",
-        text: "Branch on the key. A campaign can replace the text. New keys may be added: show `message` for an unknown key.",
-        head: vec!["Key", "When", "English", "Swahili"],
-        rows: TextKey::all().map(row).collect(),
-    }
+    section(
+        "message-keys",
+        "Message keys",
+        "Branch on the key. A campaign can replace the text. New keys may be added: show `message` for an unknown key.",
+        ["Key", "When", "English", "Swahili"],
+        TextKey::all().map(row),
+    )
 }
 
 /// The codes that produce a given outcome with test keys.
-pub(crate) fn test_codes() -> Table {
+pub(crate) fn test_codes() -> String {
     let keys = MessageKey::ALL
         .iter()
         .map(|key| key.as_str().replace('_', "-").to_uppercase());
@@ -64,24 +59,24 @@ pub(crate) fn test_codes() -> Table {
     let row = |name: String| {
         let typed = format!("TEST-0-{name}");
         let outcome = typed.parse::<Code>().ok().and_then(|code| code.sentinel());
-        vec![
+        [
             code(&typed),
             outcome
                 .map(|sentinel| code_outcome(sentinel.outcome))
                 .unwrap_or_default(),
         ]
     };
-    Table {
-        name: "test-codes",
-        title: "Test codes",
-        text: "With a test key, these codes produce an outcome in any campaign with codes. Everything else still applies: \
+    section(
+        "test-codes",
+        "Test codes",
+        "With a test key, these codes produce an outcome in any campaign with codes. Everything else still applies: \
                a campaign that is not live, a blocked or throttled phone, the limits of the phone, and the receipt if \
                the campaign needs one. Case does not matter. Test codes are not used up: each phone can send each of \
                them, and sending it again gives that phone's submission. A suffix such as `.7` makes another code with \
                the same outcome. Any other name after `TEST-0-` is `invalid`. A live key answers `sentinel_with_live_key`.",
-        head: vec!["Code", "Outcome"],
-        rows: names.map(row).collect(),
-    }
+        ["Code", "Outcome"],
+        names.map(row),
+    )
 }
 
 fn code_outcome(outcome: SentinelOutcome) -> String {
@@ -97,7 +92,7 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
 }
 
 /// The receipts that produce a given outcome with test keys.
-pub(crate) fn test_receipts() -> Table {
+pub(crate) fn test_receipts() -> String {
     let keys = MessageKey::ALL
         .iter()
         .filter(|key| !matches!(key, MessageKey::AlreadyUsed));
@@ -116,19 +111,19 @@ pub(crate) fn test_receipts() -> Table {
         let outcome = ReceiptSentinel::parse(&typed)
             .map(receipt_outcome)
             .unwrap_or_default();
-        vec![code(&typed), outcome]
+        [code(&typed), outcome]
     };
-    Table {
-        name: "test-receipts",
-        title: "Test receipts",
-        text: "With a test key, send one of these as the `code` of a typed receipt or the `qr_payload` of a photo. The \
+    section(
+        "test-receipts",
+        "Test receipts",
+        "With a test key, send one of these as the `code` of a typed receipt or the `qr_payload` of a photo. The \
                photo itself is not read: any file works that starts like a JPEG, PNG or WebP and has the announced \
                length. The tax authority is not asked. The submission is judged like any other first, the receipt a \
                moment later. A suffix such as `.7` makes another receipt with the same outcome. Anything else, a photo \
                without `qr_payload` included, is `receipt_not_found`.",
-        head: vec!["Receipt", "Outcome, a moment after the submission"],
-        rows: names.map(row).collect(),
-    }
+        ["Receipt", "Outcome, a moment after the submission"],
+        names.map(row),
+    )
 }
 
 fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
@@ -144,106 +139,6 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
     }
 }
 
-/// The rate and size limits.
-pub(crate) fn limits() -> Table {
-    let rows = [
-        (
-            "Requests per API key",
-            "600 per minute, unless the key has another limit",
-            "all endpoints",
-        ),
-        (
-            "Pre-checks per address range",
-            "30 in any 10 minutes",
-            "`POST /api/v1/codes/check`",
-        ),
-        (
-            "Look-ups per phone",
-            "5 in any 10 minutes",
-            "`POST /api/v1/submissions/lookup`",
-        ),
-        (
-            "Look-ups per address range",
-            "30 in any 10 minutes",
-            "`POST /api/v1/submissions/lookup`",
-        ),
-        (
-            "Wrong codes per phone",
-            "10 per hour unless the campaign sets another limit; then outcome `rate_limited`",
-            "`POST /api/v1/submissions`",
-        ),
-        (
-            "Receipts still being checked, per phone",
-            "20; then outcome `rate_limited`. Receipts in review do not count",
-            "`POST /api/v1/submissions`",
-        ),
-        (
-            "Submissions per phone",
-            "the campaign's `limits`; then outcome `daily_limit` or `entry_limit`",
-            "`POST /api/v1/submissions`",
-        ),
-        (
-            "Entries per receipt",
-            "100 unless the campaign sets another limit; above it, your operator decides",
-            "receipts",
-        ),
-        (
-            "Submissions in a look-up",
-            "latest 50",
-            "`POST /api/v1/submissions/lookup`",
-        ),
-        ("Request body", "64 KiB", "all endpoints with a body"),
-        (
-            "Receipt photo",
-            "5 MB (5,242,880 bytes), JPEG, PNG or WebP",
-            "receipts",
-        ),
-        ("Upload target", "valid for 15 minutes", "receipts"),
-        (
-            "`Idempotency-Key`",
-            "16 to 128 characters, remembered for 30 days",
-            "submissions (required), receipts",
-        ),
-        (
-            "Waiting for a request with the same key",
-            "10 seconds; after that its pending submission is returned",
-            "`POST /api/v1/submissions`",
-        ),
-        ("`code`", "1 to 64 characters", "pre-check, submission"),
-        (
-            "`phone`",
-            "9 to 16 characters",
-            "pre-check, submission, look-up",
-        ),
-        ("`region`", "up to 80 characters", "submission"),
-        (
-            "`claimed.items`",
-            "up to 40 items, `qty` 1 to 99",
-            "submission",
-        ),
-        ("`claimed.branch`", "up to 120 characters", "submission"),
-        ("`qr_payload`", "up to 400 characters", "receipts"),
-        (
-            "`code` of a typed receipt",
-            "6 to 40 characters",
-            "receipts",
-        ),
-    ];
-    let row = |(what, limit, applies): (&str, &str, &str)| {
-        [what, limit, applies].map(str::to_owned).to_vec()
-    };
-    Table {
-        name: "limits",
-        title: "Limits",
-        text: "Requests over a limit get 429 `rate_limited` and `Retry-After`. An address range is an IPv4 /24 or an IPv6 \
-               /48 from `SVC-Client-IP`. Without that header, all calls of your server count together, which is \
-               stricter. Lengths are counted in characters after white space at both ends is removed.",
-        head: vec!["Limit", "Value", "Applies to"],
-        rows: rows.into_iter().map(row).collect(),
-    }
-}
-
-/// The rows of the status to show for each state and review status.
 pub(crate) fn display_statuses() -> String {
     const REVIEWS: [Option<ReviewStatus>; 4] = [
         None,
@@ -275,7 +170,6 @@ pub(crate) fn display_statuses() -> String {
     markdown::table(&["state", "review_status", "display_status"], rows)
 }
 
-/// The display status of a submission in this state.
 fn display_status(state: State, review: Option<ReviewStatus>) -> String {
     let status = json!({
         "state": state, "review_status": review, "message_key": MessageKey::Checking, "entries": 0, "instant_win": null,

@@ -321,157 +321,110 @@ fn nothing_that_was_released_is_broken() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// A change of one part of a description.
+enum Change {
+    Is(Value),
+    Adds(Value),
+    Has(&'static str, Value),
+    Loses(&'static str),
+}
+
+use Change::{Adds, Has, Is, Loses};
+
+impl Change {
+    fn apply(self, part: &mut Value) {
+        match self {
+            Is(value) => *part = value,
+            Adds(value) => part.as_array_mut().expect("a list").push(value),
+            Has(name, value) => part[name] = value,
+            Loses(name) => drop(part.as_object_mut().expect("an object").remove(name)),
+        }
+    }
+}
+
 #[test]
 fn what_breaks_callers_is_found() {
-    let released = describe(Replies::Open);
-    let changed = |pointer: &str, change: &dyn Fn(&mut Value)| {
-        let mut now = released.clone();
-        change(now.pointer_mut(pointer).expect("a place"));
-        breaks(&released, &now).len()
-    };
-    let without = |name: &'static str| {
-        move |value: &mut Value| {
-            value.as_object_mut().expect("an object").remove(name);
-        }
-    };
-    let with =
-        |name: &'static str, value: Value| move |object: &mut Value| object[name] = value.clone();
-    let and = |value: Value| {
-        move |list: &mut Value| list.as_array_mut().expect("a list").push(value.clone())
-    };
-    let schema = |name: &str| format!("/components/schemas/{name}");
-    let field = |of: &str, name: &str| format!("/components/schemas/{of}/properties/{name}");
-    let campaign = "/paths/~1api~1v1~1campaign/get";
-
-    // Removed parts.
-    assert_eq!(changed("/paths", &without("/api/v1/receipts")), 1);
-    assert_eq!(
-        changed(&format!("{campaign}/responses"), &without("429")),
-        1
-    );
-    assert_eq!(
-        changed(
-            &format!("{}/properties", schema("Submission")),
-            &without("entries")
-        ),
-        1
-    );
-    assert_eq!(
-        changed(
-            &format!("{}/x-known-values", schema("MessageKey")),
-            &|list| *list = json!(["entered"])
-        ),
-        25
-    );
-    assert_eq!(
-        changed(&format!("{}/required", schema("Campaign")), &|list| *list =
-            json!([])),
-        12
-    );
-    assert_eq!(
-        changed("/components/headers/Retry-After", &without("required")),
-        1
-    );
-
-    // New requirements in a request.
-    assert_eq!(
-        changed(
-            &format!("{}/required", schema("CodeCheckRequest")),
-            &and(json!("phone"))
-        ),
-        1
-    );
-    assert_eq!(
-        changed(&schema("Claimed"), &with("required", json!(["branch"]))),
-        1
-    );
-    assert_eq!(
-        changed(
-            "/components/parameters/OptionalIdempotencyKey",
-            &with("required", json!(true))
-        ),
-        1
-    );
-    let required = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
-    assert_eq!(
-        changed(&format!("{campaign}/parameters"), &and(required)),
-        1
-    );
     let body = json!({ "required": true, "content": { "application/json": { "schema": {} } } });
-    assert_eq!(changed(campaign, &with("requestBody", body)), 1);
-
-    // New restrictions in a request.
-    for (of, name, word, value) in [
-        ("LookupRequest", "phone", "maxLength", json!(15)),
-        ("LookupRequest", "phone", "minLength", json!(10)),
-        ("SubmissionRequest", "consent", "enum", json!([true])),
+    let parameter = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
+    let released = describe(Replies::Open);
+    for (place, change, expected) in [
+        // Removed parts.
+        ("/paths", Loses("/api/v1/receipts"), 1),
+        ("GET/responses", Loses("429"), 1),
+        ("Submission/properties", Loses("entries"), 1),
+        ("MessageKey/x-known-values", Is(json!(["entered"])), 25),
+        ("Campaign/required", Is(json!([])), 12),
+        ("/components/headers/Retry-After", Loses("required"), 1),
+        // New requirements in a request.
+        ("CodeCheckRequest/required", Adds(json!("phone")), 1),
+        ("Claimed", Has("required", json!(["branch"])), 1),
         (
-            "SubmissionRequest",
-            "receipt_id",
-            "pattern",
-            json!("^[0-9a-f-]+$"),
-        ),
-        ("SubmissionRequest", "region", "type", json!("string")),
-        ("ClaimedItem", "qty", "multipleOf", json!(2)),
-        ("Claimed", "items", "minItems", json!(1)),
-    ] {
-        assert_eq!(
-            changed(&field(of, name), &with(word, value)),
+            "/components/parameters/OptionalIdempotencyKey",
+            Has("required", json!(true)),
             1,
-            "{of}.{name}: {word}"
-        );
-    }
-    assert_eq!(
-        changed(
-            &schema("PhotoType"),
-            &with("pattern", json!("^image/[a-z]+$"))
         ),
-        1
-    );
-    assert_eq!(
-        changed(
-            &schema("ClaimedItem"),
-            &with("additionalProperties", json!(false))
+        ("GET/parameters", Adds(parameter), 1),
+        ("GET", Has("requestBody", body), 1),
+        // New restrictions in a request.
+        (
+            "LookupRequest/properties/phone",
+            Has("maxLength", json!(15)),
+            1,
         ),
-        1
-    );
-    assert_eq!(
-        changed(
+        (
+            "LookupRequest/properties/phone",
+            Has("minLength", json!(10)),
+            1,
+        ),
+        (
+            "SubmissionRequest/properties/consent",
+            Has("enum", json!([true])),
+            1,
+        ),
+        (
+            "SubmissionRequest/properties/receipt_id",
+            Has("pattern", json!("^[0-9a-f-]+$")),
+            1,
+        ),
+        (
+            "SubmissionRequest/properties/region",
+            Has("type", json!("string")),
+            1,
+        ),
+        ("ClaimedItem/properties/qty", Has("multipleOf", json!(2)), 1),
+        ("Claimed/properties/items", Has("minItems", json!(1)), 1),
+        ("PhotoType", Has("pattern", json!("^image/[a-z]+$")), 1),
+        ("ClaimedItem", Has("additionalProperties", json!(false)), 1),
+        (
             "/components/parameters/Locale/schema",
-            &with("enum", json!(["en", "sw"]))
+            Has("enum", json!(["en", "sw"])),
+            1,
         ),
-        1
-    );
-    assert_eq!(
-        changed(&format!("{}/oneOf", schema("ReceiptRequest")), &|list| {
-            *list = json!([])
-        }),
-        2
-    );
-
-    // New values in a reply.
-    assert_eq!(
-        changed(
-            &field("Submission", "ref"),
-            &with("type", json!(["string", "null"]))
+        ("ReceiptRequest/oneOf", Is(json!([])), 2),
+        // New values in a reply.
+        (
+            "Submission/properties/ref",
+            Has("type", json!(["string", "null"])),
+            1,
         ),
-        1
-    );
-    assert_eq!(
-        changed(&field("Submission", "ref"), &with("nullable", json!(true))),
-        1
-    );
-    assert_eq!(
-        changed(
-            &format!("{}/anyOf", field("Upstream", "code")),
-            &and(json!({ "type": "boolean" }))
+        ("Submission/properties/ref", Has("nullable", json!(true)), 1),
+        (
+            "Upstream/properties/code/anyOf",
+            Adds(json!({ "type": "boolean" })),
+            1,
         ),
-        1
-    );
-    assert_eq!(
-        changed(&field("Submission", "ref"), &with("maxLength", json!(10))),
-        1
-    );
+        ("Submission/properties/ref", Has("maxLength", json!(10)), 1),
+    ] {
+        let pointer = match place.strip_prefix("GET") {
+            Some(rest) => format!("/paths/~1api~1v1~1campaign/get{rest}"),
+            None if place.starts_with('/') => place.to_owned(),
+            None => format!("/components/schemas/{place}"),
+        };
+        let mut now = released.clone();
+        change.apply(now.pointer_mut(&pointer).expect("a place"));
+        let found = breaks(&released, &now);
+        assert_eq!(found.len(), expected, "{place}: {found:?}");
+    }
 }
 
 #[test]

@@ -77,27 +77,31 @@ fn alarms() -> BTreeMap<String, Value> {
     .collect()
 }
 
+/// The metrics of an alarm: those of its expression, or its only one.
+fn metrics(alarm: &Value) -> Vec<&Value> {
+    match alarm["Metrics"].as_array() {
+        Some(parts) => parts
+            .iter()
+            .filter_map(|part| part.pointer("/MetricStat/Metric"))
+            .collect(),
+        None => vec![alarm],
+    }
+}
+
+fn dimensions(metric: &Value) -> &Vec<Value> {
+    metric["Dimensions"].as_array().expect("dimensions")
+}
+
+fn is_own(metric: &Value) -> bool {
+    metric["Namespace"] == "CampaignEntryService"
+}
+
 #[test]
 fn every_alarm_counts_its_own_stack_alone() {
+    let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
     for (name, alarm) in alarms() {
-        let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
-        let parts = alarm
-            .get("Metrics")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
-        let parts = parts
-            .iter()
-            .filter_map(|part| part.pointer("/MetricStat/Metric"));
-        for metric in parts.chain([&alarm]) {
-            if metric["Namespace"] == "CampaignEntryService" {
-                assert!(
-                    metric["Dimensions"]
-                        .as_array()
-                        .is_some_and(|all| all.contains(&stack)),
-                    "{name}"
-                );
-            }
+        for metric in metrics(&alarm).into_iter().filter(|metric| is_own(metric)) {
+            assert!(dimensions(metric).contains(&stack), "{name}");
         }
         assert!(name.starts_with("${Service}-"), "{name}");
     }
@@ -119,23 +123,15 @@ type Counted = (String, BTreeSet<String>);
 fn metrics_in_templates() -> BTreeSet<Counted> {
     let mut found = BTreeSet::new();
     for alarm in alarms().values() {
-        let parts = alarm
-            .get("Metrics")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let parts = parts.filter_map(|part| part.pointer("/MetricStat/Metric"));
-        let own = parts
-            .chain([alarm])
-            .filter(|metric| metric["Namespace"] == "CampaignEntryService");
-        found.extend(own.map(|metric| {
-            let dimensions = metric["Dimensions"].as_array().expect("dimensions").iter();
-            let names = dimensions.map(|one| one["Name"].as_str().expect("a name").to_owned());
-            (
+        for metric in metrics(alarm).into_iter().filter(|metric| is_own(metric)) {
+            let names = dimensions(metric).iter().map(|one| &one["Name"]);
+            found.insert((
                 metric["MetricName"].as_str().expect("a name").to_owned(),
-                names.collect(),
-            )
-        }));
+                names
+                    .map(|name| name.as_str().expect("a name").to_owned())
+                    .collect(),
+            ));
+        }
     }
     for widget in widgets() {
         let mut above = Vec::new();
@@ -373,14 +369,6 @@ fn the_dashboard_sets_pre_checks_against_entry_requests() {
     }
 }
 
-/// The metrics that an alarm's expression uses, by id.
-fn parts(alarm: &Value) -> BTreeMap<&str, &Value> {
-    let parts = alarm["Metrics"].as_array().expect("metrics").iter();
-    parts
-        .filter_map(|part| Some((part["Id"].as_str()?, part.pointer("/MetricStat/Metric")?)))
-        .collect()
-}
-
 fn expression(alarm: &Value) -> &str {
     let last = alarm["Metrics"]
         .as_array()
@@ -408,8 +396,8 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
             "IF(slowed >= 50, 100 * slowed / (FILL(entries, 0) + FILL(checks, 0) + FILL(lookups, 0)), 0)",
         ),
     ] {
-        let (guesses, tries): (Vec<_>, Vec<_>) = parts(&alarms[name])
-            .into_values()
+        let (guesses, tries): (Vec<_>, Vec<_>) = metrics(&alarms[name])
+            .into_iter()
             .partition(|part| part["MetricName"] == metric);
         assert_eq!(guesses.len(), 1, "{name}");
         assert!(
@@ -418,11 +406,9 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
                 .all(|part| part["MetricName"] == "LiveRequests"),
             "{name}"
         );
-        let counted = tries.iter().map(|part| {
-            part["Dimensions"][1]["Value"]
-                .as_str()
-                .expect("an operation")
-        });
+        let counted = tries
+            .iter()
+            .map(|part| dimensions(part)[1]["Value"].as_str().expect("an operation"));
         let counting = functions.iter().map(String::as_str).filter(|function| {
             let code = code_of(function);
             words.iter().any(|word| code.contains(word))
@@ -541,18 +527,14 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
             written,
         ),
     ] {
-        let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
-        let metrics: Vec<_> = parts
-            .filter_map(|part| part.pointer("/MetricStat/Metric"))
-            .collect();
+        let metrics = metrics(&alarms[name]);
         // CloudWatch refuses alarms with more metrics.
         assert!(
             metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric),
             "{name}"
         );
         let heard = metrics.iter().map(|metric| {
-            let dimensions = metric["Dimensions"].as_array().expect("dimensions");
-            let value = &dimensions.last().expect("a table")["Value"];
+            let value = &dimensions(metric).last().expect("a table")["Value"];
             value["Ref"]
                 .as_str()
                 .or(value.as_str())

@@ -11,12 +11,9 @@ pub(crate) const RECEIPT_ID: &str = "d2a84f10-57c9-4e3b-b6f8-1c0e9a72d4f5";
 pub(crate) const REQUEST_ID: &str = "req_5f0c1d2e3a4b5c6d7e8f9a0b";
 const MADE_AT: &str = "2026-03-14T09:26:53.589Z";
 const WITH_CODES: &str = "chai-bora-2026";
-/// A campaign with receipts and no codes.
 pub(crate) const OF_RECEIPTS: &str = "duka-kuu-2026";
 pub(crate) const OF_PARTNER: &str = "bahati-2026";
-/// A product of the campaign with receipts.
 const PRODUCT: &str = "Chai Bora 250 g";
-/// A branch in that campaign.
 const BRANCH: &str = "kko";
 
 pub(crate) struct Example {
@@ -69,7 +66,6 @@ fn copy(key: MessageKey) -> &'static str {
     key.text(Language::En)
 }
 
-/// A campaign with codes, or one with receipts.
 pub(crate) fn campaign(with_receipts: bool) -> Value {
     let messages: Map<String, Value> = TextKey::all()
         .map(|key| (key.as_str().to_owned(), json!(key.text(Language::En))))
@@ -138,7 +134,6 @@ pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
     submission
 }
 
-/// A rejected submission.
 pub(crate) fn refused(key: MessageKey) -> Value {
     let changes = json!({
         "state": "rejected", "display_status": "not_accepted", "reasons": [key], "entries": 0,
@@ -146,7 +141,6 @@ pub(crate) fn refused(key: MessageKey) -> Value {
     submission(key, changes)
 }
 
-/// A submission that is still being checked.
 pub(crate) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     let changes = json!({
         "campaign": campaign, "state": state, "display_status": "checking", "entries": 0, "terminal": false,
@@ -206,7 +200,6 @@ pub(crate) fn lookup(seen: bool) -> Value {
     })
 }
 
-/// A receipt: a photo before or after upload, or a typed one.
 pub(crate) fn receipt(kind: &str, state: &str, with_target: bool) -> Value {
     let target = json!({
         "url": format!("https://receipts.example.com/{OF_RECEIPTS}/test/{RECEIPT_ID}?X-Amz-Expires=900&X-Amz-Signature=5d41402a"),

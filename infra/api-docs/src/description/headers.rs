@@ -12,7 +12,6 @@ use super::schemas;
 const LIMITS: &str = "^\"[a-z]+\"(;[a-z]+=[0-9]+)+(, \"[a-z]+\"(;[a-z]+=[0-9]+)+)*$";
 /// Enough for three limits, the most of any endpoint.
 const LIMITS_CHARS: usize = 200;
-/// The maximum wait of any limit, in seconds.
 const MAX_WAIT: u64 = 86_400;
 
 pub(crate) fn all(replies: Replies) -> Map<String, Value> {
@@ -84,10 +83,8 @@ pub(crate) fn all(replies: Replies) -> Map<String, Value> {
 
 /// Headers that some replies have only if the request was counted.
 const SOMETIMES: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
-/// Name suffix of the variant for such replies.
 const WHEN_COUNTED: &str = "-When-Counted";
 
-/// A header of a reply, by name.
 pub(crate) fn header(name: &str) -> (String, Value) {
     (
         name.to_owned(),
@@ -95,7 +92,6 @@ pub(crate) fn header(name: &str) -> (String, Value) {
     )
 }
 
-/// A header that the reply has only if the request was counted.
 pub(crate) fn when_counted(name: &str) -> (String, Value) {
     (
         name.to_owned(),

@@ -1,18 +1,17 @@
 //! The introduction of the description: title, version, text and tags.
 
-use crate::tables::{self, Table};
 use serde_json::{Value, json};
 
 /// The version of the API. Changes within v1 only add.
 const VERSION: &str = "1.0.0";
 
-/// `docs` is the URL of the reference pages, `message_key` the schema of message keys.
-pub(crate) fn info(docs: &str, message_key: Option<&Value>) -> Value {
+/// `docs` is the URL of the reference pages.
+pub(crate) fn info(docs: &str) -> Value {
     json!({
         "title": "Campaign Entry Service",
         "version": VERSION,
         "summary": "Enter consumers into promotional campaigns by code or by receipt.",
-        "description": description(message_key),
+        "description": description(docs),
         "contact": { "name": "Campaign Entry Service", "url": docs },
         "license": { "name": "Apache 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
     })
@@ -27,8 +26,9 @@ pub(crate) fn tags() -> Value {
     ])
 }
 
-fn description(message_key: Option<&Value>) -> String {
-    let mut text = "Your server sends a code or a receipt, a phone number and consent; the service decides \
+fn description(docs: &str) -> String {
+    format!(
+        "Your server sends a code or a receipt, a phone number and consent; the service decides \
         whether that consumer is in.\n\n\
         - Whatever happens to a consumer is a reply with status 200 and a `message_key`. An error means that your \
         request is at fault; nothing is recorded then.\n\
@@ -40,22 +40,7 @@ fn description(message_key: Option<&Value>) -> String {
         - Checks run in this order, and the first problem decides: path and method, API key, SVC-Campaign, the key's \
         rate limit, Idempotency-Key, body, fields in the order of `x-order`, test codes, what the campaign needs, receipt.\n\
         - Replies that API Gateway makes itself, such as its own throttling, do not have this shape and carry no \
-        `X-Request-Id` of the service.\n"
-        .to_owned();
-    let keys = tables::message_keys(message_key.unwrap_or(&Value::Null));
-    for table in [
-        keys,
-        tables::test_codes(),
-        tables::test_receipts(),
-        tables::limits(),
-    ] {
-        text.push_str(&in_markdown(&table));
-    }
-    text
-}
-
-fn in_markdown(table: &Table) -> String {
-    let Table { title, text, .. } = table;
-    let rows = table.rows_in_markdown();
-    format!("\n## {title}\n\n{text}\n\n{}\n", rows.trim_end())
+        `X-Request-Id` of the service.\n\n\
+        [Message keys]({docs}/outcomes), [test codes and receipts]({docs}/sentinels), [limits]({docs}/limits)."
+    )
 }

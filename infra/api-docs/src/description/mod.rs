@@ -28,7 +28,7 @@ pub fn describe(replies: Replies) -> Value {
     json!({
         "openapi": "3.1.0",
         "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
-        "info": info::info(&docs, schemas.get("MessageKey")),
+        "info": info::info(&docs),
         "servers": [{
             "url": EXAMPLE_BASE_URL,
             "description": "The deployment that serves this description, production or staging.",

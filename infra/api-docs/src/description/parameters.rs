@@ -9,7 +9,6 @@ use super::schemas;
 /// Parameters of every endpoint.
 pub(crate) const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
 
-/// For values that are ignored if malformed, so everything is allowed.
 const ANYTHING: &str = "^[\\s\\S]*$";
 
 pub(crate) fn all() -> Map<String, Value> {

@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// How a description treats replies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Replies {
     /// For callers: patterns are left out, and known values are named instead of enforced.
@@ -31,7 +30,6 @@ pub(crate) fn open_schemas(replies: &mut Map<String, Value>, requests: &Map<Stri
     }
 }
 
-/// Puts the schema in place of links to it.
 fn copy(value: &mut Value, link: &str, schema: &Value) {
     if value.get("$ref").is_some_and(|target| target == link) {
         value.clone_from(schema);

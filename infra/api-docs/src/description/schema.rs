@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// Text with these lengths, in characters, and this pattern.
 pub(crate) fn text(min: usize, max: usize, pattern: &str) -> Value {
     json!({ "type": "string", "minLength": min, "maxLength": max, "pattern": pattern })
 }

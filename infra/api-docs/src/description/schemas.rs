@@ -20,7 +20,6 @@ use super::schema::{reference, set};
 /// Text in replies. Campaigns may use line breaks in their texts.
 const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
-/// Describes types either as they are deserialized or as they are serialized.
 type Contract = fn(SchemaSettings) -> SchemaSettings;
 
 pub(crate) fn all(detail: Replies) -> Map<String, Value> {

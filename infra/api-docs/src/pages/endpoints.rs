@@ -61,7 +61,6 @@ fn page(source: &Source<'_>, tag: &str, path: &str) -> String {
     format!("# {tag}\n\n{lead}\n\n{sections}{}", of_page(source, path))
 }
 
-/// The endpoints, in the order of the routes.
 fn endpoints<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route, &'a Value)> {
     ROUTES.iter().map(|route| {
         let method = route.method.to_ascii_lowercase();
@@ -69,7 +68,6 @@ fn endpoints<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route
     })
 }
 
-/// The link to an endpoint's section.
 pub(super) fn place_of(endpoint: &Value) -> String {
     let tag = texts(at(endpoint, &["tags"])).next().unwrap_or_default();
     let id = text_of(endpoint, "operationId");
@@ -179,7 +177,6 @@ fn body(source: &Source<'_>, name: &str, id: &str) -> String {
     items(at(schema, &["oneOf"])).map(one).collect()
 }
 
-/// The errors of an endpoint, by status.
 fn errors(endpoint: &Value) -> String {
     let code = |code: &str| format!("[`{code}`](/docs/errors#{code})");
     let row = |(status, reply): (&str, &Value)| {
@@ -190,7 +187,6 @@ fn errors(endpoint: &Value) -> String {
     table(&["Status", "Codes"], replies.map(row))
 }
 
-/// The parameters of every endpoint.
 fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
     let has =
         |endpoint: &Value, parameter| items(at(endpoint, &["parameters"])).any(|p| p == parameter);

@@ -6,7 +6,6 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::markdown::{inline_events, language, parse_fields, parser, plain_of, row_id};
 
-/// The blocks of a page with this title.
 pub(super) fn blocks(title: &str, markdown: &str) -> Markup {
     let mut page = Page {
         heading: title.to_owned(),
@@ -15,7 +14,6 @@ pub(super) fn blocks(title: &str, markdown: &str) -> Markup {
     page.blocks(&mut markdown.lines())
 }
 
-/// A line of text.
 pub(super) fn inline(line: &str) -> Markup {
     rendered(inline_events(line))
 }
@@ -24,11 +22,8 @@ pub(super) fn inline(line: &str) -> Markup {
 struct Page<'a> {
     /// The last heading, which labels the tables under it.
     heading: String,
-    /// Id and label of the next table.
     table: Option<(&'a str, &'a str)>,
-    /// Caption of the next code block.
     caption: &'a str,
-    /// Languages of the code blocks of this choice.
     tags: Vec<String>,
     /// Choices so far, for names that are unique on the page.
     choices: usize,
@@ -133,7 +128,6 @@ fn rest(lines: &mut dyn Iterator<Item = &str>) -> String {
         .collect()
 }
 
-/// The events up to an end.
 fn until<'a>(events: &mut Parser<'a>, is_end: impl Fn(&TagEnd) -> bool) -> Vec<Event<'a>> {
     events
         .take_while(|event| !matches!(event, Event::End(end) if is_end(end)))
@@ -280,7 +274,6 @@ fn json(text: &str) -> Markup {
     PreEscaped(format!("{marked}{rest}"))
 }
 
-/// The end of the string that the text starts with.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (index, c) in text.char_indices().skip(1) {

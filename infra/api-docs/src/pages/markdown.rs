@@ -17,7 +17,6 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
     ("text", "Text", "Text"),
 ];
 
-/// The tab and the name of a language.
 pub(super) fn language(tag: &str) -> (&'static str, &'static str) {
     let known = LANGUAGES.iter().find(|(known, ..)| *known == tag);
     known.map_or(("Text", "Text"), |(_, tab, name)| (tab, name))
@@ -57,20 +56,16 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
     )
 }
 
-/// A field or parameter.
 pub(super) struct Field<'a> {
     pub(super) name: &'a str,
-    /// Its type in words.
     pub(super) kind: String,
     /// `required`, `optional` or nothing.
     pub(super) note: &'a str,
     pub(super) description: &'a str,
-    /// The lines of its own fields.
     pub(super) inside: String,
 }
 
 impl Field<'_> {
-    /// Its line, and the lines of its own fields.
     pub(super) fn lines(&self) -> String {
         let Self {
             name,
@@ -179,7 +174,6 @@ pub(super) fn inline_events(line: &str) -> Vec<Event<'static>> {
     events.map(Event::into_static).collect()
 }
 
-/// A line without markup.
 pub(super) fn plain(line: &str) -> String {
     plain_of(inline_events(line))
 }

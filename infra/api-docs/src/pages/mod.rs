@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use self::markdown::{fields, plain, served, split};
 use crate::EXAMPLE_BASE_URL;
-use crate::tables::{self, Table};
+use crate::tables;
 
 /// A page: its path, its name in the navigation, and its source.
 struct Page {
@@ -28,15 +28,11 @@ struct Page {
     make: Make,
 }
 
-/// The source of a page.
 enum Make {
-    /// A file of `prose/`.
     Prose(&'static str),
-    /// Made from the description.
     Built(fn(&Source<'_>) -> String),
 }
 
-/// The description that pages are made from.
 struct Source<'a>(&'a Value);
 
 macro_rules! prose {
@@ -49,7 +45,6 @@ macro_rules! prose {
     };
 }
 
-/// The pages by navigation group.
 const GROUPS: [(&str, &[Page]); 4] = [
     (
         "Guides",
@@ -117,7 +112,6 @@ fn all() -> impl Iterator<Item = &'static Page> {
     GROUPS.iter().flat_map(|(_, pages)| pages.iter())
 }
 
-/// The files made from the description: name and text.
 pub(crate) fn files(description: &Value) -> Vec<(String, String)> {
     let source = Source(description);
     let mut files = Vec::new();
@@ -196,29 +190,16 @@ fn include(source: &Source<'_>, name: &str) -> String {
             let value = at(media, &["examples", "entered", "value"]);
             endpoints::json_of(source, "Reply", value, at(media, &["schema"]))
         }
-        "message-keys" => table(&tables::message_keys(source.schema("MessageKey"))),
+        "message-keys" => tables::message_keys(source.schema("MessageKey")),
         "objects" => objects::of_page(source, "/docs/outcomes"),
         "display-status" => tables::display_statuses(),
-        "test-codes" => table(&tables::test_codes()),
-        "test-receipts" => table(&tables::test_receipts()),
-        "limits" => table(&tables::limits()),
+        "test-codes" => tables::test_codes(),
+        "test-receipts" => tables::test_receipts(),
         _ => String::new(),
     }
 }
 
-fn table(table: &Table) -> String {
-    let Table {
-        name, title, text, ..
-    } = table;
-    format!(
-        "{}{text}\n\n:::table {name} {title}\n{}",
-        markdown::heading(2, name, title),
-        table.rows_in_markdown()
-    )
-}
-
 impl Source<'_> {
-    /// A part of the description, by JSON Pointer.
     fn part(&self, pointer: &str) -> &Value {
         self.0.pointer(pointer).unwrap_or(&Value::Null)
     }
@@ -241,7 +222,6 @@ fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
 }
 
-/// A nested member; null if it is missing.
 pub(crate) fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     names
         .iter()
@@ -249,7 +229,6 @@ pub(crate) fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
         .unwrap_or(&Value::Null)
 }
 
-/// A string member; empty if it is missing.
 pub(crate) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::markdown::{Field, fields, heading, table};
 use super::{Source, at, linked, text_of, texts};
 
-/// The objects on each page.
 const PLACES: [(&str, &[&str]); 6] = [
     (
         "/docs/endpoints/campaign",
@@ -53,7 +52,6 @@ pub(super) fn of_page(source: &Source<'_>, path: &str) -> String {
     names.iter().map(|name| object(source, name)).collect()
 }
 
-/// The link to an object's section.
 pub(super) fn place_of(name: &str) -> String {
     if name == "MessageKey" {
         return "/docs/outcomes#message-keys".to_owned();
@@ -97,7 +95,6 @@ pub(super) enum Side {
     Answered,
 }
 
-/// The lines of an object's fields.
 pub(super) fn field_lines(schema: &Value, side: Side) -> String {
     let required: Vec<&str> = texts(at(schema, &["required"])).collect();
     let line = |name: &str| {
@@ -118,7 +115,6 @@ pub(super) fn field_lines(schema: &Value, side: Side) -> String {
     texts(at(schema, &["x-order"])).map(line).collect()
 }
 
-/// The type of a value, in words.
 pub(super) fn kind(schema: &Value) -> String {
     if let Some(name) = linked(schema) {
         return format!("[{name}]({})", place_of(name));

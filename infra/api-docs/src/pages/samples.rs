@@ -32,17 +32,14 @@ const FORMS: [File; 2] = files![
     "php" "form.php" "php -S 127.0.0.1:8000 form.php",
 ];
 
-/// The client in each language.
 pub(super) fn clients() -> String {
     files(&CLIENTS)
 }
 
-/// A complete entry in each language.
 pub(super) fn enter() -> String {
     files(&ENTER)
 }
 
-/// A page with an entry form, in languages of servers.
 pub(super) fn forms() -> String {
     files(&FORMS)
 }
@@ -192,7 +189,6 @@ fn php_array(json: &str) -> String {
         .replace('"', "'")
 }
 
-/// Where the id in the path comes from.
 pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     match route.path {
         path if !path.contains("{id}") => None,

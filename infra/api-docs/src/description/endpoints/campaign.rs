@@ -12,10 +12,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         id: "getCampaign",
         tag: "Campaign",
         summary: "Read the campaign",
-        description:
-            "Read it when your page loads. It says whether a code or a receipt is needed, which products and \
-                      shops to offer, and has the text for every message."
-                .to_owned(),
+        description: "Read it when your page loads. It says whether a code or a receipt is needed, which products and \
+                      shops to offer, and has the text for every message.",
         parameters: Vec::new(),
         request: None,
         reply: Reply {
@@ -23,7 +21,11 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             schema: "Campaign",
             examples: vec![
                 Example::new("codes", "Campaign with codes", examples::campaign(false)),
-                Example::new("receipts", "Campaign with receipts", examples::campaign(true)),
+                Example::new(
+                    "receipts",
+                    "Campaign with receipts",
+                    examples::campaign(true),
+                ),
             ],
             can_be_replayed: false,
             links: Value::Null,

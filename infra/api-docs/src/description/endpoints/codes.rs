@@ -17,8 +17,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         summary: "Pre-check a code",
         description: "Checks a complete code before the consumer submits the form: call it once when the field loses \
                       focus, not on each key stroke. It does not hold or redeem the code; the submission checks it \
-                      again.\n\nLimited to 30 pre-checks per client address range in any 10 minutes."
-            .to_owned(),
+                      again.\n\nLimited to 30 pre-checks per client address range in any 10 minutes.",
         parameters: vec!["ClientIp"],
         request: Some(RequestBody {
             schema: "CodeCheckRequest",

@@ -27,7 +27,7 @@ struct Endpoint {
     id: &'static str,
     tag: &'static str,
     summary: &'static str,
-    description: String,
+    description: &'static str,
     /// Parameters in addition to [`COMMON`](parameters::COMMON).
     parameters: Vec<&'static str>,
     request: Option<RequestBody>,
@@ -41,12 +41,10 @@ struct RequestBody {
     examples: Vec<Example>,
 }
 
-/// The successful reply.
 struct Reply {
     description: &'static str,
     schema: &'static str,
     examples: Vec<Example>,
-    /// True if it can return the record of an earlier attempt.
     can_be_replayed: bool,
     links: Value,
 }

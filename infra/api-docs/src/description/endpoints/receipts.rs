@@ -21,8 +21,7 @@ fn create() -> Endpoint {
         description: "Starts a receipt. For a photo, the reply has the upload target: `PUT` the file to `upload.url` \
                       with exactly the headers of `upload.headers`, within 15 minutes. Downsize the photo in the \
                       browser first, to a JPEG of at most 2,000 pixels on its longest side. Then send the receipt's \
-                      `id` as `receipt_id` with the submission, within 30 days.\n\n[All steps with commands](/docs/receipts)."
-            .to_owned(),
+                      `id` as `receipt_id` with the submission, within 30 days.\n\n[All steps with commands](/docs/receipts).",
         parameters: vec!["OptionalIdempotencyKey"],
         request: Some(RequestBody {
             schema: "ReceiptRequest",
@@ -54,28 +53,53 @@ fn create() -> Endpoint {
             description: "The receipt.",
             schema: "Receipt",
             examples: vec![
-                Example::new("photo", "Photo with its upload target", examples::receipt("photo", "awaiting_upload", true)),
-                Example::new("typed", "Typed receipt", examples::receipt("typed", "uploaded", false)),
+                Example::new(
+                    "photo",
+                    "Photo with its upload target",
+                    examples::receipt("photo", "awaiting_upload", true),
+                ),
+                Example::new(
+                    "typed",
+                    "Typed receipt",
+                    examples::receipt("typed", "uploaded", false),
+                ),
             ],
             can_be_replayed: true,
             links: links(),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::IdempotencyKeyInvalid, "Idempotency-Key too short"),
-            Refusal::new(ErrorCode::IdempotencyKeyReused, "Idempotency-Key used with another body"),
+            Refusal::new(
+                ErrorCode::IdempotencyKeyInvalid,
+                "Idempotency-Key too short",
+            ),
+            Refusal::new(
+                ErrorCode::IdempotencyKeyReused,
+                "Idempotency-Key used with another body",
+            ),
             Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[
                 (
                     "content_type",
                     "`content_type` must be one of `image/jpeg`, `image/png`, `image/webp`.",
                 ),
-                ("size_bytes", "`size_bytes` must be a whole number greater than 0."),
+                (
+                    "size_bytes",
+                    "`size_bytes` must be a whole number greater than 0.",
+                ),
             ]),
             Refusal::new(ErrorCode::ValidationFailed, "Campaign takes no receipts")
                 .named("validation_failed_campaign")
                 .detail("This campaign takes no receipts."),
             Refusal::new(ErrorCode::FileTooLarge, "Photo over 5 MB").field("size_bytes"),
-            Refusal::new(ErrorCode::TypedReceiptUnsupported, "Campaign takes photos only").field("type"),
-            Refusal::new(ErrorCode::SentinelWithLiveKey, "Test receipt with a live key").field("code"),
+            Refusal::new(
+                ErrorCode::TypedReceiptUnsupported,
+                "Campaign takes photos only",
+            )
+            .field("type"),
+            Refusal::new(
+                ErrorCode::SentinelWithLiveKey,
+                "Test receipt with a live key",
+            )
+            .field("code"),
         ],
     }
 }
@@ -86,10 +110,8 @@ fn refresh() -> Endpoint {
         id: "refreshUploadUrl",
         tag: "Receipts",
         summary: "Get a fresh upload target",
-        description:
-            "Returns the receipt with a new upload target, valid for another 15 minutes, while the photo has not \
-                      arrived. Once it is there, `upload` is null."
-                .to_owned(),
+        description: "Returns the receipt with a new upload target, valid for another 15 minutes, while the photo has not \
+                      arrived. Once it is there, `upload` is null.",
         parameters: vec!["ReceiptId"],
         request: None,
         reply: Reply {
@@ -101,13 +123,20 @@ fn refresh() -> Endpoint {
                     "Photo not uploaded yet",
                     examples::receipt("photo", "awaiting_upload", true),
                 ),
-                Example::new("uploaded", "Photo uploaded", examples::receipt("photo", "uploaded", false)),
+                Example::new(
+                    "uploaded",
+                    "Photo uploaded",
+                    examples::receipt("photo", "uploaded", false),
+                ),
             ],
             can_be_replayed: false,
             links: links(),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::ReceiptAlreadyAttached, "A submission uses the receipt"),
+            Refusal::new(
+                ErrorCode::ReceiptAlreadyAttached,
+                "A submission uses the receipt",
+            ),
             Refusal::new(ErrorCode::ValidationFailed, "Typed receipt")
                 .detail("This receipt is typed in; there is nothing to upload."),
         ],
@@ -121,7 +150,7 @@ fn get() -> Endpoint {
         tag: "Receipts",
         summary: "Read a receipt",
         description: "Returns the current state of a receipt. After an upload, `state` usually changes to `uploaded` within a second or two, \
-                      when storage reports the file; a submission does not need to wait for that.".to_owned(),
+                      when storage reports the file; a submission does not need to wait for that.",
         parameters: vec!["ReceiptId"],
         request: None,
         reply: Reply {
@@ -133,7 +162,11 @@ fn get() -> Endpoint {
                     "Photo not uploaded yet",
                     examples::receipt("photo", "awaiting_upload", false),
                 ),
-                Example::new("uploaded", "Photo uploaded", examples::receipt("photo", "uploaded", false)),
+                Example::new(
+                    "uploaded",
+                    "Photo uploaded",
+                    examples::receipt("photo", "uploaded", false),
+                ),
                 Example::new(
                     "attached",
                     "A submission uses it",
@@ -147,7 +180,6 @@ fn get() -> Endpoint {
     }
 }
 
-/// Endpoints that take a receipt's id.
 fn links() -> Value {
     json!({
         "GetReceipt": {

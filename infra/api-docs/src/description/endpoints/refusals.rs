@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::description::examples;
 
-/// An example of a refused request.
 pub(crate) struct Refusal {
     pub(crate) code: ErrorCode,
     pub(crate) summary: &'static str,
@@ -39,7 +38,6 @@ impl Refusal {
         }
     }
 
-    /// Sets the invalid field.
     pub(crate) fn field(self, field: &str) -> Self {
         Self {
             error: self.error.with_field(field),
@@ -47,7 +45,6 @@ impl Refusal {
         }
     }
 
-    /// Sets the invalid fields: name and message of each.
     pub(crate) fn problems(self, problems: &[(&str, &str)]) -> Self {
         let problem = |(field, message): &(&str, &str)| FieldProblem {
             field: (*field).to_owned(),

@@ -24,10 +24,12 @@ fn create() -> Endpoint {
                       (accepted, wrong code, limit reached, campaign closed) is a reply with status 200: branch on \
                       `message_key`, show `message`. An error means that your request is at fault; nothing is recorded \
                       then.\n\nWhile `terminal` is false, [read the submission again](/docs/polling) after \
-                      `poll_after_seconds`."
-            .to_owned(),
+                      `poll_after_seconds`.",
         parameters: vec!["IdempotencyKey"],
-        request: Some(RequestBody { schema: "SubmissionRequest", examples: requests() }),
+        request: Some(RequestBody {
+            schema: "SubmissionRequest",
+            examples: requests(),
+        }),
         reply: Reply {
             description: "The submission, for every outcome.",
             schema: "Submission",
@@ -206,10 +208,8 @@ fn get() -> Endpoint {
         id: "getSubmission",
         tag: "Submissions",
         summary: "Read a submission",
-        description:
-            "Returns a submission as it is now. While `terminal` is false, read it again after \
-                      `poll_after_seconds`."
-                .to_owned(),
+        description: "Returns a submission as it is now. While `terminal` is false, read it again after \
+                      `poll_after_seconds`.",
         parameters: vec!["SubmissionId"],
         request: None,
         reply: Reply {
@@ -232,13 +232,13 @@ fn lookup() -> Endpoint {
         description: "Returns a phone's latest 50 submissions and the sum of its entries. The list can be a second behind: \
                       a submission that was created just now counts in `total_entries` before it is in \
                       `submissions`.\n\nLimited to 5 look-ups per phone and 30 per client address range in any 10 \
-                      minutes."
-            .to_owned(),
+                      minutes.",
         parameters: vec!["ClientIp"],
         request: Some(RequestBody {
             schema: "LookupRequest",
             examples: vec![
-                Example::new("phone", "Phone", json!({ "phone": "0712 345 678" })).replied_with("some"),
+                Example::new("phone", "Phone", json!({ "phone": "0712 345 678" }))
+                    .replied_with("some"),
             ],
         }),
         reply: Reply {
@@ -252,14 +252,15 @@ fn lookup() -> Endpoint {
             links: json!({ "GetNewestSubmission": read_again("$response.body#/submissions/0/id") }),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[(
-                "phone",
-                "`phone` must be a string of 9 to 16 characters.",
-            )]),
+            Refusal::new(ErrorCode::ValidationFailed, "Invalid fields")
+                .problems(&[("phone", "`phone` must be a string of 9 to 16 characters.")]),
             Refusal::new(ErrorCode::PhoneInvalid, "Not a Tanzanian mobile number").field("phone"),
-            Refusal::new(ErrorCode::RateLimited, "Limit of the phone or address range reached")
-                .named("rate_limited_phone")
-                .detail("This phone has used up its 5 look-ups of 10 minutes."),
+            Refusal::new(
+                ErrorCode::RateLimited,
+                "Limit of the phone or address range reached",
+            )
+            .named("rate_limited_phone")
+            .detail("This phone has used up its 5 look-ups of 10 minutes."),
         ],
     }
 }
