@@ -1,6 +1,7 @@
 //! Writes JSON as text with its members in reading order. In memory, JSON objects are sorted by name.
 
 use common::http::routes::ROUTES;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Members that come first in an object of the description.
@@ -28,17 +29,35 @@ const FIRST: [&str; 19] = [
 
 /// A value of a schema, with its fields in the schema's order.
 pub(crate) fn value(whole: &Value, value: &Value, schema: &Value) -> String {
-    let mut text = String::new();
-    write(&mut text, whole, value, Order::Schema(schema), 0);
-    text
+    text(&arranged(whole, value, Order::Schema(schema)))
 }
 
 /// The whole description, successful replies first.
 pub(crate) fn description_text(whole: &Value) -> String {
-    let mut text = String::new();
-    write(&mut text, whole, whole, Order::Description, 0);
-    text.push('\n');
-    text
+    text(&arranged(whole, whole, Order::Description)) + "\n"
+}
+
+fn text(ordered: &Ordered<'_>) -> String {
+    serde_json::to_string_pretty(ordered).unwrap_or_default()
+}
+
+/// JSON whose objects keep their order.
+enum Ordered<'a> {
+    Object(Vec<(&'a String, Ordered<'a>)>),
+    Array(Vec<Ordered<'a>>),
+    Plain(&'a Value),
+}
+
+impl Serialize for Ordered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+            }
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Plain(value) => value.serialize(serializer),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -56,60 +75,33 @@ enum Order<'a> {
     Schema(&'a Value),
 }
 
-fn write<'a>(
-    text: &mut String,
-    whole: &'a Value,
-    value: &'a Value,
-    order: Order<'a>,
-    depth: usize,
-) {
-    let line = |text: &mut String, depth: usize| {
-        text.push('\n');
-        text.extend(std::iter::repeat_n("  ", depth));
+fn arranged<'a>(whole: &'a Value, value: &'a Value, order: Order<'a>) -> Ordered<'a> {
+    let order = match order {
+        Order::Schema(schema) => Order::Schema(object_of(whole, schema)),
+        other => other,
     };
     match value {
-        Value::Object(members) if !members.is_empty() => {
-            let inside = inner(whole, order);
-            text.push('{');
-            for (index, name) in names(members, inside).into_iter().enumerate() {
-                text.push_str(if index > 0 { "," } else { "" });
-                line(text, depth + 1);
-                text.push_str(&Value::from(name).to_string());
-                text.push_str(": ");
-                let member = members.get(name).unwrap_or(&Value::Null);
-                write(
-                    text,
-                    whole,
-                    member,
-                    of_member(members, name, inside),
-                    depth + 1,
-                );
-            }
-            line(text, depth);
-            text.push('}');
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            // The sort is stable: members of the same rank stay sorted by name.
+            sorted.sort_by_key(|(name, _)| rank(name, order));
+            let inside = |(name, value): (&'a String, _)| {
+                (
+                    name,
+                    arranged(whole, value, of_member(members, name, order)),
+                )
+            };
+            Ordered::Object(sorted.into_iter().map(inside).collect())
         }
-        Value::Array(items) if !items.is_empty() => {
-            let items_order = match inner(whole, order) {
+        Value::Array(items) => {
+            let order = match order {
                 Order::Schema(schema) => Order::Schema(schema.get("items").unwrap_or(&Value::Null)),
                 _ => Order::Description,
             };
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                text.push_str(if index > 0 { "," } else { "" });
-                line(text, depth + 1);
-                write(text, whole, item, items_order, depth + 1);
-            }
-            line(text, depth);
-            text.push(']');
+            let items = items.iter().map(|item| arranged(whole, item, order));
+            Ordered::Array(items.collect())
         }
-        plain => text.push_str(&plain.to_string()),
-    }
-}
-
-fn inner<'a>(whole: &'a Value, order: Order<'a>) -> Order<'a> {
-    match order {
-        Order::Schema(schema) => Order::Schema(object_of(whole, schema)),
-        other => other,
+        plain => Ordered::Plain(plain),
     }
 }
 
@@ -134,29 +126,18 @@ fn linked<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
         .unwrap_or(schema)
 }
 
-fn names<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<&'a str> {
-    let listed = |list: &Value, name: &str| {
-        let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-        list.iter()
-            .position(|listed| listed == name)
-            .unwrap_or(usize::MAX)
+fn rank(name: &str, order: Order<'_>) -> usize {
+    let listed = |list: &Value| {
+        let list = list.as_array()?;
+        list.iter().position(|listed| listed == name)
     };
-    let rank = |name: &str| match order {
-        Order::Description | Order::Example(_) => FIRST
-            .iter()
-            .position(|first| *first == name)
-            .unwrap_or(usize::MAX),
-        Order::Listed(list) | Order::Examples(list, _) => listed(list, name),
-        Order::Paths => ROUTES
-            .iter()
-            .position(|route| route.path == name)
-            .unwrap_or(usize::MAX),
-        Order::Schema(schema) => listed(schema.get("x-order").unwrap_or(&Value::Null), name),
+    let rank = match order {
+        Order::Description | Order::Example(_) => FIRST.iter().position(|first| *first == name),
+        Order::Listed(list) | Order::Examples(list, _) => listed(list),
+        Order::Paths => ROUTES.iter().position(|route| route.path == name),
+        Order::Schema(schema) => schema.get("x-order").and_then(listed),
     };
-    let mut names: Vec<&str> = members.keys().map(String::as_str).collect();
-    // The sort is stable: members of the same rank stay sorted by name.
-    names.sort_by_key(|name| rank(name));
-    names
+    rank.unwrap_or(usize::MAX)
 }
 
 fn of_member<'a>(members: &'a Map<String, Value>, name: &str, order: Order<'a>) -> Order<'a> {

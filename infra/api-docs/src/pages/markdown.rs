@@ -22,7 +22,7 @@ pub(super) fn language(tag: &str) -> (&'static str, &'static str) {
     known.map_or(("Text", "Text"), |(_, tab, name)| (tab, name))
 }
 
-pub(super) fn heading(level: usize, id: &str, text: &str) -> String {
+pub(crate) fn heading(level: usize, id: &str, text: &str) -> String {
     format!("{} {text} {{#{id}}}\n\n", "#".repeat(level))
 }
 
