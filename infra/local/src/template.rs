@@ -121,3 +121,20 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
             .map_or_else(|_| json!(text), |number| json!(number)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_block_win_over_those_it_takes_over() {
+        let text =
+            "a: {<<: &shared {b: 1, c: !Ref X}, d: 2}\ne:\n  <<: *shared\n  b: 3\nf: *shared\n";
+        let expected = json!({
+            "a": { "b": 1, "c": { "Ref": "X" }, "d": 2 },
+            "e": { "b": 3, "c": { "Ref": "X" } },
+            "f": { "b": 1, "c": { "Ref": "X" } },
+        });
+        assert_eq!(parse(text).ok(), Some(expected));
+    }
+}
