@@ -543,3 +543,17 @@ fn the_pages_say_what_each_state_shows() {
         assert!(page.contains(row), "{row}: {page}");
     }
 }
+
+#[test]
+fn fields_of_a_choice_are_found_under_their_heading() {
+    let places: Value = serde_json::from_str(&file("search.json")).expect("JSON");
+    let titles: Vec<_> = places
+        .as_array()
+        .expect("places")
+        .iter()
+        .map(|place| &place[0])
+        .collect();
+    for title in ["qr_payload (Body)", "time (Body)"] {
+        assert!(titles.contains(&&json!(title)), "{title}");
+    }
+}

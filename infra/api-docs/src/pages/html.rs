@@ -2,16 +2,32 @@
 
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::html::push_html;
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
-use super::markdown::{inline_events, language, parse_fields, parser, plain_of, row_id};
+use super::markdown::{inline_events, language, parse_fields, parser, plain, plain_of, row_id};
+use super::search::Place;
 
-pub(super) fn blocks(title: &str, markdown: &str) -> Markup {
+/// A page as HTML, and the places in it that a search finds.
+pub(super) struct Rendered {
+    pub(super) body: Markup,
+    /// Ids and texts of the headings of its parts.
+    pub(super) parts: Vec<(String, Markup)>,
+    pub(super) places: Vec<Place>,
+}
+
+/// Renders what follows the title and the lead of a page.
+pub(super) fn render(title: &str, lead: &str, markdown: &str) -> Rendered {
     let mut page = Page {
         heading: title.to_owned(),
+        places: vec![Place::new(title.to_owned(), "", plain(lead) + " ")],
         ..Page::default()
     };
-    page.blocks(&mut markdown.lines())
+    let body = page.blocks(&mut markdown.lines());
+    Rendered {
+        body,
+        parts: page.parts,
+        places: page.places,
+    }
 }
 
 pub(super) fn inline(line: &str) -> Markup {
@@ -27,6 +43,8 @@ struct Page<'a> {
     tags: Vec<String>,
     /// Choices so far, for names that are unique on the page.
     choices: usize,
+    parts: Vec<(String, Markup)>,
+    places: Vec<Place>,
 }
 
 impl<'a> Page<'a> {
@@ -51,7 +69,11 @@ impl<'a> Page<'a> {
                     html! { details { summary { (inline(argument)) } (self.blocks(lines)) } }
                 }
                 "choice" => self.choice(lines),
-                "fields" => fields(argument, &rest(lines)),
+                "fields" => {
+                    let lines = rest(lines);
+                    self.find_fields(argument, &lines);
+                    fields(argument, &lines)
+                }
                 "table" => {
                     self.table = argument.split_once(' ');
                     continue;
@@ -77,7 +99,7 @@ impl<'a> Page<'a> {
                     let inside = until(&mut events, |end| matches!(end, TagEnd::Heading(_)));
                     self.heading = plain_of(inside.clone());
                     let id = id.map(|id| id.into_string()).unwrap_or_default();
-                    heading(&level.to_string(), &id, inside)
+                    self.heading(level, &id, inside)
                 }
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(tag))) => {
                     let text = until(&mut events, |end| *end == TagEnd::CodeBlock);
@@ -86,10 +108,10 @@ impl<'a> Page<'a> {
                 }
                 Event::Start(Tag::Table(_)) => {
                     let inside = until(&mut events, |end| *end == TagEnd::Table);
-                    let (id, label) = self.table.take().unwrap_or(("-", &self.heading));
-                    table(id, label, inside)
+                    self.table(inside)
                 }
                 other => {
+                    self.find(&other);
                     out.push(other);
                     continue;
                 }
@@ -118,6 +140,137 @@ impl<'a> Page<'a> {
             }
         }
     }
+
+    /// A heading that links to itself. A status in brackets at its end stands out.
+    fn heading(&mut self, level: HeadingLevel, id: &str, mut inside: Vec<Event<'_>>) -> Markup {
+        let status = match inside.last() {
+            Some(Event::Text(text)) => text
+                .strip_prefix(" (")
+                .and_then(|text| text.strip_suffix(')'))
+                .filter(|status| status.parse::<u16>().is_ok())
+                .map(str::to_owned),
+            _ => None,
+        };
+        if status.is_some() {
+            inside.pop();
+        }
+        let title = plain_of(inside.clone());
+        self.places.push(Place::new(title, id, String::new()));
+        let text = rendered(inside);
+        let content = html! {
+            a href={ "#" (id) } { (text) }
+            @if let Some(status) = status { " " span.status { (status) } }
+        };
+        if level == HeadingLevel::H2 {
+            self.parts.push((id.to_owned(), text));
+            html! { h2 id=(id) { (content) } }
+        } else {
+            html! { h3 id=(id) { (content) } }
+        }
+    }
+
+    /// Each cell carries its column's name, which narrow screens show instead of the table head.
+    fn table(&mut self, events: Vec<Event<'_>>) -> Markup {
+        let (id, label) = match self.table.take() {
+            Some((id, label)) => (Some(id).filter(|id| *id != "-"), label.to_owned()),
+            None => (None, self.heading.clone()),
+        };
+        let mut rows: Vec<Vec<Vec<Event<'_>>>> = Vec::new();
+        for event in events {
+            match event {
+                Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
+                Event::Start(Tag::TableCell) => {
+                    rows.last_mut()
+                        .into_iter()
+                        .for_each(|row| row.push(Vec::new()));
+                }
+                Event::End(_) if !matches!(event, Event::End(TagEnd::Strong | TagEnd::Link)) => {}
+                inside => {
+                    let cell = rows.last_mut().and_then(|row| row.last_mut());
+                    cell.into_iter().for_each(|cell| cell.push(inside.clone()));
+                }
+            }
+        }
+        let mut rows = rows.into_iter();
+        let head = rows.next().unwrap_or_default();
+        let names: Vec<String> = head.iter().cloned().map(plain_of).collect();
+        let rows: Vec<_> = rows
+            .map(|row| (self.find_row(id, &label, &row), row))
+            .collect();
+        html! {
+            div.wide tabindex="0" role="region" aria-label=(label) {
+                table {
+                    thead { tr { @for cell in head { th scope="col" { (rendered(cell)) } } } }
+                    tbody {
+                        @for (row_id, row) in rows {
+                            tr id=[row_id.as_ref()] {
+                                @for (index, cell) in row.into_iter().enumerate() {
+                                    td data-head=(names.get(index).map(String::as_str).unwrap_or_default()) {
+                                        @match row_id.as_ref().filter(|_| index == 0) {
+                                            Some(id) => a href={ "#" (id) } { (rendered(cell)) },
+                                            None => (rendered(cell)),
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds text to the last place.
+    fn find(&mut self, event: &Event<'_>) {
+        let Some(place) = self.places.last_mut() else {
+            return;
+        };
+        match event {
+            Event::Text(part) | Event::Code(part) | Event::Html(part) | Event::InlineHtml(part) => {
+                place.text.push_str(part);
+            }
+            Event::SoftBreak | Event::End(TagEnd::Paragraph | TagEnd::Item)
+                if !place.text.ends_with(' ') =>
+            {
+                place.text.push(' ');
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a row. If its table has an id, it is a place of its own, whose id is returned.
+    fn find_row(
+        &mut self,
+        id: Option<&str>,
+        label: &str,
+        row: &[Vec<Event<'_>>],
+    ) -> Option<String> {
+        let cells: Vec<String> = row.iter().cloned().map(plain_of).collect();
+        let (first, others) = cells.split_first()?;
+        match (id, self.places.last_mut()) {
+            (Some(id), _) => {
+                let id = row_id(id, first);
+                let title = format!("{first} ({label})");
+                self.places.push(Place::new(title, &id, others.join(" · ")));
+                Some(id)
+            }
+            (None, Some(place)) => {
+                place.text.push_str(&(cells.join(" ") + " "));
+                None
+            }
+            (None, None) => None,
+        }
+    }
+
+    fn find_fields(&mut self, prefix: &str, lines: &str) {
+        for field in parse_fields(lines) {
+            let id = format!("{prefix}.{}", field.name);
+            let title = format!("{} ({})", field.name, self.heading);
+            self.places
+                .push(Place::new(title, &id, plain(field.description)));
+            self.find_fields(&id, &field.inside);
+        }
+    }
 }
 
 /// The lines up to the end of a directive.
@@ -143,75 +296,6 @@ fn rendered(events: Vec<Event<'_>>) -> Markup {
     let mut html = String::new();
     push_html(&mut html, events.into_iter().map(as_text));
     PreEscaped(html)
-}
-
-/// A heading that links to itself. A status in brackets at its end stands out.
-fn heading(tag: &str, id: &str, mut inside: Vec<Event<'_>>) -> Markup {
-    let status = match inside.last() {
-        Some(Event::Text(text)) => text
-            .strip_prefix(" (")
-            .and_then(|text| text.strip_suffix(')'))
-            .filter(|status| status.parse::<u16>().is_ok())
-            .map(str::to_owned),
-        _ => None,
-    };
-    if status.is_some() {
-        inside.pop();
-    }
-    let content = html! {
-        a href={ "#" (id) } { (rendered(inside)) }
-        @if let Some(status) = status { " " span.status { (status) } }
-    };
-    match tag {
-        "h2" => html! { h2 id=(id) { (content) } },
-        _ => html! { h3 id=(id) { (content) } },
-    }
-}
-
-/// Each cell carries its column's name, which narrow screens show instead of the table head.
-fn table(id: &str, label: &str, events: Vec<Event<'_>>) -> Markup {
-    let mut rows: Vec<Vec<Vec<Event<'_>>>> = Vec::new();
-    for event in events {
-        match event {
-            Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
-            Event::Start(Tag::TableCell) => {
-                rows.last_mut()
-                    .into_iter()
-                    .for_each(|row| row.push(Vec::new()));
-            }
-            Event::End(_) if !matches!(event, Event::End(TagEnd::Strong | TagEnd::Link)) => {}
-            inside => {
-                let cell = rows.last_mut().and_then(|row| row.last_mut());
-                cell.into_iter().for_each(|cell| cell.push(inside.clone()));
-            }
-        }
-    }
-    let mut rows = rows.into_iter();
-    let head = rows.next().unwrap_or_default();
-    let names: Vec<String> = head.iter().cloned().map(plain_of).collect();
-    html! {
-        div.wide tabindex="0" role="region" aria-label=(label) {
-            table {
-                thead { tr { @for cell in head { th scope="col" { (rendered(cell)) } } } }
-                tbody {
-                    @for row in rows {
-                        @let first = row.first().cloned().map(plain_of).unwrap_or_default();
-                        @let row_id = (id != "-").then(|| row_id(id, &first));
-                        tr id=[row_id.as_ref()] {
-                            @for (index, cell) in row.into_iter().enumerate() {
-                                td data-head=(names.get(index).map(String::as_str).unwrap_or_default()) {
-                                    @match row_id.as_ref().filter(|_| index == 0) {
-                                        Some(id) => a href={ "#" (id) } { (rendered(cell)) },
-                                        None => (rendered(cell)),
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn fields(prefix: &str, lines: &str) -> Markup {

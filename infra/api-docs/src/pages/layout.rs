@@ -2,8 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::html::{blocks, inline};
-use super::markdown::{heading_of, split, text_lines, without_status};
+use super::html::{Rendered, inline};
 use super::{GROUPS, digest};
 
 const STYLE: &str = include_str!("../../../../functions/api-docs/files/style.css");
@@ -27,17 +26,13 @@ fn head(path: &str, title: &str) -> Markup {
 }
 
 /// A page in its frame; the path of the "not found" page is empty.
-pub(super) fn around(path: &str, markdown: &str) -> Markup {
-    let (title, lead, rest) = split(markdown);
-    let parts: Vec<_> = text_lines(rest)
-        .filter_map(|line| heading_of(line, 2))
-        .collect();
+pub(super) fn around(path: &str, title: &str, lead: &str, page: &Rendered) -> String {
     let parts = html! {
-        @if parts.len() > 1 {
-            ul { @for (text, id) in &parts { li { a href={ "#" (id) } { (inline(without_status(text))) } } } }
+        @if page.parts.len() > 1 {
+            ul { @for (id, text) in &page.parts { li { a href={ "#" (id) } { (text) } } } }
         }
     };
-    html! {
+    let whole = html! {
         (DOCTYPE)
         html lang="en" {
             (head(path, title))
@@ -57,10 +52,10 @@ pub(super) fn around(path: &str, markdown: &str) -> Markup {
                     @for (group, pages) in &GROUPS {
                         h2 { (group) }
                         ul {
-                            @for page in *pages {
+                            @for other in *pages {
                                 li {
-                                    a href=(page.path) aria-current=[(page.path == path).then_some("page")] { (page.name) }
-                                    @if page.path == path { (parts) }
+                                    a href=(other.path) aria-current=[(other.path == path).then_some("page")] { (other.name) }
+                                    @if other.path == path { (parts) }
                                 }
                             }
                         }
@@ -72,7 +67,7 @@ pub(super) fn around(path: &str, markdown: &str) -> Markup {
                     @if !path.is_empty() {
                         details.contents { summary { "On this page" } nav aria-label="On this page" { (parts) } }
                     }
-                    (blocks(title, rest))
+                    (page.body)
                     footer {
                         @if !path.is_empty() { a href={ (path) ".md" } { "This page as Markdown" } " · " }
                         a href="/llms.txt" { "llms.txt" } " · " a href="/openapi.json" { "OpenAPI 3.1" } " · "
@@ -81,5 +76,6 @@ pub(super) fn around(path: &str, markdown: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    whole.into_string()
 }

@@ -119,33 +119,6 @@ pub(super) fn split(markdown: &str) -> (&str, &str, &str) {
     (title.trim_start_matches("# "), lead, rest)
 }
 
-/// The lines that are not code.
-pub(super) fn text_lines(markdown: &str) -> impl Iterator<Item = &str> {
-    let mut is_code = false;
-    markdown.lines().filter(move |line| {
-        let is_fence = line.starts_with("```");
-        is_code ^= is_fence;
-        !is_code && !is_fence
-    })
-}
-
-/// The text and id of a heading of this level.
-pub(super) fn heading_of(line: &str, level: usize) -> Option<(&str, &str)> {
-    let line = line.strip_prefix(&"#".repeat(level))?.strip_prefix(' ')?;
-    line.strip_suffix('}')?.split_once(" {#")
-}
-
-/// A heading without the status in brackets at its end.
-pub(super) fn without_status(text: &str) -> &str {
-    match text
-        .strip_suffix(')')
-        .and_then(|text| text.rsplit_once(" ("))
-    {
-        Some((text, status)) if status.parse::<u16>().is_ok() => text,
-        _ => text,
-    }
-}
-
 /// The id of a table's row: its first cell as a URL fragment.
 pub(super) fn row_id(table: &str, first: &str) -> String {
     let first = first.to_lowercase();

@@ -124,13 +124,13 @@ pub(crate) fn files(description: &Value) -> Vec<(String, String)> {
         for Page { path, name, make } in *pages {
             let page = markdown_of(make, &source);
             let file = path.trim_start_matches('/');
-            files.push((
-                format!("{file}.html"),
-                layout::around(path, &page).into_string(),
-            ));
+            let (title, lead, rest) = split(&page);
+            let rendered = html::render(title, lead, rest);
+            let html = layout::around(path, title, lead, &rendered);
+            files.push((format!("{file}.html"), html));
             files.push((format!("{file}.markdown"), served(&page)));
-            places.extend(search::entries(path, &page));
-            let lead = plain(split(&page).1);
+            places.extend(rendered.places.iter().map(|place| place.entry(path, title)));
+            let lead = plain(lead);
             list.push_str(&format!(
                 "- [{name}]({EXAMPLE_BASE_URL}{path}.md): {lead}\n"
             ));
@@ -163,12 +163,10 @@ fn markdown_of(make: &Make, source: &Source<'_>) -> String {
 
 fn missing_page() -> String {
     let pages = all().map(|page| format!("- [{}]({})\n", page.name, page.path));
-    let page = format!(
-        "# Page not found\n\nThere is no page at this address. It may have moved: search for it, or choose one of \
-         these.\n\n{}",
-        pages.collect::<String>()
-    );
-    layout::around("", &page).into_string()
+    let title = "Page not found";
+    let lead = "There is no page at this address. It may have moved: search for it, or choose one of these.";
+    let page = html::render(title, lead, &pages.collect::<String>());
+    layout::around("", title, lead, &page)
 }
 
 /// The blocks for `{{name}}` in prose; empty if there are none.
