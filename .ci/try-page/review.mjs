@@ -204,7 +204,7 @@ async function burst(page) {
       const press = () => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }));
       const begun = performance.now();
       press();
-      await new Promise((settle) => setTimeout(settle, 450));
+      await new Promise((settle) => setTimeout(settle, 550));
       press();
       return performance.now() - begun;
     });
@@ -220,6 +220,22 @@ async function burst(page) {
     assert.match(await page.textContent('#said'), /, .*: taken back/);
     return;
   }
+}
+
+/** Keys wait until the next receipt is on the screen, however long the page takes to paint it. */
+async function busy(page) {
+  await seen(page);
+  const [decided, front] = await page.evaluate(() => {
+    const front = () => document.querySelector('.card:not([hidden])').dataset.id;
+    const press = () => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }));
+    press();
+    const next = front();
+    for (const until = performance.now() + 500; performance.now() < until;);
+    press();
+    return [next, front()];
+  });
+  assert.equal(front, decided, 'nothing was painted between the two keys');
+  await page.keyboard.press('u');
 }
 
 /** What goes wrong with an answer is said about its receipt, and no other is decided for it. */
@@ -242,6 +258,7 @@ async function mishaps(page) {
   await said(page, `${slow.ref}: taken back`);
   assert.equal((await shown(page)).id, slow.id);
   await burst(page);
+  await busy(page);
 
   // A failure while the form of another receipt is open.
   let failing = await decideBy(page, 'e');

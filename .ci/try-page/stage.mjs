@@ -56,7 +56,7 @@ export async function startBrowser(tools) {
 /** Waits until the receipt under review was on the screen for so long that keys decide it, and returns what is known of it. */
 export function seen(page) {
   return page.evaluate(async () => {
-    const UNSEEN_MS = 450;
+    const UNSEEN_MS = 550;
     const shown = () => document.querySelector('.card:not([hidden])');
     for (;;) {
       const card = shown();

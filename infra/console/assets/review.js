@@ -64,13 +64,19 @@ function show() {
   shownCard = card;
   scrollTo(0, 0);
   countsFrom = Infinity;
-  const see = () => {
+  painted(card).then(() => {
     if (shownCard === card) countsFrom = performance.now() + UNSEEN_MS;
-  };
-  const image = card?.querySelector('.photo img');
-  if (!image || image.complete) return see();
-  image.addEventListener('load', see, { once: true });
-  image.addEventListener('error', see, { once: true });
+  });
+}
+
+const frame = () => new Promise(requestAnimationFrame);
+
+/** Ready once a card is on the screen. A photo that is loaded still has to be decoded, and a busy page paints late. */
+async function painted(card) {
+  // A photo that cannot be decoded is not waited for.
+  await card?.querySelector('.photo img')?.decode().catch(() => {});
+  await frame();
+  await frame();
 }
 
 async function fetchAhead() {
@@ -254,14 +260,14 @@ function decision(card, key) {
   return reason ? () => answer(card, { verdict: 'reject', reason }, `rejected, ${reason}`) : DECISIONS[key];
 }
 
-function press(key) {
+/** `at` is when the key was pressed: a busy page handles it later. */
+function press(key, at) {
   const card = cards[0];
-  const now = performance.now();
-  const isUnseen = now < countsFrom;
+  const isUnseen = at < countsFrom;
   const tool = TOOLS[key] ?? (card && LOOKS[key]);
   const decide = card && decision(card, key);
   // Someone who types text wants to decide nothing.
-  if (isUnseen || !(tool || decide)) countsFrom = Math.max(countsFrom, now + UNSEEN_MS);
+  if (isUnseen || !(tool || decide)) countsFrom = Math.max(countsFrom, at + UNSEEN_MS);
   if (tool) tool(card);
   else if (!decide) return false;
   else if (isUnseen) {
@@ -288,7 +294,7 @@ document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.key.length > 1) return;
   // Those who speak to their computer, or hear it read, turn single keys off.
   if (event.target.closest('input:not([type=checkbox]), textarea, select') || !byId('single-keys').checked) return;
-  if (press(event.key)) event.preventDefault();
+  if (press(event.key, event.timeStamp)) event.preventDefault();
 });
 document.addEventListener('pointerdown', () => {
   if (hasLeft) location.reload();
@@ -297,7 +303,7 @@ document.addEventListener('pointerdown', () => {
 for (const part of [review, byId('tools')]) {
   part.addEventListener('click', (event) => {
     const button = event.target.closest('[data-key]');
-    if (button) press(button.dataset.key);
+    if (button) press(button.dataset.key, event.timeStamp);
   });
 }
 review.addEventListener('click', (event) => {
