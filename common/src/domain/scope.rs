@@ -62,6 +62,14 @@ impl CampaignSlug {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The campaign's scopes: test, then live.
+    pub fn scopes(&self) -> [Scope; 2] {
+        Environment::ALL.map(|environment| Scope {
+            campaign: self.clone(),
+            environment,
+        })
+    }
 }
 
 impl FromStr for CampaignSlug {

@@ -37,14 +37,12 @@ pub(crate) struct Access {
     last_use: AtomicI64,
 }
 
-/// The state of the link.
 enum Link {
     /// With the folder of the page that redirects to it, if a browser was opened.
     Unused(Option<TempDir>),
     Used,
 }
 
-/// The result of presenting a token.
 pub(crate) enum Trade {
     /// The `Set-Cookie` for it.
     Cookie(String),
@@ -74,7 +72,6 @@ impl Access {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the page of the link until the link is used.
     pub(crate) fn keep(&self, page: TempDir) {
         let mut link = self.link();
         if let Link::Unused(kept) = &mut *link {
@@ -82,7 +79,6 @@ impl Access {
         }
     }
 
-    /// Deletes the page of the link.
     pub(crate) fn close_link(&self) {
         *self.link() = Link::Used;
     }
@@ -110,7 +106,6 @@ impl Access {
         }
     }
 
-    /// Waits until a token that was exchanged is presented again.
     pub(crate) async fn presented_again(&self) {
         self.presented_again.notified().await;
     }

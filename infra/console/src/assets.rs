@@ -10,10 +10,8 @@ use crate::state::Console;
 pub(crate) const STYLE: &str = "/style.css";
 pub(crate) const ICON: &str = "/icon.svg";
 pub(crate) const OPEN_SCRIPT: &str = "/open.js";
-/// The script of every page.
 pub(crate) const SCRIPT: &str = "/console.js";
 
-/// The script of the review screen.
 pub(crate) const REVIEW_SCRIPT: &str = "/review.js";
 
 const CSS: &str = "text/css; charset=utf-8";

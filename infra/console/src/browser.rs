@@ -17,15 +17,11 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 } else {
     "xdg-open"
 };
-/// The folder for files of the user's running programs.
 const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 const PAGE: &str = "open.html";
 
 /// Opens a page that redirects to the link in the user's browser. Only this user can read the page; dropping the result deletes
 /// it.
-///
-/// # Errors
-/// When the page cannot be written, or there is no such program. The printed link remains.
 pub(crate) fn open(env: &Env, link: &str) -> io::Result<TempDir> {
     let folder = match env
         .optional(RUNTIME_FOLDER)

@@ -11,7 +11,6 @@ use crate::layout::{Page, Section, head};
 /// The error of a page's handler. It renders as a page.
 pub(crate) struct PageError(StatusCode, Failure);
 
-/// What a handler returns.
 pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;
 
 impl From<Failure> for PageError {
@@ -104,11 +103,10 @@ pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Respons
 }
 
 pub(crate) async fn no_such_page() -> PageError {
-    PageError(
-        StatusCode::NOT_FOUND,
-        Failure::new(
-            "page_unknown",
-            "the console has no such page; use the navigation",
-        ),
-    )
+    page_unknown()
+}
+
+pub(crate) fn page_unknown() -> PageError {
+    let message = "the console has no such page; use the navigation";
+    PageError(StatusCode::NOT_FOUND, Failure::new("page_unknown", message))
 }

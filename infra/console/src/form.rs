@@ -67,15 +67,46 @@ pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
     Err(Failure::new("not_confirmed", message))
 }
 
-/// The field that asks for a word before what cannot be undone.
-pub(crate) fn typed_field(word: &str) -> Markup {
+/// A form for what cannot be undone: its button works once the word was typed.
+pub(crate) fn typed_form(action: &str, word: &str, button: &str, fields: Markup) -> Markup {
     html! {
-        label for="typed" { "This cannot be undone. Type " code { (word) } " to continue" }
-        input #typed name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false" data-word=(word);
+        form method="post" action=(action) {
+            (fields)
+            label for="typed" { "This cannot be undone. Type " code { (word) } " to continue" }
+            input #typed name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false" data-word=(word);
+            p { button.danger { (button) } }
+        }
     }
 }
 
-/// A body that is a short text.
+/// A field that has to be filled in, such as a reason.
+pub(crate) fn text_field(name: &str, label: &str) -> Markup {
+    html! {
+        label for=(name) { (label) }
+        input id=(name) name=(name) required maxlength="500" autocomplete="off";
+    }
+}
+
+pub(crate) fn hidden(name: &str, value: &str) -> Markup {
+    html! { input type="hidden" name=(name) value=(value); }
+}
+
+/// A choice of values with their words; `is_required` refuses an empty value.
+pub(crate) fn select<'a>(
+    name: &str,
+    label: &str,
+    options: impl IntoIterator<Item = (&'a str, &'a str)>,
+    chosen: &str,
+    is_required: bool,
+) -> Markup {
+    html! {
+        label for=(name) { (label) }
+        select id=(name) name=(name) required[is_required] {
+            @for (value, words) in options { option value=(value) selected[value == chosen] { (words) } }
+        }
+    }
+}
+
 pub(crate) async fn text(body: Body) -> Result<String, Response> {
     Ok(String::from_utf8_lossy(&read(body).await?).into_owned())
 }

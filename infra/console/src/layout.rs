@@ -2,11 +2,10 @@
 
 use axum::response::Html;
 use common::domain::scope::{Environment, Scope};
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, Render, html};
 
 use crate::assets;
 
-/// A page of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Campaigns,
@@ -17,7 +16,6 @@ pub(crate) enum Section {
     Search,
     People,
     Changes,
-    /// Not in the navigation.
     None,
 }
 
@@ -38,9 +36,13 @@ impl Section {
     ];
 }
 
-/// The path of a campaign's environment.
 pub(crate) fn path_of(scope: &Scope) -> String {
     format!("/campaigns/{}/{}", scope.campaign, scope.environment)
+}
+
+pub(crate) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    format!("{path}?{}", query.extend_pairs(fields).finish())
 }
 
 /// What the frame needs to know of a page.
@@ -62,7 +64,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Shows the navigation of this campaign and environment.
     pub(crate) fn in_scope(self, scope: &'a Scope) -> Self {
         Self {
             scope: Some(scope),
@@ -132,23 +133,31 @@ pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str
 
 /// The label of an environment, in a different style for test and live.
 pub(crate) fn environment(environment: Environment) -> Markup {
-    html! { span.pill.(environment) { (environment) } }
+    pill(environment.as_str(), environment.as_str())
 }
 
-/// A table with a caption for screen readers. It scrolls if it is too wide.
-pub(crate) fn table(caption: &str, heading: &[&str], rows: &[Vec<Markup>]) -> Markup {
+/// A table with a caption for screen readers; `rows` are `tr` elements. It scrolls if it is too wide.
+pub(crate) fn table(caption: &str, heading: &[&str], rows: Markup) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
             table {
                 caption.unseen { (caption) }
                 thead { tr { @for name in heading { th scope="col" { (name) } } } }
-                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+                tbody { (rows) }
             }
         }
     }
 }
 
-/// Names and values.
-pub(crate) fn facts(facts: &[(impl AsRef<str>, Markup)]) -> Markup {
+/// A state in one word; its class gives the colour.
+pub(crate) fn pill(class: &str, word: impl Render) -> Markup {
+    html! { span.pill.(class) { (word) } }
+}
+
+pub(crate) fn facts(facts: &[(impl AsRef<str>, impl Render)]) -> Markup {
     html! { dl.facts { @for (name, value) in facts { div { dt { (name.as_ref()) } dd { (value) } } } } }
+}
+
+pub(crate) fn scope(scope: &Scope) -> Markup {
+    html! { (scope.campaign) " " (environment(scope.environment)) }
 }

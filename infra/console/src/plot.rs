@@ -81,17 +81,16 @@ fn numbers<'a>(
     heading: &[&str],
     amounts: impl Iterator<Item = &'a (String, Amount)>,
 ) -> Markup {
-    let rows = amounts.map(|(name, sum)| {
-        let name = if name.is_empty() { NONE } else { name };
-        vec![
-            html! { (name) },
-            html! { (number(sum.records)) },
-            html! { (number(sum.entries)) },
-        ]
-    });
-    html! {
-        details { summary { "Numbers" span.unseen { " of: " (title) } } (table(title, heading, &rows.collect::<Vec<_>>())) }
-    }
+    let rows = html! {
+        @for (name, sum) in amounts {
+            tr {
+                td { @if name.is_empty() { (NONE) } @else { (name) } }
+                td { (number(sum.records)) }
+                td { (number(sum.entries)) }
+            }
+        }
+    };
+    html! { details { summary { "Numbers" span.unseen { " of: " (title) } } (table(title, heading, rows)) } }
 }
 
 /// A row of a table with a bar in it.
@@ -105,25 +104,26 @@ pub(crate) struct Share {
 
 /// A table whose bars show the numbers that stand beside them.
 pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
-    let row = |Share {
-                   name,
-                   value,
-                   of,
-                   words,
-               }: Share| {
-        let part = value.max(0) * 100 / of.max(1);
-        let part = if value > 0 { part.clamp(1, 100) } else { 0 };
-        let bar = html! {
-            svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                rect.whole width="100" height="8" rx="2" {}
-                rect.bar width=(part) height="8" rx="2" {}
-            }
-        };
-        vec![name, html! { (words) }, bar]
+    let part = |row: &Share| {
+        let part = row.value.max(0) * 100 / row.of.max(1);
+        if row.value > 0 { part.clamp(1, 100) } else { 0 }
     };
-    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    let rows = html! {
+        @for row in &rows {
+            tr {
+                td { (row.name) }
+                td { (row.words) }
+                td {
+                    svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+                        rect.whole width="100" height="8" rx="2" {}
+                        rect.bar width=(part(row)) height="8" rx="2" {}
+                    }
+                }
+            }
+        }
+    };
     let [name, value] = heading;
-    table(caption, &[name, value, "Share"], &rows)
+    table(caption, &[name, value, "Share"], rows)
 }
 
 /// The rows of sums, each with the share that it has of the largest.

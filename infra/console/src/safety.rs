@@ -53,7 +53,6 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// The routes that need no cookie.
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route(OPEN, get(open))
@@ -121,7 +120,6 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
     Ok(())
 }
 
-/// True if the request has the cookie.
 fn is_signed_in(console: &Console, request: &Request) -> bool {
     header(request, &COOKIE).is_some_and(|cookies| console.access().admits(cookies))
 }

@@ -18,12 +18,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often idleness is checked. Requests are refused exactly from the limit on.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
-/// Why the server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to.
     Stopped,
-    /// It was not used for [`crate::IDLE_LIMIT`].
     Idle,
     /// Its link was used a second time, by a browser that is not the one that it admitted.
     LinkUsedTwice,
@@ -62,12 +59,10 @@ impl Server {
         })
     }
 
-    /// The link that opens the console, once.
     pub fn link(&self) -> &str {
         &self.link
     }
 
-    /// Opens the link in the user's browser, if there is one.
     pub(crate) fn open_browser(&self) {
         if let Ok(page) = browser::open(self.console.env(), &self.link) {
             self.console.access().keep(page);
@@ -115,6 +110,7 @@ fn router(console: Console) -> Router {
         .merge(assets::routes())
         .fallback(failure::no_such_page)
         .method_not_allowed_fallback(failure::no_such_page)
+        .layer(middleware::from_fn(pages::answer))
         .layer(middleware::from_fn_with_state(
             console.clone(),
             safety::check,

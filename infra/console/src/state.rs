@@ -1,7 +1,10 @@
 //! What all pages share.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::timestamp::Timestamp;
@@ -25,8 +28,15 @@ struct Shared {
     access: Access,
     /// `127.0.0.1:PORT`.
     authority: String,
-    /// The review screens that are open.
     screens: Screens,
+}
+
+impl FromRequestParts<Self> for Console {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, state: &Self) -> Result<Self, Infallible> {
+        Ok(state.clone())
+    }
 }
 
 impl Console {

@@ -21,13 +21,13 @@ use common::config::{ConfigError, Env};
 use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
 use common::domain::draw::Operator;
 use common::domain::ids::Reference;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::submission::name_in_arn;
+use common::domain::scope::{CampaignSlug, Scope};
+use common::domain::submission::{OperatorDecision, name_in_arn};
 use common::domain::timestamp::Timestamp;
 use common::domain::unicode::stripped;
 use common::store::audit::AuditLog;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::failure::Failure;
@@ -46,68 +46,54 @@ pub const BY_VARIABLE: &str = "OPS_BY";
 
 /// What a command is about to do. None of it may be a phone, a code, a key or a secret: rows are kept forever.
 #[derive(Clone, Debug)]
-pub struct Action {
-    name: &'static str,
-    campaign: Option<CampaignSlug>,
-    environment: Option<Environment>,
-    subject: Option<String>,
-    why: Option<String>,
-    details: Value,
-}
+pub struct Action(AuditEntry);
 
 impl Action {
     /// An action by its name, such as `key.revoke`.
     pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
+        Self(AuditEntry {
+            // The log knows who appends.
+            who: String::new(),
+            by: None,
+            action: name.to_owned(),
             campaign: None,
             environment: None,
             subject: None,
             why: None,
-            details: json!({}),
-        }
+            details: "{}".to_owned(),
+        })
     }
 
     /// The campaign, where it concerns both environments.
     #[must_use]
-    pub fn in_campaign(self, campaign: &CampaignSlug) -> Self {
-        Self {
-            campaign: Some(campaign.clone()),
-            ..self
-        }
+    pub fn in_campaign(mut self, campaign: &CampaignSlug) -> Self {
+        self.0.campaign = Some(campaign.to_string());
+        self
     }
 
-    /// The campaign and environment.
     #[must_use]
-    pub fn in_scope(self, scope: &Scope) -> Self {
-        Self {
-            environment: Some(scope.environment),
-            ..self.in_campaign(&scope.campaign)
-        }
+    pub fn in_scope(mut self, scope: &Scope) -> Self {
+        self.0.environment = Some(scope.environment.to_string());
+        self.in_campaign(&scope.campaign)
     }
 
     /// Id or pseudonym of the affected record.
     #[must_use]
-    pub fn on(self, subject: impl ToString) -> Self {
-        Self {
-            subject: Some(subject.to_string()),
-            ..self
-        }
+    pub fn on(mut self, subject: impl ToString) -> Self {
+        self.0.subject = Some(subject.to_string());
+        self
     }
 
-    /// Why, in the operator's words.
     #[must_use]
-    pub fn because(self, why: &str) -> Self {
-        Self {
-            why: Some(why.to_owned()),
-            ..self
-        }
+    pub fn because(mut self, why: &str) -> Self {
+        self.0.why = Some(why.to_owned());
+        self
     }
 
-    /// More about it, as a JSON object.
     #[must_use]
-    pub fn with(self, details: Value) -> Self {
-        Self { details, ..self }
+    pub fn with(mut self, details: Value) -> Self {
+        self.0.details = details.to_string();
+        self
     }
 }
 
@@ -135,7 +121,6 @@ impl fmt::Debug for Audit {
 }
 
 impl Audit {
-    /// Opens the log that the environment names.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self {
             log: AuditLog::from_env(env, &aws.dynamodb())?,
@@ -151,7 +136,6 @@ impl Audit {
         self.guard.before(aws)
     }
 
-    /// The connection without that guard.
     pub(crate) fn unguarded(&self) -> &Aws {
         &self.aws
     }
@@ -175,21 +159,13 @@ impl Audit {
         let entry = AuditEntry {
             who: self.identity().await?.to_owned(),
             by: self.by.clone(),
-            action: action.name.to_owned(),
-            campaign: action.campaign.map(String::from),
-            environment: action
-                .environment
-                .map(|environment| environment.as_str().to_owned()),
-            subject: action.subject,
-            why: action.why,
-            details: action.details.to_string(),
+            ..action.0
         };
         Box::pin(self.log.append(&entry, now)).await?;
         self.guard.open();
         Ok(Recorded(()))
     }
 
-    /// The ARN of the operator's AWS identity.
     pub async fn identity(&self) -> Result<&str, Failure> {
         Ok(&self.asked().await?.arn)
     }
@@ -215,6 +191,17 @@ impl Audit {
         }
     }
 
+    /// A decision that the operator takes, with their AWS identity.
+    pub async fn decision(&self, why: String, now: Timestamp) -> Result<OperatorDecision, Failure> {
+        Ok(OperatorDecision {
+            by: self.operator_name().await?,
+            at: now,
+            why: Some(why),
+            confirmed: None,
+            identity: Some(self.identity().await?.to_owned()),
+        })
+    }
+
     /// Who the operator is, for a record that keeps no AWS identity beside it: a name that was given adds to the one in the
     /// identity, as in `asha (deploy-bot)`.
     pub async fn operator_in_full(&self) -> Result<String, Failure> {
@@ -223,7 +210,6 @@ impl Audit {
         Ok(given.map_or_else(|| name.to_owned(), |by| format!("{by} ({name})")))
     }
 
-    /// The log itself, for reading.
     pub fn log(&self) -> &AuditLog {
         &self.log
     }
@@ -232,7 +218,6 @@ impl Audit {
 /// The rows that are wanted; without anything, all.
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
-    /// Rows about this campaign.
     pub campaign: Option<CampaignSlug>,
     /// Rows of an action, such as `person.erase`, or of all actions that begin with it, such as `person`.
     pub action: Option<String>,

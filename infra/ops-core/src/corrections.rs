@@ -3,10 +3,10 @@
 //! reopening as well as on revoking. Revoking an entry takes two from the moment when a draw of it
 //! begins to be frozen until that draw is finished, and waits between the draw's round and its run.
 
-use common::domain::code_record::CodeKey;
+use common::domain::code_record::{CodeKey, CodeRecord};
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
-use common::domain::submission::approval::{Agreement, Approval, ProposedChange};
+use common::domain::submission::approval::ProposedChange;
 use common::domain::submission::correction::{Correction, NotCorrectable};
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
@@ -14,27 +14,12 @@ use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
 
+use crate::approvals::{Agreed, Decided, agree, change_json, decided, moved};
 use crate::draws::{self, chain};
 use crate::failure::Failure;
-use crate::settle::{action, code_batch, moved};
+use crate::settle::code_batch;
 use crate::submissions::one;
 use crate::tables::Tables;
-
-/// The result of a correction.
-#[derive(Clone, Debug)]
-pub enum Corrected {
-    /// It took effect.
-    Done(Submission),
-    /// A second operator has to ask for it too.
-    Proposed {
-        /// With the proposal.
-        after: Submission,
-        /// The earlier, different proposal that it replaces.
-        replaced: Option<(Correction, OperatorDecision)>,
-    },
-    /// The submission was revoked before.
-    Nothing(Submission),
-}
 
 /// Corrects the submission with an id or a reference.
 ///
@@ -46,71 +31,63 @@ pub async fn correct(
     name: &str,
     correction: Correction,
     decision: OperatorDecision,
-) -> Result<Corrected, Failure> {
-    let before = one(tables, name).await?;
-    let identity = tables.audit.identity().await?;
-    let decision = OperatorDecision {
-        identity: Some(identity.to_owned()),
-        ..decision
-    };
-    let after = match before.corrected(correction, decision.clone()) {
-        Ok(after) => after,
+) -> Result<Decided, Failure> {
+    correct_seen(tables, one(tables, name).await?, correction, decision).await
+}
+
+async fn correct_seen(
+    tables: &Tables,
+    before: Submission,
+    correction: Correction,
+    decision: OperatorDecision,
+) -> Result<Decided, Failure> {
+    match before.corrected(correction, decision.clone()) {
+        Ok(_) => {}
         Err(NotCorrectable::RevokedAlready) => {
             return match correction {
                 Correction::Revoke { free_code: true } if keeps_code(tables, &before).await? => {
                     Err(not_correctable(&before, NotCorrectable::RevokedAlready))
                 }
-                Correction::Revoke { .. } | Correction::Reopen => Ok(Corrected::Nothing(before)),
+                Correction::Revoke { .. } | Correction::Reopen => Ok(Decided::Unchanged(before)),
             };
         }
         Err(refused) => return Err(not_correctable(&before, refused)),
+    }
+    let row = |decision: &OperatorDecision, is_proposal: bool| {
+        let name = match correction {
+            Correction::Revoke { .. } => "submission.revoke",
+            Correction::Reopen => "submission.reopen",
+        };
+        let replaced = before.approval.as_ref().filter(|_| is_proposal);
+        let replaced = replaced.map(|first| change_json(&first.change));
+        let details =
+            json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
+        decided(name, &before, decision).with(details)
     };
     // Before draws are looked at, so that a freeze that begins later is noticed.
     let lock = tables.draws.freeze_lock(&before.scope).await?;
-    if !is_at_stake(tables, &before, decision.at).await? {
+    let (decision, condition) = if is_at_stake(tables, &before, decision.at).await? {
+        let (change, row) = (ProposedChange::Correct(correction), row(&decision, true));
+        let at_stake = "it can decide who gets a prize".to_owned();
+        match agree(tables, &before, change, decision, at_stake, row).await? {
+            Agreed::Both(both) => (both, None),
+            Agreed::Proposed(proposed) => return Ok(proposed),
+        }
+    } else {
         if correction == Correction::Reopen {
-            refuse_own_verdict(&before, identity, &decision.by)?;
+            refuse_own_verdict(&before, &decision)?;
         }
-        record(tables, &before, correction, &decision, false).await?;
-        let alone = Some(tables.draws.no_freeze_check(&before.scope, lock.as_ref()));
-        return write(tables, &before, &after, correction, alone)
-            .await
-            .map(Corrected::Done);
-    }
-    let approval = Approval {
-        change: ProposedChange::Correct(correction),
-        decision,
+        let alone = tables.draws.no_freeze_check(&before.scope, lock.as_ref());
+        (decision, Some(alone))
     };
-    let both = match before.agreement(&approval) {
-        Agreement::Reached(both) => both,
-        Agreement::Awaited => {
-            record(tables, &before, correction, &approval.decision, true).await?;
-            let after = before.awaiting(approval);
-            if !tables.store.annotate(&before, &after).await? {
-                return Err(moved());
-            }
-            let replaced = before.first_correction();
-            let replaced = replaced.map(|(correction, decision)| (correction, decision.clone()));
-            return Ok(Corrected::Proposed { after, replaced });
-        }
-        Agreement::SamePerson => {
-            let first = before.approval.map(|first| first.decision);
-            let asked = first.map(|first| format!("{} asked for it at {}", first.by, first.at));
-            let message = format!(
-                "this can decide who gets a prize, and {}; nothing happens until a second operator runs the same command, with \
-                 their own AWS identity and name",
-                asked.unwrap_or_default()
-            );
-            return Err(Failure::new("second_person_needed", message));
-        }
-    };
-    record(tables, &before, correction, &approval.decision, false).await?;
+    tables
+        .audit
+        .append(row(&decision, false), decision.at)
+        .await?;
     let after = before
-        .corrected(correction, both)
+        .corrected(correction, decision)
         .map_err(|refused| not_correctable(&before, refused))?;
-    write(tables, &before, &after, correction, None)
-        .await
-        .map(Corrected::Done)
+    write(tables, &before, after, correction, condition).await
 }
 
 /// The next step of having a settled submission decided again: revokes an accepted one, reopens a
@@ -119,7 +96,7 @@ pub async fn reopen(
     tables: &Tables,
     name: &str,
     decision: OperatorDecision,
-) -> Result<Corrected, Failure> {
+) -> Result<Decided, Failure> {
     let before = one(tables, name).await?;
     let correction = if before.status.state() == State::Accepted {
         Correction::Revoke { free_code: false }
@@ -127,15 +104,9 @@ pub async fn reopen(
         Correction::Reopen
     };
     if before.status.is_terminal() && !is_at_stake(tables, &before, decision.at).await? {
-        refuse_own_verdict(&before, tables.audit.identity().await?, &decision.by)?;
+        refuse_own_verdict(&before, &decision)?;
     }
-    correct(
-        tables,
-        &before.submission_id.to_string(),
-        correction,
-        decision,
-    )
-    .await
+    correct_seen(tables, before, correction, decision).await
 }
 
 /// True if a correction can decide who gets a prize: the submission won an instant one, it is in a
@@ -178,9 +149,6 @@ async fn is_at_stake(
 
 /// True if an accepted entry is in a draw that is not finished, or can be in one that is being
 /// frozen.
-///
-/// # Errors
-/// When the draw has its round and was not run.
 async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
     let Submission { scope, .. } = before;
     let Some(accepted_at) = before.accepted_at() else {
@@ -202,12 +170,13 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
 
 /// Refuses the person who took the decision that reopening takes back: of a revoked submission, the
 /// one before it was revoked.
-fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(), Failure> {
+fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Result<(), Failure> {
+    let identity = decision.identity.as_deref().unwrap_or_default();
     let verdict = match before.history.last() {
         Some(last) if before.is_revoked() => last.decision.as_ref(),
         Some(_) | None => before.decision.as_ref(),
     };
-    if !verdict.is_some_and(|verdict| verdict.is_by(identity, by)) {
+    if !verdict.is_some_and(|verdict| verdict.is_by(identity, &decision.by)) {
         return Ok(());
     }
     let message = format!(
@@ -218,52 +187,28 @@ fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(
     Err(Failure::new("second_person_needed", message))
 }
 
-/// Writes a row to the audit log.
-async fn record(
-    tables: &Tables,
-    submission: &Submission,
-    correction: Correction,
-    decision: &OperatorDecision,
-    is_proposal: bool,
-) -> Result<(), Failure> {
-    let name = match correction {
-        Correction::Revoke { .. } => "submission.revoke",
-        Correction::Reopen => "submission.reopen",
-    };
-    let replaced = submission.first_correction().filter(|_| is_proposal);
-    let replaced = replaced.map(|(correction, _)| correction);
-    let details =
-        json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
-    let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());
-    tables
-        .audit
-        .append(action.with(details), decision.at)
-        .await
-        .map(drop)
-}
-
 async fn write(
     tables: &Tables,
     before: &Submission,
-    after: &Submission,
+    after: Submission,
     correction: Correction,
     condition: Option<Write>,
-) -> Result<Submission, Failure> {
+) -> Result<Decided, Failure> {
     let written = match correction {
         Correction::Revoke { free_code } => {
             tables
                 .store
-                .revoke(before, after, free_code, condition)
+                .revoke(before, &after, free_code, condition)
                 .await?
         }
         Correction::Reopen => {
             refuse_void_code(tables, before).await?;
             let campaign = tables.campaign(&before.scope.campaign).await?;
-            tables.store.reopen(before, after, campaign.limits).await?
+            tables.store.reopen(before, &after, campaign.limits).await?
         }
     };
     match written {
-        CorrectionResult::Committed => Ok(after.clone()),
+        CorrectionResult::Committed => Ok(Decided::Done(after)),
         CorrectionResult::StaleRevision => Err(moved()),
         CorrectionResult::CodeTaken => {
             let message = "another submission has taken the code, or the code was voided; this one cannot have it again";
@@ -282,43 +227,34 @@ async fn write(
 
 /// True if the code of a revoked submission stays used.
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
-    let Submission {
-        scope,
-        submission_id,
-        code_key,
-        ..
-    } = submission;
-    let Some(key) = code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) else {
-        return Ok(false);
-    };
-    let claim = tables
-        .codes()
-        .get(scope, &key)
-        .await?
-        .and_then(|record| record.hold);
-    Ok(claim.is_some_and(|claim| claim.submission_id == *submission_id))
+    let record = code_record(tables, submission).await?;
+    let hold = record.and_then(|record| record.hold);
+    Ok(hold.is_some_and(|hold| hold.submission_id == submission.submission_id))
 }
 
 /// Refuses a code that was freed, and whose batch was voided since.
 async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
-    let Some(key) = submission
-        .code_key
-        .as_ref()
-        .and_then(|key| CodeKey::parse(&submission.scope, key))
-    else {
-        return Ok(());
-    };
-    let record = tables
-        .codes()
-        .get(&submission.scope, &key)
+    let is_held = code_record(tables, submission)
         .await?
-        .unwrap_or_default();
+        .is_some_and(|record| record.hold.is_some());
     let batch = code_batch(tables, submission).await?;
-    if record.hold.is_none() && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
+    if !is_held && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
         let message = "the code's batch was voided since the submission lost the code; it cannot have the code again";
         return Err(Failure::new("code_void", message));
     }
     Ok(())
+}
+
+async fn code_record(
+    tables: &Tables,
+    Submission {
+        scope, code_key, ..
+    }: &Submission,
+) -> Result<Option<CodeRecord>, Failure> {
+    match code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) {
+        Some(key) => Ok(tables.codes().get(scope, &key).await?),
+        None => Ok(None),
+    }
 }
 
 pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {

@@ -7,7 +7,6 @@ use common::error::StoreError;
 
 use crate::failure::Failure;
 
-/// The identity behind the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// A user, or a session of a role: `arn:aws:sts::123456789012:assumed-role/ROLE/SESSION`.
@@ -17,15 +16,11 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The name of the user or of the session.
     pub(crate) fn name(&self) -> &str {
         name_in_arn(&self.arn)
     }
 
     /// Asks STS, which takes no permission.
-    ///
-    /// # Errors
-    /// When STS does not answer, or the credentials are not valid.
     pub(crate) async fn ask(aws: &Aws) -> Result<Self, Failure> {
         const ASKING: &str = "asking AWS who you are";
         let config = aws.sts_config();

@@ -6,7 +6,7 @@
 //! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
-//! - [`corrections`] revokes and reopens settled submissions; [`people`] finds, exports and erases a person; `export` writes
+//! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two people; [`people`] finds, exports and erases a person; `export` writes
 //!   entries into files;
 //! - [`review`] has what the review screen needs: it shows one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
@@ -19,6 +19,7 @@
 //!
 //! `ops console` is a separate crate, which uses this library; [`run`] gets it as a [`ServeConsole`].
 
+pub mod approvals;
 pub mod audit;
 pub mod campaign_file;
 pub mod campaigns;

@@ -7,13 +7,12 @@ use std::time::Duration;
 use common::aws::photos::Photos;
 use common::config::Env;
 use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::receipt::Receipt;
-use common::domain::scope::{Environment, Scope};
+use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::error::{StoreError, UnreadableRecord};
@@ -37,7 +36,6 @@ const INDEX_LAG: Duration = Duration::from_secs(1);
 /// What is held on a phone in one campaign and environment.
 #[derive(Clone, Debug)]
 pub struct PersonRecords {
-    /// The campaign and environment.
     pub scope: Scope,
     pub campaign: Campaign,
     /// The phone's counts, as of today.
@@ -68,7 +66,6 @@ impl PersonRecords {
         self.entrant.erased_at.is_some() && self.submissions.is_empty()
     }
 
-    /// Photos of receipts.
     pub fn photos(&self) -> impl Iterator<Item = &Receipt> {
         let receipts = self
             .submissions
@@ -89,27 +86,19 @@ pub async fn find(
 ) -> Result<Vec<PersonRecords>, Failure> {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for campaign in tables.campaigns.list().await? {
-        for environment in Environment::ALL {
-            let scope = Scope {
-                campaign: campaign.slug.clone(),
-                environment,
-            };
+        for scope in campaign.slug.scopes() {
             let id = tables.entrant_id(&scope, phone).await?;
-            let entrant = tables
-                .entrants
-                .get(&scope, &id, &now.day_in(campaign.timezone))
-                .await;
+            let today = now.day_in(campaign.timezone);
+            let entrant = tables.entrants.get(&scope, &id, &today).await;
             let entrant = or_unreadable(entrant, &mut unreadable)?.unwrap_or_default();
             let submissions = read_submissions(tables, &scope, &id, &mut unreadable).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
-                let contacts = contacts(tables, &scope, &submissions).await?;
-                let campaign = campaign.clone();
                 found.push(PersonRecords {
+                    contacts: contacts(tables, &scope, &submissions).await?,
+                    campaign: campaign.clone(),
                     scope,
-                    campaign,
                     entrant,
                     submissions,
-                    contacts,
                     id,
                 });
             }
@@ -210,19 +199,14 @@ pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
 
 /// Refuses to erase a person between the round of a draw and its run: who has the openings can compute the winners.
 async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<(), Failure> {
-    let draws = openings::with_openings(tables, &held.scope, now).await?;
-    let is_in = |draw: &&Draw| {
-        let mut accepted = held
-            .submissions
-            .iter()
-            .flat_map(|(submission, _)| submission.times_accepted());
-        accepted.any(|at| draws::is_in_period(draw, at))
-    };
-    for draw in draws
-        .iter()
-        .filter(|draw| draw.outcome.is_none())
-        .filter(is_in)
-    {
+    let mut draws = openings::with_openings(tables, &held.scope, now).await?;
+    draws.retain(|draw| {
+        let mut submissions = held.submissions.iter();
+        let is_in = |at| draws::is_in_period(draw, at);
+        draw.outcome.is_none()
+            && submissions.any(|(submission, _)| submission.times_accepted().any(is_in))
+    });
+    for draw in &draws {
         // The record's time of the round is the chain's.
         chain::of_draw(tables, draw)?;
         if draw.awaits_run(now) {
@@ -239,15 +223,41 @@ pub fn live_instant_prizes(held: &[PersonRecords]) -> Option<String> {
     (!prizes.is_empty()).then(|| prizes.join(", "))
 }
 
-/// A warning before an erasure about live instant prizes, if there are any.
 pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
     live_instant_prizes(held).map(|prizes| {
         format!("Won instantly: {prizes}. The winner cannot be called after the erasure, so hand these over first.")
     })
 }
 
+/// The effect of an erasure, for the question before it.
+pub fn erasure_in_words(held: &[PersonRecords]) -> String {
+    format!(
+        "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, outcomes, \
+         entries, days and prizes stay, and a blocked number stays blocked. {}",
+        limits_in_words(held)
+    )
+}
+
+/// How long what an erased person has used of the limits is kept.
+pub fn limits_in_words<'a>(held: impl IntoIterator<Item = &'a PersonRecords>) -> String {
+    let kept = "What was counted stays under the keyed digest of the phone until 30 days after the campaign's end, so that the limits \
+                hold.";
+    let campaigns = held.into_iter().map(|held| &held.campaign);
+    let endless = campaigns.filter(|campaign| campaign.window.end.is_none());
+    let mut endless: Vec<_> = endless.map(|campaign| campaign.slug.as_str()).collect();
+    endless.dedup();
+    match endless.is_empty() {
+        true => kept.to_owned(),
+        false => format!(
+            "{kept} {} has no end: it stays until there is one.",
+            endless.join(", ")
+        ),
+    }
+}
+
 /// Erases a person from one campaign and environment: their submissions and codes get a random id, and their photos, region
-/// and claims go. The counts stay under the phone's digest until the sweep moves them too, 30 days after the campaign's end. Interrupted anywhere, it is finished by running it again.
+/// and claims go. The counts stay under the phone's digest until the sweep moves them too, 30 days after the campaign's end.
+/// Interrupted anywhere, it is finished by running it again.
 ///
 /// # Errors
 /// When a submission is not settled; when a table or the bucket does not answer.
@@ -331,11 +341,11 @@ async fn keeps_limits(
     Ok(counts && (entrant.total > 0 || is_throttled))
 }
 
-/// Writes everything that is held into a ZIP file to hand over. The audit log has a row first.
+/// Writes everything that is held into a ZIP file. The audit log has a row first.
 ///
 /// # Errors
 /// When nothing is held; when a table, the bucket or the disk fails.
-pub async fn hand_over<W: Write + Seek>(
+pub async fn export<W: Write + Seek>(
     tables: &Tables,
     env: &Env,
     phone: &Phone,
@@ -353,12 +363,30 @@ pub async fn hand_over<W: Write + Seek>(
     let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
     let mut file = PersonFile::begin(out, phone, held, &data, now)?;
-    add_photos(tables, env, held, &mut file).await?;
+    let receipts = |held: &'_ PersonRecords| -> Vec<_> {
+        let scope = &held.scope;
+        held.photos()
+            .map(|receipt| (scope.clone(), receipt.clone()))
+            .collect()
+    };
+    let receipts: Vec<_> = held.iter().flat_map(receipts).collect();
+    // A person without photos needs no bucket.
+    let mut bucket = None;
+    for (scope, receipt) in receipts {
+        let bucket = match &mut bucket {
+            Some(bucket) => bucket,
+            none => none.insert(tables.photos(env)?),
+        };
+        let read = bucket.read(&scope, receipt.receipt_id).await?;
+        if let Some((name, bytes)) = photo_name(&receipt).zip(read) {
+            file.add(&name, &bytes)?;
+        }
+    }
     file.finish()
 }
 
-/// [`hand_over`] into a file without a name, which is gone once it is closed. It is read from its start.
-pub async fn hand_over_unnamed(
+/// [`export`] into a file without a name, which is gone once it is closed. It is read from its start.
+pub async fn export_unnamed(
     tables: &Tables,
     env: &Env,
     phone: &Phone,
@@ -366,7 +394,7 @@ pub async fn hand_over_unnamed(
     now: Timestamp,
 ) -> Result<File, Failure> {
     let file = tempfile::tempfile().map_err(|error| person_file::failed(&error))?;
-    let mut file = hand_over(tables, env, phone, held, now, file).await?;
+    let mut file = export(tables, env, phone, held, now, file).await?;
     file.rewind().map_err(|error| person_file::failed(&error))?;
     Ok(file)
 }
@@ -422,7 +450,6 @@ async fn record(
     Ok(())
 }
 
-/// Everything that is held.
 fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
     let number = phone.expose_e164();
     let campaigns = held.iter().map(|held| {
@@ -453,32 +480,6 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
         })
     });
     json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
-}
-
-async fn add_photos<W: Write + Seek>(
-    tables: &Tables,
-    env: &Env,
-    held: &[PersonRecords],
-    file: &mut PersonFile<W>,
-) -> Result<(), Failure> {
-    let mut bucket: Option<Photos> = None;
-    let photos = |held: &'_ PersonRecords| -> Vec<_> {
-        held.photos()
-            .map(|receipt| (held.scope.clone(), receipt.clone()))
-            .collect()
-    };
-    let photos: Vec<_> = held.iter().flat_map(photos).collect();
-    for (scope, receipt) in &photos {
-        let bucket = match &mut bucket {
-            Some(bucket) => bucket,
-            none => none.insert(tables.photos(env)?),
-        };
-        let read = bucket.read(scope, receipt.receipt_id).await?;
-        if let Some((name, bytes)) = photo_name(receipt).zip(read) {
-            file.add(&name, &bytes)?;
-        }
-    }
-    Ok(())
 }
 
 /// A contact without the operators, who are people too.

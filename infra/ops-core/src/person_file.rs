@@ -24,7 +24,6 @@ pub(crate) struct PersonFile<W: Write + Seek> {
 }
 
 impl<W: Write + Seek> PersonFile<W> {
-    /// Writes everything but the photos.
     pub(crate) fn begin(
         out: W,
         phone: &Phone,
@@ -45,7 +44,6 @@ impl<W: Write + Seek> PersonFile<W> {
         Ok(file)
     }
 
-    /// Adds a photo, or another file.
     pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let begun = self
             .zip
@@ -56,7 +54,6 @@ impl<W: Write + Seek> PersonFile<W> {
             .map_err(|error| failed(&error))
     }
 
-    /// Writes the table of contents.
     pub(crate) fn finish(self) -> Result<W, Failure> {
         self.zip.finish().map_err(|error| failed(&error.into()))
     }
@@ -81,7 +78,6 @@ fn dated(now: Timestamp) -> zip::DateTime {
     zip::DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
 }
 
-/// The file could not be written.
 pub(crate) fn failed(error: &io::Error) -> Failure {
     let message =
         format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");

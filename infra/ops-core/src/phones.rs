@@ -1,10 +1,12 @@
 //! Blocks, unblocks and finds phones.
 
+mod view;
+
 use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::Campaign;
 use common::domain::ids::EntrantId;
 use common::domain::phone::Phone;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::scope::{CampaignSlug, Scope};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::domain::unicode;
@@ -70,10 +72,7 @@ pub(crate) async fn entrant_ids(
     slug: &CampaignSlug,
     phone: &Phone,
 ) -> Result<[EntrantId; 2], Failure> {
-    let [test, live] = Environment::ALL.map(|environment| Scope {
-        campaign: slug.clone(),
-        environment,
-    });
+    let [test, live] = slug.scopes();
     Ok([
         tables.entrant_id(&test, phone).await?,
         tables.entrant_id(&live, phone).await?,
@@ -89,11 +88,7 @@ pub async fn set_blocked(
     decision: &OperatorDecision,
 ) -> Result<bool, Failure> {
     let mut changed = false;
-    for environment in Environment::ALL {
-        let scope = Scope {
-            campaign: slug.clone(),
-            environment,
-        };
+    for scope in slug.scopes() {
         let entrant = tables.entrant_id(&scope, phone).await?;
         changed |= if blocked {
             tables
@@ -107,12 +102,9 @@ pub async fn set_blocked(
     Ok(changed)
 }
 
-/// The result of blocking or unblocking the phones in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Number of phones that were blocked, or unblocked.
     pub changed: u64,
-    /// Number of phones with nothing to change.
     pub unchanged: u64,
 }
 
@@ -167,15 +159,10 @@ pub async fn find(
         None => tables.campaigns.list().await?,
     };
     let scopes = campaigns.into_iter().flat_map(|campaign| {
-        Environment::ALL.map(|environment| {
-            (
-                Scope {
-                    campaign: campaign.slug.clone(),
-                    environment,
-                },
-                campaign.clone(),
-            )
-        })
+        campaign
+            .slug
+            .scopes()
+            .map(|scope| (scope, campaign.clone()))
     });
     let lookups = scopes.map(|(scope, campaign)| async move {
         let day = now.day_in(campaign.timezone);

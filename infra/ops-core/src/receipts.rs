@@ -5,26 +5,23 @@ use common::config::Env;
 use common::domain::receipt::Receipt;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use serde::Serialize;
 
 use crate::audit::Recorded;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// A receipt and a link to its photo.
 #[derive(Clone)]
 pub struct ReceiptView {
-    /// The stored receipt.
     pub receipt: Receipt,
     /// `None` until the photo has arrived, and unless it was asked for.
     pub photo: Option<PhotoLink>,
 }
 
 /// A short-lived link that shows the photo to anyone who has it; so it does not implement `Debug`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct PhotoLink {
-    /// The presigned URL.
     pub url: String,
-    /// When the link stops working.
     pub expires_at: Timestamp,
 }
 

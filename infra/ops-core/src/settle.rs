@@ -7,14 +7,14 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
-use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
+use common::domain::submission::approval::{Acceptance, ProposedChange};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
 
-use crate::audit::Action;
+use crate::approvals::{Agreed, Decided, action, agree, decided, moved};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::failure::Failure;
 use crate::format::{entries_in_words, grouped};
@@ -26,10 +26,8 @@ pub const OPERATOR_DECISION: &str = "operator_decision";
 /// Recorded as a reason when the purchase of an accepted receipt is unknown.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
-/// An operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The entry counts.
     Accept {
         /// Entries to award. When absent: the number counted on the receipt's record, otherwise the campaign's.
         entries: Option<u32>,
@@ -77,25 +75,10 @@ pub enum Proof {
     Waived,
 }
 
-/// The result of settling by hand.
-#[derive(Clone, Debug)]
-pub enum ManualSettlement {
-    /// It is settled.
-    Done(Submission),
-    /// A second operator has to accept it too.
-    Proposed {
-        /// With the first acceptance.
-        after: Submission,
-        /// Why, such as `it gives the instant prize “Kettle”`.
-        at_stake: String,
-        /// The earlier acceptance, with other entries or another code, that it replaces.
-        replaced: Option<Box<Approval>>,
-    },
-}
-
 /// Settles a submission as the operator decided. Accepting awards the entries and the code's prize, and claims the
-/// purchase; a prize, or more entries than the service itself would give, needs a second operator who accepts the same. Rejecting frees the code and the place under the phone's
-/// limits. If the service settles it at the same time, the first write wins and the other writes nothing.
+/// purchase; a prize, or more entries than the service itself would give, needs a second operator who accepts the same. Rejecting
+/// frees the code and the place under the phone's limits. If the service settles it at the same time, the first write wins and
+/// the other writes nothing.
 ///
 /// # Errors
 /// When there is no such submission, it is settled already, a partner may be redeeming the code of a rejected one, its
@@ -105,7 +88,7 @@ pub async fn settle(
     name: &str,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<ManualSettlement, Failure> {
+) -> Result<Decided, Failure> {
     settle_seen(tables, one(tables, name).await?, verdict, decision).await
 }
 
@@ -115,15 +98,11 @@ pub(crate) async fn settle_seen(
     before: Submission,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<ManualSettlement, Failure> {
+) -> Result<Decided, Failure> {
     verdict.check()?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
-    let decision = OperatorDecision {
-        identity: Some(tables.audit.identity().await?.to_owned()),
-        ..decision
-    };
     let (entries, proof) = match verdict {
         Verdict::Reject(_) if is_with_the_partner(&before) => {
             let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
@@ -133,8 +112,7 @@ pub(crate) async fn settle_seen(
         }
         Verdict::Reject(key) => {
             let purchase = before.purchase.clone();
-            let after = settled(&before, &Transition::reject(key), purchase, decision)?;
-            return write(tables, &before, after).await;
+            return write(tables, &before, Transition::reject(key), purchase, decision).await;
         }
         Verdict::Accept { entries, proof } => (entries, proof),
     };
@@ -144,61 +122,27 @@ pub(crate) async fn settle_seen(
         Some(entries) => entries,
         None => checked_entries(&campaign, &before)?,
     };
-    let acceptance = Acceptance {
-        entries,
-        purchase: purchase.clone(),
-    };
-    let approval = Approval {
-        change: ProposedChange::Accept(acceptance),
-        decision,
-    };
     let prize = prize(tables, &before).await?;
-    let at_stake = at_stake(
-        prize.as_deref(),
-        entries,
-        max_entries_alone(&campaign, &before),
-    );
-    let decision = match (before.agreement(&approval), at_stake) {
-        (_, None) => approval.decision,
-        (Agreement::Reached(both), Some(_)) => both,
-        (Agreement::Awaited, Some(at_stake)) => {
-            return propose(tables, before.awaiting(approval), before, at_stake).await;
-        }
-        (Agreement::SamePerson, Some(at_stake)) => {
-            return Err(second_person_needed(&before, &at_stake));
+    let decision = match at_stake(prize.as_deref(), entries, &campaign, &before) {
+        None => decision,
+        Some(at_stake) => {
+            let purchase = purchase.clone();
+            let row = decided("submission.settle", &before, &decision).with(json!({
+                "before": before.status.message_key(),
+                "after": before.status.message_key(),
+                "entries": entries,
+                "without_receipt_code": is_unproved(&before, purchase.as_ref()),
+                "proposal": true,
+            }));
+            let change = ProposedChange::Accept(Acceptance { entries, purchase });
+            match agree(tables, &before, change, decision, at_stake, row).await? {
+                Agreed::Both(both) => both,
+                Agreed::Proposed(proposed) => return Ok(proposed),
+            }
         }
     };
-    let after = settled(
-        &before,
-        &Transition::Accept { entries, prize },
-        purchase,
-        decision,
-    )?;
-    write(tables, &before, after).await
-}
-
-/// The submission once it is settled.
-fn settled(
-    before: &Submission,
-    transition: &Transition,
-    purchase: Option<VerificationCode>,
-    decision: OperatorDecision,
-) -> Result<Submission, Failure> {
-    let after = before.apply(transition, Findings::default(), decision.at);
-    let mut after = after.map_err(|_| settled_already(before))?;
-    after.reasons = vec![
-        after.status.message_key().as_str().to_owned(),
-        OPERATOR_DECISION.to_owned(),
-    ];
-    let is_accepted = matches!(transition, Transition::Accept { .. });
-    if is_accepted && is_unproved(before, purchase.as_ref()) {
-        after.reasons.push(WITHOUT_RECEIPT_CODE.to_owned());
-    }
-    Ok(Submission {
-        purchase,
-        decision: Some(decision),
-        ..after
-    })
+    let accept = Transition::Accept { entries, prize };
+    write(tables, &before, accept, purchase, decision).await
 }
 
 fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> bool {
@@ -209,28 +153,33 @@ fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> 
 async fn write(
     tables: &Tables,
     before: &Submission,
-    after: Submission,
-) -> Result<ManualSettlement, Failure> {
-    let details = json!({
+    transition: Transition,
+    purchase: Option<VerificationCode>,
+    decision: OperatorDecision,
+) -> Result<Decided, Failure> {
+    let after = before.apply(&transition, Findings::default(), decision.at);
+    let after = after.map_err(|_| settled_already(before))?;
+    let is_accepted = matches!(transition, Transition::Accept { .. });
+    let is_unproved = is_accepted && is_unproved(before, purchase.as_ref());
+    let reasons = [after.status.message_key().as_str(), OPERATOR_DECISION]
+        .into_iter()
+        .chain(is_unproved.then_some(WITHOUT_RECEIPT_CODE));
+    let row = decided("submission.settle", before, &decision).with(json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),
         "entries": after.status.entries(),
-        "without_receipt_code": after.reasons.iter().any(|reason| reason == WITHOUT_RECEIPT_CODE),
+        "without_receipt_code": is_unproved,
         "proposal": false,
-    });
-    let decision = after.decision.as_ref();
-    // The row is that of the second operator, if there are two.
-    let why = decision.and_then(|both| {
-        both.confirmed
-            .as_ref()
-            .map_or(both.why.as_ref(), |second| second.why.as_ref())
-    });
-    let row = action("submission.settle", before)
-        .because(why.map_or("", String::as_str))
-        .with(details);
+    }));
+    let after = Submission {
+        reasons: reasons.map(str::to_owned).collect(),
+        purchase,
+        decision: Some(decision),
+        ..after
+    };
     tables.audit.append(row, after.updated_at).await?;
     match tables.store.settle(before, &after, None).await? {
-        SettleResult::Committed => Ok(ManualSettlement::Done(after)),
+        SettleResult::Committed => Ok(Decided::Done(after)),
         SettleResult::ReceiptAlreadyUsed => {
             let message = "another submission was accepted with the same receipt; reject this one with \
                            `--reject receipt_already_used`";
@@ -240,62 +189,31 @@ async fn write(
     }
 }
 
-/// Records the acceptance of a first operator; nothing else changes.
-async fn propose(
-    tables: &Tables,
-    after: Submission,
-    before: Submission,
-    at_stake: String,
-) -> Result<ManualSettlement, Failure> {
-    if let Some((Acceptance { entries, purchase }, decision)) = after.first_acceptance() {
-        let key = before.status.message_key();
-        let details = json!({
-            "before": key,
-            "after": key,
-            "entries": entries,
-            "without_receipt_code": is_unproved(&before, purchase.as_ref()),
-            "proposal": true,
-        });
-        let row = action("submission.settle", &before)
-            .because(decision.why.as_deref().unwrap_or_default())
-            .with(details);
-        tables.audit.append(row, decision.at).await?;
-    }
-    if !tables.store.annotate(&before, &after).await? {
-        return Err(moved());
-    }
-    Ok(ManualSettlement::Proposed {
-        after,
-        at_stake,
-        replaced: before.approval.map(Box::new),
-    })
-}
-
 /// Why two people have to accept it; `None` if one is enough.
-fn at_stake(prize: Option<&str>, entries: u32, max_entries_alone: u32) -> Option<String> {
-    let too_many = || {
+fn at_stake(
+    prize: Option<&str>,
+    entries: u32,
+    campaign: &Campaign,
+    submission: &Submission,
+) -> Option<String> {
+    if let Some(prize) = prize {
+        return Some(format!("it gives the instant prize “{prize}”"));
+    }
+    let max_entries_alone = counted_entries(submission)
+        .map_or(campaign.entries_per_submission, |counted| {
+            counted.min(max_entries(campaign))
+        });
+    (entries > max_entries_alone).then(|| {
         format!(
             "it gives {}, and the service itself gives {max_entries_alone} at most",
             entries_in_words(entries)
         )
-    };
-    match prize {
-        Some(prize) => Some(format!(
-            "it gives the instant prize \u{201c}{prize}\u{201d}"
-        )),
-        None => (entries > max_entries_alone).then(too_many),
-    }
+    })
 }
 
-/// The most entries that the service itself would give, and so one operator alone may.
-fn max_entries_alone(campaign: &Campaign, submission: &Submission) -> u32 {
-    let counted = submission
-        .receipt
-        .as_ref()
-        .and_then(|receipt| receipt.counted_entries);
-    counted.map_or(campaign.entries_per_submission, |counted| {
-        counted.min(max_entries(campaign))
-    })
+/// The entries counted on the receipt's record.
+fn counted_entries(submission: &Submission) -> Option<u32> {
+    submission.receipt.as_ref()?.counted_entries
 }
 
 fn max_entries(campaign: &Campaign) -> u32 {
@@ -305,28 +223,13 @@ fn max_entries(campaign: &Campaign) -> u32 {
         .map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries)
 }
 
-fn second_person_needed(submission: &Submission, at_stake: &str) -> Failure {
-    let first = submission.first_acceptance();
-    let by = first
-        .map(|(_, first)| format!(", and {} accepted it at {}", first.by, first.at))
-        .unwrap_or_default();
-    let message = format!(
-        "{at_stake}{by}; nothing happens until a second operator accepts it too, with their own AWS identity and name"
-    );
-    Failure::new("second_person_needed", message)
-}
-
 /// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than
 /// `receipt.max_entries`: the operator has to name the number.
 pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
     if let Some((first, _)) = submission.first_acceptance() {
         return Some(first.entries);
     }
-    match submission
-        .receipt
-        .as_ref()
-        .and_then(|receipt| receipt.counted_entries)
-    {
+    match counted_entries(submission) {
         Some(counted) => (counted <= max_entries(campaign)).then_some(counted),
         None => Some(campaign.entries_per_submission),
     }
@@ -334,11 +237,10 @@ pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32
 
 fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, Failure> {
     usual_entries(campaign, submission).ok_or_else(|| {
-        let counted = submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries);
         let message = format!(
             "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
              `ops submission show`, and set the number with --entries",
-            grouped(counted.unwrap_or_default().into())
+            grouped(counted_entries(submission).unwrap_or_default().into())
         );
         Failure::new("entries_needed", message)
     })
@@ -373,10 +275,9 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
         }
         Some(settling) => settling.resumed(now),
     };
-    let (reasons, settling) = (Vec::new(), Some(settling));
     let after = Submission {
-        settling,
-        reasons,
+        settling: Some(settling),
+        reasons: Vec::new(),
         decision: None,
         approval: None,
         ..before.changed(now)
@@ -391,12 +292,6 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
     }
 }
 
-pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
-    Action::new(name)
-        .in_scope(&submission.scope)
-        .on(submission.submission_id)
-}
-
 /// True if the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
 /// was reopened without a receipt has nothing of these, and would be accepted unseen.
 fn has_work(submission: &Submission) -> bool {
@@ -407,12 +302,6 @@ fn has_work(submission: &Submission) -> bool {
     submission.receipt_id.is_some()
         || submission.partner_code.is_some()
         || matches!(code, Some(CodeKey::Sentinel(_)))
-}
-
-pub(crate) fn moved() -> Failure {
-    let message = "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
-                   still waits";
-    Failure::new("submission_moved", message)
 }
 
 /// The purchase that accepting claims; `None` if the submission has no receipt, or the proof was waived.
@@ -454,7 +343,6 @@ fn settled_already(submission: &Submission) -> Failure {
     Failure::new("already_settled", message)
 }
 
-/// The instant prize of the code that a submission holds.
 pub(crate) async fn prize(
     tables: &Tables,
     submission: &Submission,
@@ -471,7 +359,6 @@ pub(crate) async fn prize(
         .and_then(|batch| batch.prize))
 }
 
-/// The batch of the code that a submission has or had.
 pub(crate) async fn code_batch(
     tables: &Tables,
     submission: &Submission,

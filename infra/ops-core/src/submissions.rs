@@ -10,14 +10,16 @@ use common::domain::campaign::Campaign;
 use common::domain::code::Code;
 use common::domain::ids::{Reference, SubmissionId};
 use common::domain::phone::Phone;
-use common::domain::scope::{Environment, Scope};
+use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::error::UnreadableRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::Serialize;
 use serde_json::json;
 
-use crate::audit::{Action, Recorded};
+use crate::approvals::action;
+use crate::audit::Recorded;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -41,10 +43,10 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
         return Err(Failure::new("name_invalid", message));
     };
     if found.is_empty() {
-        Err(unknown())
-    } else {
-        Ok(found)
+        let message = "there is no such submission on this stack; check the id, and which stack the environment points at";
+        return Err(Failure::new("submission_unknown", message));
     }
+    Ok(found)
 }
 
 /// Finds the one submission that an id or a reference names.
@@ -65,12 +67,9 @@ pub(crate) async fn by_reference(
     reference: Reference,
 ) -> Result<Vec<Submission>, Failure> {
     let campaigns = tables.campaigns.list().await?;
-    let scopes = campaigns.into_iter().flat_map(|campaign| {
-        Environment::ALL.map(|environment| Scope {
-            campaign: campaign.slug.clone(),
-            environment,
-        })
-    });
+    let scopes = campaigns
+        .into_iter()
+        .flat_map(|campaign| campaign.slug.scopes());
     let submissions = tables.store.submissions();
     let reads =
         scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
@@ -81,12 +80,6 @@ pub(crate) async fn by_reference(
     Ok(found.into_iter().flatten().collect())
 }
 
-fn unknown() -> Failure {
-    let message = "there is no such submission on this stack; check the id, and which stack the environment points at";
-    Failure::new("submission_unknown", message)
-}
-
-/// Submissions, and the records that cannot be read.
 pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
 
 /// Lists at most `limit` of a scope's submissions, newest first. Reads the whole table.
@@ -178,9 +171,8 @@ pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Fa
 }
 
 /// What an operator looks at that is hidden otherwise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Disclosure {
-    /// The whole phone number.
     pub phone: bool,
     /// The receipt's code and time, or the text of its QR code.
     pub receipt: bool,
@@ -197,21 +189,9 @@ pub async fn record_disclosure(
     disclosure: Disclosure,
     now: Timestamp,
 ) -> Result<Option<Recorded>, Failure> {
-    let Disclosure {
-        phone,
-        receipt,
-        photo,
-    } = disclosure;
-    if !(phone || receipt || photo) {
+    if disclosure == Disclosure::default() {
         return Ok(None);
     }
-    let action = Action::new("submission.show")
-        .in_scope(&submission.scope)
-        .on(submission.submission_id);
-    let details = json!({ "phone": phone, "receipt": receipt, "photo": photo });
-    tables
-        .audit
-        .append(action.with(details), now)
-        .await
-        .map(Some)
+    let action = action("submission.show", submission).with(json!(disclosure));
+    tables.audit.append(action, now).await.map(Some)
 }

@@ -48,9 +48,12 @@ fn is_time(name: &str) -> bool {
 }
 
 /// Adds fields to a document.
-pub(crate) fn extended<const N: usize>(mut view: Value, more: [(&str, Value); N]) -> Value {
+pub(crate) fn extended(
+    mut view: Value,
+    more: impl IntoIterator<Item = (impl Into<String>, Value)>,
+) -> Value {
     if let Some(fields) = view.as_object_mut() {
-        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        fields.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
     }
     view
 }

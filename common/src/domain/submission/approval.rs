@@ -85,15 +85,6 @@ impl Submission {
         }
     }
 
-    /// The correction that waits, and its decision.
-    pub fn first_correction(&self) -> Option<(Correction, &OperatorDecision)> {
-        let Approval { change, decision } = self.approval.as_ref()?;
-        match change {
-            ProposedChange::Correct(correction) => Some((*correction, decision)),
-            ProposedChange::Accept(_) => None,
-        }
-    }
-
     /// True if this person accepted it, and it waits for a second operator.
     pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.first_acceptance()

@@ -6,7 +6,6 @@ use chrono_tz::Tz;
 use common::aws::MAX_CONCURRENCY;
 use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
-use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
@@ -14,17 +13,16 @@ use ops_core::format::{local_time, or_dash};
 use ops_core::numbers::sums::{by_dimension, total};
 use ops_core::tables::Tables;
 
-use super::page;
 use crate::failure::PageResult;
-use crate::layout::{Page, Section, environment, path_of, table};
+use crate::layout::{Page, Section, environment, path_of, pill, table};
 use crate::plot::number;
 use crate::state::Console;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/", get(page(list)))
+    Router::new().route("/", get(list))
 }
 
-async fn list(console: Console, (): ()) -> PageResult {
+async fn list(console: Console) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let mut campaigns = tables.campaigns.list().await?;
     // Those that are over come last.
@@ -38,20 +36,17 @@ async fn list(console: Console, (): ()) -> PageResult {
         .iter()
         .map(|campaign| live_sum(&tables, campaign).boxed());
     let sums: Vec<_> = sums.collect();
-    let sums: Vec<Option<Amount>> = stream::iter(sums)
+    let sums: Vec<_> = stream::iter(sums)
         .buffered(MAX_CONCURRENCY)
         .try_collect()
         .await?;
-    let rows: Vec<_> = campaigns
-        .iter()
-        .zip(sums)
-        .map(|(campaign, sum)| row(campaign, sum, now))
-        .collect();
+    let rows =
+        html! { @for (campaign, sum) in campaigns.iter().zip(sums) { (row(campaign, sum, now)) } };
     let content = html! {
-        @if rows.is_empty() {
+        @if campaigns.is_empty() {
             p { "There are no campaigns yet; " code { "ops campaign apply FILE.yaml" } " adds one." }
         } @else {
-            (table("All campaigns", &["Campaign", "Status", "Begins", "Ends", "Submissions", "Entries", "Open"], &rows))
+            (table("All campaigns", &["Campaign", "Status", "Begins", "Ends", "Submissions", "Entries", "Open"], rows))
             p.soft { "Submissions and entries are those of live, at most a minute old." }
         }
     };
@@ -60,41 +55,35 @@ async fn list(console: Console, (): ()) -> PageResult {
 
 /// `None` for roles that may not read numbers.
 async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
-    let scope = Scope {
-        campaign: campaign.slug.clone(),
-        environment: Environment::Live,
-    };
-    match tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await {
+    let [_, live] = campaign.slug.scopes();
+    match tables.numbers.cells(&live, Metric::Days, ALL_DAYS).await {
         Ok(cells) => Ok(Some(total(&by_dimension(&cells, Metric::Days)))),
         Err(error) if error.denied().is_some() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Vec<Markup> {
+fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
-    let time = |at: Option<Timestamp>| html! { (or_dash(at.map(|at| minute(at, zone)))) };
-    let scope = |environment| Scope {
-        campaign: campaign.slug.clone(),
-        environment,
-    };
-    let live = scope(Environment::Live);
-    vec![
-        html! { a href=(path_of(&live)) { (campaign.name) } br; span.soft { (campaign.brand) " · " (campaign.slug) } },
-        status(campaign, now),
-        time(campaign.window.start),
-        time(campaign.window.end),
-        html! { (or_dash(sum.map(|sum| number(sum.records)))) },
-        html! { (or_dash(sum.map(|sum| number(sum.entries)))) },
-        html! {
-            @for of in [Environment::Live, Environment::Test] {
-                a.plain href=(path_of(&scope(of))) { (environment(of)) span.unseen { " " (campaign.name) } } " "
+    let time = |at: Option<Timestamp>| or_dash(at.map(|at| minute(at, zone)));
+    let [test, live] = campaign.slug.scopes();
+    html! {
+        tr {
+            td { a href=(path_of(&live)) { (campaign.name) } br; span.soft { (campaign.brand) " · " (campaign.slug) } }
+            td { (status(campaign, now)) }
+            td { (time(campaign.window.start)) }
+            td { (time(campaign.window.end)) }
+            td { (or_dash(sum.map(|sum| number(sum.records)))) }
+            td { (or_dash(sum.map(|sum| number(sum.entries)))) }
+            td {
+                @for of in [live, test] {
+                    a.plain href=(path_of(&of)) { (environment(of.environment)) span.unseen { " " (campaign.name) } } " "
+                }
             }
-        },
-    ]
+        }
+    }
 }
 
-/// Without the seconds.
 fn minute(at: Timestamp, zone: Tz) -> String {
     local_time(at, zone)
         .chars()
@@ -110,5 +99,5 @@ pub(crate) fn status(campaign: &Campaign, now: Timestamp) -> Markup {
         CampaignStatus::NotStarted => ("over", "not started"),
         CampaignStatus::Ended => ("over", "ended"),
     };
-    html! { span.pill.(class) { (word) } }
+    pill(class, word)
 }

@@ -4,28 +4,26 @@ use axum::Router;
 use axum::routing::get;
 use chrono::{Days, NaiveDate};
 use chrono_tz::Tz;
-use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
+use common::domain::audit::{AuditRow, StoredAuditRow};
 use common::domain::ids::SubmissionId;
 use maud::{Markup, html};
 use ops_core::audit::{RowFilter, rows, zone};
 use ops_core::failure::Failure;
 use ops_core::format::{local_time, or_dash};
 
-use super::page;
 use super::submission::path_of_submission;
 use crate::failure::PageResult;
-use crate::form::Query;
+use crate::form::{Query, select};
 use crate::layout::{Page, Section, table};
 use crate::state::Console;
 
-/// Days that are shown unless they are named.
 const USUAL_DAYS: u64 = 30;
 
 /// Rows of one page: each has about half a kilobyte, and a day of reviewing makes a thousand.
 const MAX_ROWS: usize = 400;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/changes", get(page(list)))
+    Router::new().route("/changes", get(list))
 }
 
 async fn list(console: Console, Query(query): Query) -> PageResult {
@@ -51,30 +49,29 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     // Newest first: operators mostly look for recent rows.
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
-    let cells: Vec<_> = rows
+    let heading = [
+        "Row",
+        &format!("Time ({})", zone.name()),
+        "Who",
+        "Action",
+        "About",
+        "Why",
+        "More",
+    ];
+    let slugs = campaigns
         .iter()
-        .take(MAX_ROWS)
-        .map(|row| cells(row, zone))
-        .collect();
+        .map(|one| (one.slug.as_str(), one.slug.as_str()));
     let content = html! {
         form.row {
             div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
             div { label for="to" { "To" } input #to type="date" name="to" value=(to); }
-            div {
-                label for="campaign" { "Campaign" }
-                select #campaign name="campaign" {
-                    option value="" { "all" }
-                    @for one in &campaigns {
-                        option value=(one.slug) selected[one.slug.as_str() == campaign] { (one.slug) }
-                    }
-                }
-            }
+            div { (select("campaign", "Campaign", std::iter::once(("", "all")).chain(slugs), campaign, false)) }
             button { "Show" }
         }
-        @if cells.is_empty() {
+        @if rows.is_empty() {
             p { "The audit log has no such rows in these days." }
         } @else {
-            (table("Changes and looks", &["Row", &format!("Time ({})", zone.name()), "Who", "Action", "About", "Why", "More"], &cells))
+            (table("Changes and looks", &heading, html! { @for stored in rows.iter().take(MAX_ROWS) { (row(stored, zone)) } }))
         }
         @if older > 0 {
             p { "These are the newest " (MAX_ROWS) ". " (older) " older rows of these days are not shown: choose fewer days." }
@@ -90,44 +87,35 @@ fn day(text: &str, today: &str) -> Result<NaiveDate, Failure> {
         .map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
 }
 
-fn cells(stored: &StoredAuditRow, zone: Tz) -> Vec<Markup> {
+fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
     let Some(AuditRow { at, entry, .. }) = &stored.row else {
-        let unreadable = html! { "cannot be read; run " code { "ops audit verify" } };
-        return [html! { (stored.sequence) }, unreadable]
-            .into_iter()
-            .chain(vec![html! {}; 5])
-            .collect();
+        return html! {
+            tr { td { (stored.sequence) } td colspan="6" { "cannot be read; run " code { "ops audit verify" } } }
+        };
     };
-    let AuditEntry {
-        who,
-        by,
-        action,
-        campaign,
-        environment,
-        subject,
-        why,
-        details,
-    } = entry;
-    let about = [campaign, environment].into_iter().flatten();
-    vec![
-        html! { (stored.sequence) },
-        html! { (local_time(*at, zone)) },
-        html! { (name_of(who)) @if let Some(by) = by { " (" (by) ")" } },
-        html! { (action) },
-        html! {
-            (about.map(String::as_str).collect::<Vec<_>>().join(" ")) " "
-            @match subject.as_deref().map(str::parse::<SubmissionId>) {
-                Some(Ok(id)) => a href=(path_of_submission(id)) { (id) },
-                Some(Err(_)) | None => (subject.as_deref().unwrap_or_default()),
+    let about = [&entry.campaign, &entry.environment].into_iter().flatten();
+    let subject = entry.subject.as_deref().unwrap_or_default();
+    html! {
+        tr {
+            td { (stored.sequence) }
+            td { (local_time(*at, zone)) }
+            td { (name_of(&entry.who)) @if let Some(by) = &entry.by { " (" (by) ")" } }
+            td { (entry.action) }
+            td {
+                (about.map(String::as_str).collect::<Vec<_>>().join(" ")) " "
+                @match subject.parse::<SubmissionId>() {
+                    Ok(id) => a href=(path_of_submission(id)) { (id) },
+                    Err(_) => (subject),
+                }
             }
-        },
-        html! { (or_dash(why.as_ref())) },
-        html! {
-            @if details != "{}" {
-                details { summary { "Details" span.unseen { " of row " (stored.sequence) } } code { (details) } }
+            td { (or_dash(entry.why.as_ref())) }
+            td {
+                @if entry.details != "{}" {
+                    details { summary { "Details" span.unseen { " of row " (stored.sequence) } } code { (entry.details) } }
+                }
             }
-        },
-    ]
+        }
+    }
 }
 
 /// The end of an ARN, which names the person; the whole ARN is in `ops audit list`.

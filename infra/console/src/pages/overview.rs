@@ -27,10 +27,10 @@ use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
 use ops_core::tables::Tables;
 
+use super::Named;
 use super::campaigns::status;
-use super::{InScope, page};
 use crate::failure::PageResult;
-use crate::layout::{Page, Section, path_of};
+use crate::layout::{Page, Section, path_of, pill};
 use crate::plot::{Share, number, of_largest, over_time, shares};
 use crate::state::Console;
 
@@ -38,22 +38,19 @@ use crate::state::Console;
 const HOURS: i64 = 48;
 
 pub(crate) fn routes() -> Router<Console> {
+    let path = "/campaigns/{campaign}/{environment}";
     Router::new()
-        .route("/campaigns/{slug}/{environment}", get(page(overview)))
-        .route("/campaigns/{slug}/{environment}/pause", post(page(pause)))
-        .route("/campaigns/{slug}/{environment}/resume", post(page(resume)))
+        .route(path, get(overview))
+        .route(&format!("{path}/pause"), post(pause))
+        .route(&format!("{path}/resume"), post(resume))
 }
 
-async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
+async fn overview(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let tables = console.tables()?;
     let campaign = tables.campaign(&scope.campaign).await?;
     let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
-    let batches = tables
-        .code_books
-        .overview(&scope)
-        .await?
-        .map(|book| book.batches)
-        .unwrap_or_default();
+    let book = tables.code_books.overview(&scope).await?;
+    let batches = book.map(|book| book.batches).unwrap_or_default();
     let backlog = backlog(&console, &tables, &scope, &campaign).await?;
     let content = html! {
         (state(&scope, &campaign, console.now()))
@@ -72,23 +69,17 @@ async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
         .render(content))
 }
 
-async fn pause(console: Console, InScope(scope): InScope) -> PageResult<Redirect> {
+async fn pause(console: Console, Named(scope): Named<Scope>) -> PageResult<Redirect> {
     switch(&console, &scope, true).await
 }
 
-async fn resume(console: Console, InScope(scope): InScope) -> PageResult<Redirect> {
+async fn resume(console: Console, Named(scope): Named<Scope>) -> PageResult<Redirect> {
     switch(&console, &scope, false).await
 }
 
 async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Redirect> {
-    set_paused(
-        &console.tables()?,
-        &scope.campaign,
-        paused,
-        None,
-        console.now(),
-    )
-    .await?;
+    let (tables, now) = (console.tables()?, console.now());
+    set_paused(&tables, &scope.campaign, paused, None, now).await?;
     Ok(Redirect::to(&path_of(scope)))
 }
 
@@ -198,17 +189,16 @@ impl Waiting {
     /// Seconds that the partners may take for all answers together.
     fn answer_seconds(&self, campaigns: &[Campaign]) -> u64 {
         let seconds_of = |scope: &Scope| {
-            let campaign = campaigns
-                .iter()
-                .find(|campaign| campaign.slug == scope.campaign);
-            campaign
-                .and_then(|campaign| campaign.partner.as_ref())
-                .map_or(0, |partner| partner.timeout_seconds.into())
+            let mut campaigns = campaigns.iter();
+            let campaign = campaigns.find(|campaign| campaign.slug == scope.campaign);
+            let partner = campaign.and_then(|campaign| campaign.partner.as_ref());
+            partner.map_or(0, |partner| u64::from(partner.timeout_seconds))
         };
-        self.by_scope
+        let seconds = self
+            .by_scope
             .iter()
-            .map(|(scope, count)| count * seconds_of(scope))
-            .sum()
+            .map(|(scope, count)| count * seconds_of(scope));
+        seconds.sum()
     }
 
     fn in_words(&self) -> String {
@@ -291,7 +281,7 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
         let all = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let name = html! {
             (batch.name)
-            @if batch.status == BatchStatus::Void { " " span.pill.over { "void" } }
+            @if batch.status == BatchStatus::Void { " " (pill("over", "void")) }
             @if let Some(prize) = &batch.prize { br; span.soft { (prize) } }
         };
         Share {
@@ -301,24 +291,19 @@ fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
             words: format!("{} of {}", number(used), grouped(batch.count())),
         }
     };
-    let prizes = prizes_left(batches, &redeemed)
+    let prize = |left: PrizesLeft<'_>| {
+        let at_most = left.at_most?;
+        Some(Share {
+            name: html! { (left.prize) br; span.soft { (left.batch.name) } },
+            value: at_most,
+            of: left.codes,
+            words: format!("{} of {}", number(at_most), number(left.codes)),
+        })
+    };
+    let prizes: Vec<_> = prizes_left(batches, &redeemed)
         .into_iter()
-        .filter_map(|prizes| {
-            let PrizesLeft {
-                batch,
-                prize,
-                codes,
-                at_most,
-            } = prizes;
-            let (name, left) = (html! { (prize) br; span.soft { (batch.name) } }, at_most?);
-            Some(Share {
-                name,
-                value: left,
-                of: codes,
-                words: format!("{} of {}", number(left), number(codes)),
-            })
-        });
-    let prizes: Vec<_> = prizes.collect();
+        .filter_map(prize)
+        .collect();
     html! {
         @if !batches.is_empty() {
             div.pair {

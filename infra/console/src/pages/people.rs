@@ -14,10 +14,9 @@ use maud::{Markup, html};
 use ops_core::failure::Failure;
 use ops_core::people::{self, PersonRecords};
 
-use super::page;
 use crate::failure::PageResult;
-use crate::form::{Form, check_typed, typed_field};
-use crate::layout::{Page, Section, environment, table};
+use crate::form::{Form, check_typed, hidden, text_field, typed_form};
+use crate::layout::{Page, Section, scope, table};
 use crate::state::Console;
 
 /// What the operator types before a person is erased.
@@ -25,12 +24,12 @@ const ERASE: &str = "erase";
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
-        .route("/people", get(page(ask)).post(page(find)))
-        .route("/people/export", post(page(export)))
-        .route("/people/erase", post(page(erase)))
+        .route("/people", get(ask).post(find))
+        .route("/people/export", post(export))
+        .route("/people/erase", post(erase))
 }
 
-async fn ask(_: Console, (): ()) -> Html<String> {
+async fn ask() -> Html<String> {
     render(html! {})
 }
 
@@ -72,33 +71,31 @@ async fn find(console: Console, form: Form) -> PageResult {
 }
 
 fn held_table(held: &[PersonRecords]) -> Markup {
-    let row = |held: &PersonRecords| {
-        vec![
-            html! { (held.scope.campaign) " " (environment(held.scope.environment)) },
-            html! { (held.submissions.len()) },
-            html! { (held.unsettled().count()) },
-            html! { (held.photos().count()) },
-            html! { @if held.entrant.blocked { "yes" } @else { "no" } },
-            html! { (held.entrant.total) @if held.is_erased() { ", the person is erased" } },
-        ]
+    let rows = html! {
+        @for held in held {
+            tr {
+                td { (scope(&held.scope)) }
+                td { (held.submissions.len()) }
+                td { (held.unsettled().count()) }
+                td { (held.photos().count()) }
+                td { @if held.entrant.blocked { "yes" } @else { "no" } }
+                td { (held.entrant.total) @if held.is_erased() { ", the person is erased" } }
+            }
+        }
     };
-    let rows: Vec<_> = held.iter().map(row).collect();
-    table(
-        "What is held",
-        &[
-            "Campaign",
-            "Submissions",
-            "Unsettled",
-            "Photos",
-            "Blocked",
-            "Counted",
-        ],
-        &rows,
-    )
+    let heading = [
+        "Campaign",
+        "Submissions",
+        "Unsettled",
+        "Photos",
+        "Blocked",
+        "Counted",
+    ];
+    table("What is held", &heading, rows)
 }
 
 fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
-    let number = html! { input type="hidden" name="phone" value=(phone.expose_e164()); };
+    let number = hidden("phone", phone.expose_e164());
     let open: usize = held.iter().map(|held| held.unsettled().count()).sum();
     html! {
         h2 { "Hand it over" }
@@ -111,19 +108,12 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
         @if open > 0 {
             p { "Not possible yet: " (open) " submissions are not settled, and need the phone. Settle them first." }
         } @else {
-            form method="post" action="/people/erase" {
+            (typed_form("/people/erase", ERASE, "Erase", html! {
                 (number)
-                p {
-                    "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, \
-                     outcomes, entries, days and prizes stay, and a blocked number stays blocked. What was counted stays under the \
-                     keyed digest of the phone until 30 days after the campaign's end, so that the limits hold."
-                }
+                p { (people::erasure_in_words(held)) }
                 @if let Some(prizes) = people::prizes_to_hand_over(held) { p { strong { (prizes) } } }
-                label for="why" { "Reason and order, for the record" }
-                input #why name="why" required maxlength="500" autocomplete="off";
-                (typed_field(ERASE))
-                p { button.danger { "Erase" } }
-            }
+                (text_field("why", "Reason and order, for the record"))
+            }))
         }
     }
 }
@@ -131,7 +121,7 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
 async fn export(console: Console, form: Form) -> PageResult<Response> {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     let held = people::find(&tables, &phone, now).await?;
-    let file = people::hand_over_unnamed(&tables, console.env(), &phone, &held, now).await?;
+    let file = people::export_unnamed(&tables, console.env(), &phone, &held, now).await?;
     let named = (CONTENT_DISPOSITION, "attachment; filename=\"person.zip\"");
     let body = Body::from_stream(stream::iter(chunks(file)));
     Ok(([(CONTENT_TYPE, "application/zip"), named], body).into_response())

@@ -16,7 +16,6 @@ use crate::tables::Tables;
 use crate::terminal::Report;
 use crate::view::{extended, of_record};
 
-/// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
 
 pub(crate) async fn run(
@@ -140,7 +139,6 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
 }
 
 fn broken(findings: &[AuditFinding]) -> Failure {
-    /// Findings that are named.
     const MAX_NAMED: usize = 50;
     let line = |AuditFinding {
                     sequence,

@@ -1,5 +1,7 @@
 //! `ops person`.
 
+use std::io;
+
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::phone::Phone;
@@ -15,9 +17,6 @@ use crate::failure::Failure;
 use crate::format::table;
 use crate::people::{self, PersonRecords};
 use crate::terminal::{Report, Terminal};
-
-/// How long what an erased person has used of the limits is kept.
-const LIMITS_KEPT: &str = "30 days after the campaign's end";
 
 pub(crate) async fn run(
     command: PersonCommand,
@@ -35,12 +34,11 @@ pub(crate) async fn run(
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
             let file = AtomicFile::begin(&output)?;
-            let exporting = people::hand_over(&tables, env, &phone, &held, clock.now(), file);
+            let exporting = people::export(&tables, env, &phone, &held, clock.now(), file);
             let file = unless_stopped(exporting).await?;
-            file.sync()
-                .map_err(|error| Failure::from_io(&output, "writing", &error))?;
-            file.finish()
-                .map_err(|failed| Failure::from_io(&output, "writing", &failed.error))?;
+            let failed = |error: &io::Error| Failure::from_io(&output, "writing", error);
+            file.sync().map_err(|error| failed(&error))?;
+            file.finish().map_err(|kept| failed(&kept.error))?;
             let text = format!(
                 "{}\nEverything is in {}.",
                 summary(&phone, &held),
@@ -61,10 +59,9 @@ pub(crate) async fn run(
             held.iter().try_for_each(people::check_settled)?;
             let warning = people::prizes_to_hand_over(&held).map(|warning| format!("\n{warning}"));
             let question = format!(
-                "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
-                 deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked. What was \
-                 counted stays under the keyed digest of the phone until {LIMITS_KEPT}, so that the limits hold.{}",
+                "{}\n{}{}",
                 summary(&phone, &held),
+                people::erasure_in_words(&held),
                 warning.unwrap_or_default()
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
@@ -109,7 +106,6 @@ fn found(phone: &Phone, held: &[PersonRecords]) -> Report {
     )
 }
 
-/// What is held, in numbers.
 fn counts(held: &[PersonRecords]) -> Value {
     let count = |held: &PersonRecords| {
         json!({
@@ -158,17 +154,14 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
         "COUNTED",
     ];
     let text = format!("{}:\n{}", phone.masked(), table(&header, &rows));
-    let erased = held
-        .iter()
-        .filter(|held| held.is_erased())
-        .map(|held| held.scope.to_string());
-    let erased: Vec<_> = erased.collect();
+    let erased: Vec<_> = held.iter().filter(|held| held.is_erased()).collect();
     if erased.is_empty() {
         return text;
     }
+    let scopes: Vec<_> = erased.iter().map(|held| held.scope.to_string()).collect();
+    let kept = people::limits_in_words(erased);
     format!(
-        "{text}The person is erased from {}. What was counted towards the limits is kept under the keyed digest of the phone \
-         until {LIMITS_KEPT}.",
-        erased.join(", ")
+        "{text}The person is erased from {}. {kept}",
+        scopes.join(", ")
     )
 }

@@ -67,15 +67,12 @@ async fn change(
         why,
         confirm,
     } = args;
-    let why = Some(words(&why, "--why")?);
+    let why = words(&why, "--why")?;
     let decide = async |tables: &Tables| -> Result<OperatorDecision, Failure> {
-        let by = tables.audit.operator_in_full().await?;
         Ok(OperatorDecision {
-            by,
-            at: clock.now(),
-            why,
-            confirmed: None,
+            by: tables.audit.operator_in_full().await?,
             identity: None,
+            ..tables.audit.decision(why, clock.now()).await?
         })
     };
     let Some(file) = file else {

@@ -1,23 +1,22 @@
 //! The page for the person: each entry with its day, what was sent and what happened, in Swahili and in English.
 
-use std::fmt::Write as _;
-
-use chrono::{DateTime, Datelike, Timelike};
+use chrono::{DateTime, Datelike};
 use chrono_tz::Tz;
 use common::domain::draw::contact::{Contact, ContactEvent};
 use common::domain::message::Language;
 use common::domain::phone::Phone;
 use common::domain::receipt::{Receipt, Source};
-use common::domain::submission::{DeclaredItem, Submission};
+use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use maud::{DOCTYPE, Markup, html};
 
 use super::photo_name;
 use crate::format::visible;
 use crate::people::PersonRecords;
 
-const HEAD: &str = "<!doctype html><html lang=\"sw\"><meta charset=\"utf-8\"><title>Taarifa binafsi / Personal data</title>\n\
-    <style>body{font:15px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}section{border-top:1px solid #ccc}\
-    [lang=en]{color:#555}dt{font-weight:600}dd{margin:0 0 .4em}img{max-width:100%;max-height:30em}</style>\n";
+const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}section{border-top:1px solid #ccc}\
+    [lang=en]{color:#555}dt{font-weight:600}dd{margin:0 0 .4em}img{max-width:100%;max-height:30em}";
+const CHANCES: [&str; 2] = ["Nafasi za kushinda", "Chances in the draw"];
 const MONTHS: [[&str; 2]; 12] = [
     ["Januari", "January"],
     ["Februari", "February"],
@@ -35,203 +34,131 @@ const MONTHS: [[&str; 2]; 12] = [
 
 /// The page as HTML. It refers to the photos beside it.
 pub(super) fn page(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> String {
-    let mut html = HEAD.to_owned();
-    let number = phone.expose_e164();
-    let _ = write!(
-        html,
-        "<h1>{} {number}</h1>\n<p>",
-        both("Taarifa binafsi za namba", "Personal data of the number")
-    );
-    html.push_str(&both(
-        "Haya ndiyo tunayohifadhi kuhusu namba hii ya simu. Kila kitu, kwa ajili ya kompyuta, kiko katika faili person.json.",
-        "This is what we hold on this phone number. Everything, for computers, is in the file person.json.",
-    ));
-    let _ = writeln!(html, "</p><p>{}</p>", day(now, Tz::Africa__Dar_es_Salaam));
-    held.iter().for_each(|held| campaign(held, &mut html));
-    html
-}
-
-fn campaign(held: &PersonRecords, html: &mut String) {
-    let test = if held.scope.environment.is_live() {
-        ""
-    } else {
-        " (jaribio / test)"
+    let page = html! {
+        (DOCTYPE)
+        html lang="sw" {
+            head {
+                meta charset="utf-8";
+                title { "Taarifa binafsi / Personal data" }
+                style { (STYLE) }
+            }
+            body {
+                h1 { (both(["Taarifa binafsi za namba", "Personal data of the number"])) " " (phone.expose_e164()) }
+                p {
+                    (both([
+                        "Haya ndiyo tunayohifadhi kuhusu namba hii ya simu. Kila kitu, kwa ajili ya kompyuta, kiko katika faili person.json.",
+                        "This is what we hold on this phone number. Everything, for computers, is in the file person.json.",
+                    ]))
+                }
+                p { (day(now, Tz::Africa__Dar_es_Salaam)) }
+                @for held in held { (campaign(held)) }
+            }
+        }
     };
-    let _ = writeln!(html, "<h2>{}{test}</h2><dl>", escaped(&held.campaign.name));
-    let counted = format!("{}", held.entrant.total);
-    row(
-        html,
-        [
-            "Ushiriki uliohesabiwa",
-            "Entries that count towards the limits",
-        ],
-        &counted,
-    );
-    row(
-        html,
-        ["Nafasi za kushinda", "Chances in the draw"],
-        &held.entrant.entries.to_string(),
-    );
-    if held.entrant.blocked {
-        row(html, ["Imezuiwa", "Blocked"], &both("ndiyo", "yes"));
-    }
-    if let Some(at) = held.entrant.erased_at {
-        row(
-            html,
-            ["Ilifutwa", "Erased"],
-            &day(at, held.campaign.timezone),
-        );
-    }
-    html.push_str("</dl>\n");
-    for (submission, receipt) in &held.submissions {
-        entry(held, submission, receipt.as_ref(), html);
-    }
-    held.contacts
-        .iter()
-        .for_each(|contact| drawn(held, contact, html));
+    page.into_string()
 }
 
-fn entry(
-    held: &PersonRecords,
-    submission: &Submission,
-    receipt: Option<&Receipt>,
-    html: &mut String,
-) {
-    let campaign = &held.campaign;
-    let when = day(submission.created_at, campaign.timezone);
-    let _ = writeln!(
-        html,
-        "<section><h3>{when} · {}</h3><dl>",
-        submission.reference()
-    );
-    let sent = sent(submission, receipt);
-    if !sent.is_empty() {
-        row(html, ["Kilichotumwa", "What was sent"], &sent.join("<br>"));
+fn campaign(held: &PersonRecords) -> Markup {
+    html! {
+        h2 { (visible(&held.campaign.name)) @if !held.scope.environment.is_live() { " (jaribio / test)" } }
+        dl {
+            (row(["Ushiriki uliohesabiwa", "Entries that count towards the limits"], html! { (held.entrant.total) }))
+            (row(CHANCES, html! { (held.entrant.entries) }))
+            @if held.entrant.blocked { (row(["Imezuiwa", "Blocked"], both(["ndiyo", "yes"]))) }
+            @if let Some(at) = held.entrant.erased_at {
+                (row(["Ilifutwa", "Erased"], day(at, held.campaign.timezone)))
+            }
+        }
+        @for (submission, receipt) in &held.submissions { (entry(held, submission, receipt.as_ref())) }
+        @for contact in &held.contacts { (drawn(held, contact)) }
     }
-    let key = submission.status.message_key();
-    let [swahili, english] =
-        [Language::Sw, Language::En].map(|language| campaign.messages.text(key, language));
-    row(
-        html,
-        ["Kilichotokea", "What happened"],
-        &both(&escaped(swahili), &escaped(english)),
-    );
-    if submission.status.entries() > 0 {
-        row(
-            html,
-            ["Nafasi za kushinda", "Chances in the draw"],
-            &submission.status.entries().to_string(),
-        );
+}
+
+fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt>) -> Markup {
+    let (campaign, status) = (&held.campaign, &submission.status);
+    let told = [Language::Sw, Language::En]
+        .map(|language| campaign.messages.text(status.message_key(), language));
+    html! {
+        section {
+            h3 { (day(submission.created_at, campaign.timezone)) " · " (submission.reference()) }
+            dl {
+                (row(["Kilichotumwa", "What was sent"], sent(submission, receipt)))
+                (row(["Kilichotokea", "What happened"], both(told)))
+                @if status.entries() > 0 { (row(CHANCES, html! { (status.entries()) })) }
+                @if let Some(prize) = status.instant_win() { (row(["Zawadi", "Prize"], html! { (visible(prize)) })) }
+                @if let Some(consent) = &submission.consent {
+                    (row(["Ridhaa", "Consent"], html! {
+                        (visible(consent.version.as_deref().unwrap_or_default())) " "
+                        @match consent.language {
+                            Language::Sw => (both(["Kiswahili", "Swahili"])),
+                            Language::En => (both(["Kiingereza", "English"])),
+                        }
+                    }))
+                }
+            }
+            @if let Some(name) = receipt.and_then(photo_name) { img src=(name) alt="Risiti / Receipt"; }
+        }
     }
-    if let Some(prize) = submission.status.instant_win() {
-        row(html, ["Zawadi", "Prize"], &escaped(prize));
-    }
-    if let Some(consent) = &submission.consent {
-        let version = consent.version.as_deref().map(escaped).unwrap_or_default();
-        let language = match consent.language {
-            Language::Sw => both("Kiswahili", "Swahili"),
-            Language::En => both("Kiingereza", "English"),
-        };
-        row(
-            html,
-            ["Ridhaa", "Consent"],
-            &format!("{version} {language}"),
-        );
-    }
-    html.push_str("</dl>");
-    if let Some(name) = receipt.and_then(photo_name) {
-        let _ = write!(html, "<img src=\"{name}\" alt=\"Risiti / Receipt\">");
-    }
-    html.push_str("</section>\n");
 }
 
 /// The person's input, besides code and consent: the code itself is not kept.
-fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Vec<String> {
-    let mut sent = Vec::new();
-    match receipt.map(|receipt| &receipt.source) {
-        Some(Source::Typed { code, time }) => {
-            sent.push(format!(
-                "{}: {} {}",
-                both("Risiti", "Receipt"),
-                escaped(code),
-                time.expose()
-            ));
+fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Markup {
+    html! {
+        @match receipt.map(|receipt| &receipt.source) {
+            Some(Source::Typed { code, time }) => {
+                (both(["Risiti", "Receipt"])) ": " (visible(code)) " " (time.expose())
+            }
+            Some(Source::Photo { .. }) => (both(["Picha ya risiti", "Photo of a receipt"])),
+            None => (both(["Namba iliyo kwenye bidhaa", "Code on the product"])),
         }
-        Some(Source::Photo { .. }) => sent.push(both("Picha ya risiti", "Photo of a receipt")),
-        None => sent.push(both("Namba iliyo kwenye bidhaa", "Code on the product")),
+        @if let Some(region) = &submission.region { br; (both(["Mkoa", "Region"])) ": " (visible(region)) }
+        @if let Some(claimed) = &submission.claimed {
+            @for item in &claimed.items { br; (item.qty) " x " (visible(&item.key)) }
+            @if let Some(branch) = &claimed.branch { br; (both(["Tawi", "Branch"])) ": " (visible(branch)) }
+        }
     }
-    if let Some(region) = &submission.region {
-        sent.push(format!("{}: {}", both("Mkoa", "Region"), escaped(region)));
-    }
-    if let Some(claimed) = &submission.claimed {
-        let item = |item: &DeclaredItem| format!("{} x {}", item.qty, escaped(&item.key));
-        sent.extend(claimed.items.iter().map(item));
-        sent.extend(
-            claimed
-                .branch
-                .as_ref()
-                .map(|branch| format!("{}: {}", both("Tawi", "Branch"), escaped(branch))),
-        );
-    }
-    sent
 }
 
-fn drawn(held: &PersonRecords, contact: &Contact, html: &mut String) {
-    let heading = both("Droo", "Draw");
-    let _ = writeln!(
-        html,
-        "<section><h3>{heading}: {}</h3><dl>",
-        escaped(&contact.prize)
-    );
-    for step in &contact.steps {
-        let [swahili, english] = match &step.event {
-            ContactEvent::Drawn => ["Ilichaguliwa kwa kura", "Drawn"],
-            ContactEvent::NoAnswer => ["Ilipigiwa, hakukuwa na jibu", "Called, no answer"],
-            ContactEvent::Reached => ["Ilipigiwa na kujibu", "Called and reached"],
-            ContactEvent::Identified => ["Kitambulisho kilionyeshwa", "An identity card was shown"],
-            ContactEvent::HandedOver => ["Zawadi ilikabidhiwa", "The prize was handed over"],
-            ContactEvent::Skipped { .. } => [
-                "Zawadi ilienda kwa mwingine",
-                "The prize went to the next in the order",
-            ],
-        };
-        let _ = writeln!(
-            html,
-            "<dt>{}</dt><dd>{}</dd>",
-            day(step.at, held.campaign.timezone),
-            both(swahili, english)
-        );
+fn drawn(held: &PersonRecords, contact: &Contact) -> Markup {
+    let words = |event: &ContactEvent| match event {
+        ContactEvent::Drawn => ["Ilichaguliwa kwa kura", "Drawn"],
+        ContactEvent::NoAnswer => ["Ilipigiwa, hakukuwa na jibu", "Called, no answer"],
+        ContactEvent::Reached => ["Ilipigiwa na kujibu", "Called and reached"],
+        ContactEvent::Identified => ["Kitambulisho kilionyeshwa", "An identity card was shown"],
+        ContactEvent::HandedOver => ["Zawadi ilikabidhiwa", "The prize was handed over"],
+        ContactEvent::Skipped { .. } => [
+            "Zawadi ilienda kwa mwingine",
+            "The prize went to the next in the order",
+        ],
+    };
+    html! {
+        section {
+            h3 { (both(["Droo", "Draw"])) ": " (visible(&contact.prize)) }
+            dl {
+                @for step in &contact.steps {
+                    dt { (day(step.at, held.campaign.timezone)) }
+                    dd { (both(words(&step.event))) }
+                }
+            }
+        }
     }
-    html.push_str("</dl></section>\n");
 }
 
-fn row(html: &mut String, [swahili, english]: [&str; 2], value: &str) {
-    let _ = writeln!(html, "<dt>{}</dt><dd>{value}</dd>", both(swahili, english));
+fn row(name: [&str; 2], value: Markup) -> Markup {
+    html! { dt { (both(name)) } dd { (value) } }
 }
 
-fn both(swahili: &str, english: &str) -> String {
-    format!("{swahili} / <span lang=\"en\">{english}</span>")
+fn both([swahili, english]: [&str; 2]) -> Markup {
+    html! { (visible(swahili)) " / " span lang="en" { (visible(english)) } }
 }
 
 /// A day in words with the time of day, in both languages.
-fn day(at: Timestamp, zone: Tz) -> String {
+fn day(at: Timestamp, zone: Tz) -> Markup {
     let at = DateTime::from(at).with_timezone(&zone);
     let month = usize::try_from(at.month0())
         .ok()
         .and_then(|month| MONTHS.get(month));
-    let [swahili, english] = month.copied().unwrap_or_default();
-    let (day, year) = (at.day(), at.year());
-    let names = both(
-        &format!("{day} {swahili} {year}"),
-        &format!("{day} {english} {year}"),
-    );
-    format!("{names}, {:02}:{:02}", at.hour(), at.minute())
-}
-
-fn escaped(text: &str) -> String {
-    visible(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    let names = month.copied().unwrap_or_default();
+    let [swahili, english] = names.map(|month| format!("{} {month} {}", at.day(), at.year()));
+    html! { (both([&swahili, &english])) ", " (at.format("%H:%M").to_string()) }
 }

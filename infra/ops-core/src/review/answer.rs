@@ -3,19 +3,18 @@
 use common::domain::ids::SubmissionId;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
-use common::domain::submission::{OperatorDecision, Submission};
+use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
-use super::Reviewer;
+use crate::approvals::{Decided, action, moved};
 use crate::failure::Failure;
-use crate::settle::{ManualSettlement, Proof, Verdict, action, moved, settle_seen};
+use crate::settle::{Proof, Verdict, settle_seen};
 use crate::tables::Tables;
 
 /// The reason that is recorded: the screen has single keys for decisions, and no words.
 const WHY: &str = "reviewed in the console";
 
-/// A reviewer's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewDecision {
     pub submission_id: SubmissionId,
@@ -26,18 +25,10 @@ pub struct ReviewDecision {
     pub verdict: Verdict,
 }
 
-/// What an answer led to.
+/// The effect of an answer.
 #[derive(Clone, Debug)]
 pub enum ReviewResult {
-    /// The submission is settled.
-    Settled(Submission),
-    /// It was accepted by the first of two people.
-    Proposed {
-        /// With the first acceptance.
-        after: Submission,
-        /// Why the second is needed.
-        at_stake: String,
-    },
+    Decided(Decided),
     /// The answer was compared with the decision that the submission had.
     SecondLook(Submission),
     /// Nothing was written: this other submission was accepted with the same receipt.
@@ -52,7 +43,6 @@ pub async fn write(
     tables: &Tables,
     scope: &Scope,
     answer: &ReviewDecision,
-    reviewer: &Reviewer,
     now: Timestamp,
 ) -> Result<ReviewResult, Failure> {
     let ReviewDecision {
@@ -61,7 +51,6 @@ pub async fn write(
         is_second_look,
         verdict,
     } = answer;
-    let by = reviewer.by.clone();
     let before = tables
         .store
         .submissions()
@@ -71,20 +60,10 @@ pub async fn write(
         .filter(|before| before.revision == *revision)
         .ok_or_else(moved)?;
     if !is_second_look {
-        let why = Some(WHY.to_owned());
-        let decision = OperatorDecision {
-            by,
-            at: now,
-            why,
-            confirmed: None,
-            identity: None,
-        };
+        let decision = tables.audit.decision(WHY.to_owned(), now).await?;
         let code = purchase(&before, verdict);
         return match settle_seen(tables, before, verdict.clone(), decision).await {
-            Ok(ManualSettlement::Done(after)) => Ok(ReviewResult::Settled(after)),
-            Ok(ManualSettlement::Proposed {
-                after, at_stake, ..
-            }) => Ok(ReviewResult::Proposed { after, at_stake }),
+            Ok(decided) => Ok(ReviewResult::Decided(decided)),
             Err(failure) if failure.code == "purchase_taken" => {
                 let other = accepted_with(tables, scope, code).await?;
                 other.map(ReviewResult::ReceiptTaken).ok_or(failure)
@@ -96,6 +75,7 @@ pub async fn write(
         Verdict::Reject(key) => Some(*key),
         Verdict::Accept { .. } => None,
     };
+    let by = tables.audit.operator_name().await?;
     let after = before.looked_at_again(by, rejects, now);
     let agrees = after.second_look.as_ref().is_some_and(|look| look.agrees);
     let details = json!({ "rejects": rejects, "agrees": agrees });

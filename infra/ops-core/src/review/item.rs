@@ -11,21 +11,18 @@ use serde_json::json;
 use super::photo::{PhotoCopier, ShownPhoto};
 use super::queue::ClaimedSubmission;
 use super::related::{RelatedSubmission, related};
+use crate::approvals::action;
 use crate::failure::Failure;
-use crate::settle::{action, prize};
+use crate::settle::prize;
 use crate::tables::Tables;
 
-/// A submission with everything beside it.
 #[derive(Clone, Debug)]
 pub struct ReviewItem {
     pub submission: Submission,
     /// It is settled, and the answer is only compared with the decision, which the reviewer does not see.
     pub is_second_look: bool,
-    /// Its campaign, with the rules that the receipt has to meet.
     pub campaign: Campaign,
-    /// The instant prize that accepting it gives.
     pub prize: Option<String>,
-    /// Its receipt, if it came with one.
     pub receipt: Option<Receipt>,
     /// Its photo; `None` if the receipt was typed.
     pub photo: Option<ShownPhoto>,
@@ -36,7 +33,6 @@ pub struct ReviewItem {
 }
 
 impl ReviewItem {
-    /// Reads what is beside a claimed submission, and copies its photo. Writes a row to the audit log first.
     pub async fn load(
         tables: &Tables,
         copier: &PhotoCopier,

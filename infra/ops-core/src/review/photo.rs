@@ -14,16 +14,13 @@ use crate::tables::Tables;
 /// What can be shown of a photo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownPhoto {
-    /// A PNG file.
     Copy(Vec<u8>),
     /// Nothing, for this reason.
     Nothing(&'static str),
 }
 
-/// A photo, and what recognizes its file.
 #[derive(Clone, Debug)]
 pub struct CopiedPhoto {
-    /// What can be shown.
     pub shown: ShownPhoto,
     /// The SHA-256 of the file; `None` if there is none.
     pub digest: Option<String>,

@@ -19,17 +19,12 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Decisions of all reviewers about the submissions of a month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewProgress {
-    /// Decisions of the campaign's day.
     pub today: i64,
-    /// Decisions of the hour.
     pub hour: i64,
-    /// Second looks with the verdict that the submission had.
     pub agreed: i64,
-    /// Second looks with another verdict.
     pub differed: i64,
 }
 
-/// Reads the progress.
 pub async fn progress(
     tables: &Tables,
     scope: &Scope,

@@ -11,7 +11,6 @@ use common::domain::timestamp::Timestamp;
 use common::store::review_locks::{LOCK_LIFETIME, ReviewLock, ReviewLocks};
 use common::store::submissions::DueSubmission;
 
-use super::Reviewer;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -22,10 +21,8 @@ const SECOND_LOOK_EVERY: u64 = 10;
 /// Second looks at older decisions tell little about today.
 const SECOND_LOOK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A submission that this reviewer has.
 #[derive(Clone, Debug)]
 pub struct ClaimedSubmission {
-    /// As it is now.
     pub submission: Submission,
     /// It is settled, and the answer is only compared with the decision.
     pub is_second_look: bool,
@@ -39,7 +36,6 @@ struct Listed {
     second_looks: Vec<DueSubmission>,
 }
 
-/// The queue of one screen.
 #[derive(Debug)]
 pub struct ReviewQueue {
     scope: Scope,
@@ -53,7 +49,6 @@ pub struct ReviewQueue {
 }
 
 impl ReviewQueue {
-    /// An empty queue. `holder` is unique for the screen.
     pub fn new(scope: Scope, holder: String) -> Self {
         let (listed, claimed, not_before) = (None, BTreeSet::new(), HashMap::new());
         Self {
@@ -71,9 +66,12 @@ impl ReviewQueue {
         &mut self,
         tables: &Tables,
         locks: &ReviewLocks,
-        reviewer: &Reviewer,
         now: Timestamp,
     ) -> Result<Option<ClaimedSubmission>, Failure> {
+        let (identity, by) = (
+            tables.audit.identity().await?,
+            tables.audit.operator_name().await?,
+        );
         self.list(tables, now).await?;
         while let Some(id) = self.candidate(now) {
             match locks.acquire(&self.scope, id, &self.holder, now).await? {
@@ -90,7 +88,7 @@ impl ReviewQueue {
                 Err(error) if error.is_unreadable() => None,
                 found => found?,
             };
-            let wanted = found.and_then(|found| wanted(found, reviewer));
+            let wanted = found.and_then(|found| wanted(found, identity, &by));
             if let Some(claimed) = wanted {
                 self.claimed.insert(id);
                 self.given += 1;
@@ -214,20 +212,20 @@ impl ReviewQueue {
 
 /// The submission, if it still waits for this reviewer: the person who decided it does not take a second look, and the one
 /// who accepted it is not the second person for its prize.
-fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
+fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
     let waits = submission
         .settling
         .as_ref()
         .is_some_and(|settling| settling.assignee == Assignee::Operator);
     if waits {
-        let is_own = submission.was_first_accepted_by(&reviewer.identity, &reviewer.by);
+        let is_own = submission.was_first_accepted_by(identity, by);
         return (!is_own).then_some(ClaimedSubmission {
             submission,
             is_second_look: false,
         });
     }
     let decision = submission.decision.as_ref();
-    let is_own = decision.is_some_and(|decision| decision.is_by(&reviewer.identity, &reviewer.by));
+    let is_own = decision.is_some_and(|decision| decision.is_by(identity, by));
     (submission.awaits_second_look() && !is_own).then_some(ClaimedSubmission {
         submission,
         is_second_look: true,

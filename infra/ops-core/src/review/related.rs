@@ -29,12 +29,9 @@ pub enum Relation {
     Basket,
 }
 
-/// Another submission.
 #[derive(Clone, Debug)]
 pub struct RelatedSubmission {
-    /// The other submission.
     pub submission: Submission,
-    /// What they have in common.
     pub relations: Vec<Relation>,
 }
 

@@ -12,10 +12,8 @@ use crate::failure::Failure;
 use crate::phones;
 use crate::tables::Tables;
 
-/// The entry of a code.
 #[derive(Clone, Debug)]
 pub struct CodeEntered {
-    /// The submission that has the code.
     holder: Submission,
     /// Its phone, masked.
     phone: String,
@@ -82,25 +80,22 @@ impl CodeEntered {
             masked if masked.starts_with('+') => masked.to_owned(),
             missing => format!("a phone that is {missing}"),
         };
-        let earlier = self.refused_at.map(|refused| {
-            format!(
-                ", {} earlier",
-                in_words(refused.since(self.holder.created_at))
-            )
-        });
+        let earlier = match self.refused_at {
+            Some(at) => format!(", {} earlier", in_words(at.since(self.holder.created_at))),
+            None => String::new(),
+        };
         let since = match self.holder.status.state() {
             State::Rejected => "; that entry was taken back since",
             State::Pending | State::Unknown => "; that entry is not settled yet",
             State::Accepted => "",
         };
-        let (at, earlier) = (at.format(pattern), earlier.unwrap_or_default());
         format!(
-            "This code was entered on {at} by {phone} ({}){earlier}{since}.",
+            "This code was entered on {} by {phone} ({}){earlier}{since}.",
+            at.format(pattern),
             self.holder.reference()
         )
     }
 
-    /// The same for programs.
     pub(crate) fn as_json(&self) -> Value {
         json!({
             "id": self.holder.submission_id,

@@ -2,29 +2,25 @@
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
-use common::domain::submission::approval::{Acceptance, Approval, ProposedChange};
-use common::domain::submission::correction::Correction;
+use common::domain::submission::approval::Approval;
 use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::code_entered::CodeEntered;
-use crate::format::entries_in_words;
+use crate::approvals::in_words;
 use crate::receipts::ReceiptView;
 
-/// What happened to a submission.
 #[derive(Clone, Debug, Serialize)]
 pub struct Timeline {
     pub id: String,
     #[serde(rename = "ref")]
     pub reference: String,
-    /// The request that made it.
     pub request_id: Option<String>,
     /// The campaign's time zone.
     #[serde(skip)]
     pub zone: Tz,
-    /// Oldest first.
     pub events: Vec<Event>,
 }
 
@@ -35,7 +31,6 @@ pub struct Event {
 }
 
 impl Timeline {
-    /// Builds the history from the records.
     pub fn new(
         submission: &Submission,
         code_entered: Option<&CodeEntered>,
@@ -43,57 +38,56 @@ impl Timeline {
         zone: Tz,
     ) -> Self {
         let mut events = Vec::new();
+        let mut add = |at, what: String| events.push(Event { at, what });
         if let Some(ReceiptView { receipt, .. }) = receipt {
-            events.push((
+            add(
                 receipt.created_at,
                 format!("receipt {} made", receipt.receipt_id),
-            ));
-            let arrived = receipt.arrived.as_ref();
-            events.extend(
-                arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())),
             );
+            if let Some(arrived) = &receipt.arrived {
+                add(arrived.seen_at, "its photo seen in storage".to_owned());
+            }
         }
         let (now, mut decided) = (submission.state_now(), None);
         for (index, state) in submission.history.iter().chain([&now]).enumerate() {
-            let decision = state
-                .decision
-                .as_ref()
-                .filter(|decision| decided != Some(*decision));
-            events.extend(
-                decision.map(|decision| (decision.at, format!("decided {}", said(decision)))),
-            );
-            decided = decision.or(decided);
+            if let Some(decision) = state.decision.as_ref()
+                && decided != Some(decision)
+            {
+                add(decision.at, format!("decided {}", said(decision)));
+                decided = Some(decision);
+            }
             let made = if index == 0 { "made: " } else { "" };
-            events.push((state.at, format!("{made}{}", sentence(state))));
+            add(state.at, format!("{made}{}", sentence(state)));
         }
-        events.extend(code_entered.map(|entered| (submission.created_at, entered.sentence())));
-        let proposed = proposed(submission)
-            .map(|(at, words)| (at, format!("{words}, if another person agrees")));
-        events.extend(proposed);
+        if let Some(entered) = code_entered {
+            add(submission.created_at, entered.sentence());
+        }
+        if let Some((at, words)) = proposed(submission) {
+            add(at, format!("{words}, if another person agrees"));
+        }
         // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
         // its result.
-        events.sort_by_key(|(at, _)| *at);
+        events.sort_by_key(|event| event.at);
         events.extend(submission.settling.as_ref().map(|settling| {
             let next = match settling.assignee {
                 Assignee::Service => "next step due",
                 Assignee::Operator => "waits for a person since then",
             };
-            (settling.next_step_at, next.to_owned())
+            Event {
+                at: settling.next_step_at,
+                what: next.to_owned(),
+            }
         }));
         Self {
             id: submission.submission_id.to_string(),
             reference: submission.reference().to_string(),
             request_id: submission.request_id.clone(),
             zone,
-            events: events
-                .into_iter()
-                .map(|(at, what)| Event { at, what })
-                .collect(),
+            events,
         }
     }
 }
 
-/// Describes a state that a submission reached.
 fn sentence(state: &PastState) -> String {
     let PastState {
         status,
@@ -102,57 +96,35 @@ fn sentence(state: &PastState) -> String {
         anomaly,
         ..
     } = state;
-    let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut sentence = format!("{}, {}", name(json!(status.state())), status.message_key());
-    if let Some(review) = status.review_status() {
-        sentence.push_str(&format!(", {}", name(json!(review))));
-    }
-    let reasons: Vec<_> = reasons
-        .iter()
-        .filter(|reason| *reason != status.message_key().as_str())
+    let message = status.message_key().as_str();
+    let review = json!(status.review_status());
+    let reasons = reasons.iter().map(String::as_str);
+    let parts: Vec<_> = [status.state().as_str(), message]
+        .into_iter()
+        .chain(review.as_str())
+        .chain(reasons.filter(|reason| *reason != message))
         .collect();
-    for reason in reasons {
-        sentence.push_str(&format!(", {reason}"));
-    }
-    if *is_under_way {
-        sentence.push_str("; a step begun");
-    }
-    if let Some(anomaly) = anomaly {
-        sentence.push_str(&format!("; {anomaly}"));
-    }
-    sentence
+    let begun = if *is_under_way { "; a step begun" } else { "" };
+    let anomaly = anomaly.as_ref().map(|anomaly| format!("; {anomaly}"));
+    format!("{}{begun}{}", parts.join(", "), anomaly.unwrap_or_default())
 }
 
 /// A decision in words: by whom, and why.
 pub fn said(decision: &OperatorDecision) -> String {
-    let words = |by: &str, why: &Option<String>| {
-        let why = why
-            .as_ref()
-            .map(|why| format!(": {why}"))
-            .unwrap_or_default();
-        format!("by {by}{why}")
+    let words = |by: &str, why: &Option<String>| match why {
+        Some(why) => format!("by {by}: {why}"),
+        None => format!("by {by}"),
     };
-    let second = decision.confirmed.as_ref();
-    let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
-    format!(
-        "{}{}",
-        words(&decision.by, &decision.why),
-        second.unwrap_or_default()
-    )
+    let first = words(&decision.by, &decision.why);
+    match &decision.confirmed {
+        Some(second) => format!("{first}; confirmed {}", words(&second.by, &second.why)),
+        None => first,
+    }
 }
 
 /// What waits for a second person, in words, and since when.
 pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
     let Approval { change, decision } = submission.approval.as_ref()?;
-    let what = match change {
-        ProposedChange::Accept(Acceptance { entries, .. }) => {
-            format!("accept with {}", entries_in_words(*entries))
-        }
-        ProposedChange::Correct(Correction::Revoke { free_code: false }) => "revoke".to_owned(),
-        ProposedChange::Correct(Correction::Revoke { free_code: true }) => {
-            "revoke and free the code".to_owned()
-        }
-        ProposedChange::Correct(Correction::Reopen) => "reopen".to_owned(),
-    };
-    Some((decision.at, format!("{what}, asked for {}", said(decision))))
+    let words = format!("{}, asked for {}", in_words(change), said(decision));
+    Some((decision.at, words))
 }

@@ -1,23 +1,28 @@
 //! The view of a submission.
 
 use chrono_tz::Tz;
+use common::config::Env;
 use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
-use common::domain::retry::{LookupFailures, PartnerProgress};
+use common::domain::retry::LookupFailures;
 use common::domain::settling::{Assignee, PendingSettlement};
-use common::domain::submission::approval::ProposedChange;
 use common::domain::submission::{DeclaredPurchase, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::code_entered::CodeEntered;
-use super::timeline::{proposed, said};
-use crate::format::{grouped, or_dash, zoned_time};
-use crate::receipts::ReceiptView;
-use crate::view::{Columns, extended, facts, of_record, write_times_out};
+use super::timeline::{Timeline, proposed, said};
+use super::{Disclosure, record_disclosure};
+use crate::approvals::proposal_json;
+use crate::failure::Failure;
+use crate::format::{NOTHING, grouped, zoned_time};
+use crate::phones;
+use crate::receipts::{self, ReceiptView};
+use crate::tables::Tables;
+use crate::view::{self, Columns, extended, of_record, write_times_out};
 
 /// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
@@ -42,13 +47,8 @@ const FACTS: &Columns = &[
     ("day", "/day"),
     ("created_at", "/created_at"),
     ("updated_at", "/updated_at"),
-];
-const SETTLING: &Columns = &[
     ("assignee", "/settling/assignee"),
     ("anomaly", "/settling/anomaly"),
-];
-const TYPED: &Columns = &[("receipt_type", "/receipt_source/type")];
-const PHOTO: &Columns = &[
     ("receipt_type", "/receipt_source/type"),
     ("photo_type", "/receipt_source/arrived/content_type"),
     ("photo_bytes", "/receipt_source/arrived/bytes"),
@@ -58,143 +58,149 @@ const PHOTO: &Columns = &[
 
 /// A submission and how much of it to show.
 pub struct SubmissionView<'a> {
-    pub submission: &'a Submission,
-    /// Masked or in clear.
-    pub phone: String,
+    submission: &'a Submission,
+    phone: String,
     /// The entry because of which its code was refused.
-    pub code_entered: Option<CodeEntered>,
-    pub receipt: Option<ReceiptView>,
+    code_entered: Option<CodeEntered>,
+    receipt: Option<ReceiptView>,
     /// The campaign's time zone, for the times in the text.
     pub zone: Tz,
     /// True to show the receipt's code and what it says.
-    pub show_receipt: bool,
+    show_receipt: bool,
 }
 
-impl SubmissionView<'_> {
-    /// The document for programs.
+impl<'a> SubmissionView<'a> {
+    /// Reads what belongs to a submission. If something is shown that is hidden otherwise, the audit log gets a row first.
+    pub async fn load(
+        tables: &Tables,
+        env: &Env,
+        submission: &'a Submission,
+        show: Disclosure,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
+        let recorded = record_disclosure(tables, submission, show, now).await?;
+        let photo = recorded.as_ref().filter(|_| show.photo);
+        let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+        Ok(Self {
+            submission,
+            phone: phones::shown(tables, submission, show.phone).await?,
+            code_entered: CodeEntered::before(tables, submission, zone).await?,
+            receipt: receipts::of_submission(tables, env, submission, photo, now).await?,
+            zone,
+            show_receipt: show.receipt,
+        })
+    }
+
+    pub fn timeline(&self) -> Timeline {
+        let (entered, receipt) = (self.code_entered.as_ref(), self.receipt.as_ref());
+        Timeline::new(self.submission, entered, receipt, self.zone)
+    }
+
+    pub fn has_photo(&self) -> bool {
+        let source = self.receipt.as_ref().map(|seen| &seen.receipt.source);
+        matches!(source, Some(Source::Photo { .. }))
+    }
+
     pub(crate) fn as_json(&self) -> Value {
         let submission = self.submission;
-        let mut view = as_json(submission, &self.phone);
-        if let Some(entered) = &self.code_entered {
-            view = extended(view, [("code_entered", entered.as_json())]);
-        }
         let source = self.receipt.as_ref().map(|seen| {
-            let link = seen.photo.as_ref();
-            let link = link
-                .map(|link| json!({ "url": link.url, "expires_at": link.expires_at.to_string() }));
             let source = receipt_source(&seen.receipt, self.show_receipt);
-            match seen.receipt.source {
-                Source::Photo { .. } => extended(source, [("link", json!(link))]),
-                Source::Typed { .. } => source,
-            }
+            let link = seen.photo.as_ref().map(of_record);
+            extended(source, self.has_photo().then(|| ("link", json!(link))))
         });
-        view = extended(view, [("receipt_source", json!(source))]);
-        if !self.show_receipt {
-            return view;
+        let entered = self.code_entered.as_ref();
+        let mut more = vec![("receipt_source", json!(source))];
+        more.extend(entered.map(|entered| ("code_entered", entered.as_json())));
+        if self.show_receipt {
+            more.push(("purchase", json!(submission.purchase)));
+            more.push(("anomaly_said", json!(anomaly_excerpt(submission))));
         }
-        let anomaly = submission
-            .settling
-            .as_ref()
-            .and_then(|settling| settling.anomaly.as_ref());
-        let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
-        let excerpt = anomaly.map(|anomaly| &anomaly.excerpt);
-        extended(
-            view,
-            [
-                ("purchase", json!(purchase)),
-                ("anomaly_said", json!(excerpt)),
-            ],
-        )
+        extended(as_json(submission, &self.phone), more)
     }
 
     /// All that is known, by the names of the API, as text.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
-        let (submission, view) = (self.submission, self.as_json());
-        let mut pairs = facts(FACTS, &view, self.zone);
+        let submission = self.submission;
+        let time = |at| zoned_time(at, self.zone);
+        let settling = submission.settling.as_ref();
+        let partner = settling.map(PendingSettlement::partner_progress);
+        let source = self.receipt.as_ref().map(|seen| &seen.receipt.source);
+        let (code, sent_at, payload) = match source {
+            Some(Source::Typed { code, time }) => (Some(code.as_str()), Some(time.expose()), None),
+            Some(Source::Photo { qr_payload, .. }) => (None, None, qr_payload.as_deref()),
+            None => (None, None, None),
+        };
+        let secret = |text: &str| if self.show_receipt { text } else { HIDDEN }.to_owned();
+        let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
         let decision = submission.decision.as_ref();
-        pairs.extend([
-            ("claimed", or_dash(submission.claimed.as_ref().map(claimed))),
-            ("receipt", or_dash(submission.receipt.as_ref().map(receipt))),
-            (
-                "partner_said",
-                or_dash(submission.upstream.as_ref().map(upstream)),
-            ),
+        let facts = [
+            ("claimed", submission.claimed.as_ref().map(claimed)),
+            ("receipt", submission.receipt.as_ref().map(receipt)),
+            ("partner_said", submission.upstream.as_ref().map(upstream)),
             (
                 "decision",
-                or_dash(
-                    decision
-                        .map(|one| format!("at {} {}", zoned_time(one.at, self.zone), said(one))),
-                ),
+                decision.map(|one| format!("at {} {}", time(one.at), said(one))),
+            ),
+            ("proposal", proposed(submission).map(|(_, words)| words)),
+            (
+                "code",
+                self.code_entered.as_ref().map(CodeEntered::sentence),
             ),
             (
-                "proposal",
-                or_dash(proposed(submission).map(|(_, words)| words)),
-            ),
-        ]);
-        pairs.extend(
-            self.code_entered
-                .as_ref()
-                .map(|entered| ("code", entered.sentence())),
-        );
-        if let Some(settling) = &submission.settling {
-            pairs.extend(facts(SETTLING, &view, self.zone));
-            pairs.push((
                 "next_step",
-                next_step(settling, |at| zoned_time(at, self.zone)),
-            ));
-            pairs.push((
+                settling.map(|settling| next_step(settling, time)),
+            ),
+            (
                 "lookup_failures",
-                or_dash(lookup_failures(settling.lookup_failures())),
-            ));
-            let PartnerProgress {
-                attempts,
-                maybe_redeemed,
-                ..
-            } = settling.partner_progress();
-            let asked = (attempts > 0).then(|| format!("{attempts} times in vain"));
-            pairs.push(("partner_asked", or_dash(asked)));
-            if submission.partner_code.is_some() {
-                let may_have = if maybe_redeemed {
-                    "perhaps; ask it about the id"
-                } else {
-                    "no"
-                };
-                pairs.push(("partner_redeemed", may_have.to_owned()));
-            }
-            let excerpt = settling
-                .anomaly
-                .as_ref()
-                .and_then(|anomaly| anomaly.excerpt.as_deref());
-            pairs.extend(excerpt.map(|excerpt| ("anomaly_said", self.secret(excerpt))));
-        }
-        if let Some(seen) = &self.receipt {
-            let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
-            pairs.push(("purchase", or_dash(purchase.map(|code| self.secret(code)))));
-            match &seen.receipt.source {
-                Source::Typed { code, time } => {
-                    pairs.extend(facts(TYPED, &view, self.zone));
-                    pairs.push(("receipt_code", self.secret(code)));
-                    pairs.push(("receipt_time", self.secret(&time.expose())));
-                }
-                Source::Photo { qr_payload, .. } => {
-                    let payload = qr_payload.as_deref().map(|payload| self.secret(payload));
-                    let link = seen.photo.as_ref().map(|link| link.url.as_str());
-                    let link = link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO));
-                    pairs.extend(facts(PHOTO, &view, self.zone));
-                    pairs.push(("qr_payload", or_dash(payload)));
-                    pairs.push(("photo_link", or_dash(link)));
-                }
-            }
-        }
-        pairs
+                settling.and_then(|settling| lookup_failures(settling.lookup_failures())),
+            ),
+            (
+                "partner_asked",
+                partner
+                    .filter(|partner| partner.attempts > 0)
+                    .map(|partner| format!("{} times in vain", partner.attempts)),
+            ),
+            (
+                "partner_redeemed",
+                partner
+                    .filter(|_| submission.partner_code.is_some())
+                    .map(|partner| match partner.maybe_redeemed {
+                        true => "perhaps; ask it about the id".to_owned(),
+                        false => "no".to_owned(),
+                    }),
+            ),
+            ("anomaly_said", anomaly_excerpt(submission).map(secret)),
+            (
+                "purchase",
+                purchase.filter(|_| source.is_some()).map(secret),
+            ),
+            ("receipt_code", code.map(secret)),
+            ("receipt_time", sent_at.as_deref().map(secret)),
+            ("qr_payload", payload.map(secret)),
+            ("photo_link", self.photo_link()),
+        ];
+        let facts = facts
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        view::facts(FACTS, &self.as_json(), self.zone)
+            .into_iter()
+            .filter(|(_, value)| !matches!(value.as_str(), "" | NOTHING))
+            .chain(facts)
+            .collect()
     }
 
-    fn secret(&self, text: &str) -> String {
-        if self.show_receipt { text } else { HIDDEN }.to_owned()
+    fn photo_link(&self) -> Option<String> {
+        let seen = self.receipt.as_ref()?;
+        let link = seen.photo.as_ref().map(|link| link.url.clone());
+        link.or_else(|| seen.receipt.arrived.map(|_| HIDDEN_PHOTO.to_owned()))
     }
 }
 
-/// Claimed products and the branch.
+fn anomaly_excerpt(submission: &Submission) -> Option<&str> {
+    let anomaly = submission.settling.as_ref()?.anomaly.as_ref()?;
+    anomaly.excerpt.as_deref()
+}
+
 fn claimed(claimed: &DeclaredPurchase) -> String {
     let items = claimed
         .items
@@ -205,21 +211,17 @@ fn claimed(claimed: &DeclaredPurchase) -> String {
 }
 
 fn receipt(receipt: &ReceiptSummary) -> String {
-    let ReceiptSummary {
-        date,
-        branch,
-        items_summary,
-        counted_entries,
-    } = receipt;
-    let counted =
-        counted_entries.map(|entries| format!("{} entries counted", grouped(entries.into())));
-    let parts = [date, branch, items_summary, &counted];
-    parts
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ")
+    let counted = receipt
+        .counted_entries
+        .map(|entries| format!("{} entries counted", grouped(entries.into())));
+    let parts = [
+        &receipt.date,
+        &receipt.branch,
+        &receipt.items_summary,
+        &counted,
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().cloned().collect();
+    parts.join(", ")
 }
 
 /// The partner's code and message, as it sent them.
@@ -228,11 +230,10 @@ fn upstream(upstream: &PartnerMessage) -> String {
         UpstreamCode::Number(number) => number.to_string(),
         UpstreamCode::Text(text) => text.clone(),
     };
-    let message = upstream
-        .message
-        .as_ref()
-        .map(|message| format!(": {message}"));
-    code + &message.unwrap_or_default()
+    match &upstream.message {
+        Some(message) => format!("{code}: {message}"),
+        None => code,
+    }
 }
 
 /// When the next step is due, or since when the submission has waited for an operator.
@@ -255,25 +256,28 @@ pub fn lookup_failures(failures: LookupFailures) -> Option<String> {
         trouble,
         unanswered_since: _,
     } = failures;
-    let counts = [
+    let met: Vec<_> = [
         ("missing", missing),
         ("throttled", throttled),
         ("trouble", trouble),
-    ];
-    let met = counts.iter().filter(|(_, count)| *count > 0);
-    let words: Vec<_> = met
-        .map(|(name, count)| format!("{name} x {count}"))
-        .collect();
-    (!words.is_empty()).then(|| words.join(", "))
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| format!("{name} x {count}"))
+    .collect();
+    (!met.is_empty()).then(|| met.join(", "))
 }
 
 /// A receipt as the consumer sent it.
 pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
-    let (shown, secrets) = match &receipt.source {
-        Source::Typed { code, time } => (
-            json!({ "type": "typed" }),
-            [("code", json!(code)), ("time", json!(time.expose()))].to_vec(),
-        ),
+    match &receipt.source {
+        Source::Typed { code, time } => {
+            let secrets = [("code", json!(code)), ("time", json!(time.expose()))];
+            extended(
+                json!({ "type": "typed" }),
+                secrets.into_iter().filter(|_| with_secrets),
+            )
+        }
         Source::Photo {
             content_type,
             size_bytes,
@@ -286,34 +290,24 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
                     "seen_at": arrived.seen_at.to_string(),
                 })
             });
-            let shown = json!({
+            let source = json!({
                 "type": "photo",
                 "content_type": content_type.media_type(),
                 "size_bytes": size_bytes,
                 "has_qr_payload": qr_payload.is_some(),
                 "arrived": arrived,
             });
-            (shown, [("qr_payload", json!(qr_payload))].to_vec())
+            extended(
+                source,
+                with_secrets.then(|| ("qr_payload", json!(qr_payload))),
+            )
         }
-    };
-    secrets
-        .into_iter()
-        .filter(|_| with_secrets)
-        .fold(shown, |shown, secret| extended(shown, [secret]))
+    }
 }
 
 /// The document of a submission, without its receipt's secrets.
 pub(crate) fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
-    let proposal = submission.approval.as_ref().map(|first| {
-        let change = match &first.change {
-            ProposedChange::Accept(first) => {
-                json!({ "change": "accept", "entries": first.entries })
-            }
-            ProposedChange::Correct(correction) => json!(correction),
-        };
-        json!({ "correction": change, "decision": first.decision })
-    });
     let mut view = json!({
         "id": submission.submission_id,
         "ref": submission.reference().to_string(),
@@ -331,17 +325,17 @@ pub(crate) fn as_json(submission: &Submission, phone: &str) -> Value {
         "partner_said": submission.upstream,
         "settling": submission.settling.as_ref().map(settling),
         "decision": submission.decision,
-        "proposal": proposal,
+        "proposal": submission.approval.as_ref().map(proposal_json),
         "second_look": submission.second_look,
         "day": submission.day,
         "created_at": submission.created_at,
         "updated_at": submission.updated_at,
     });
     write_times_out(&mut view);
-    if let (Some(view), Value::Object(status)) = (view.as_object_mut(), of_record(status)) {
-        view.extend(status);
+    match of_record(status) {
+        Value::Object(status) => extended(view, status),
+        _ => view,
     }
-    view
 }
 
 fn settling(settling: &PendingSettlement) -> Value {
@@ -374,7 +368,6 @@ fn settling(settling: &PendingSettlement) -> Value {
     })
 }
 
-/// The name of who acts next.
 pub(crate) fn assignee(assignee: Assignee) -> &'static str {
     match assignee {
         Assignee::Service => "service",

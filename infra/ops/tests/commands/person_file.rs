@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::draw::{args, entered, freeze};
 use crate::review::{photo, typed, with_receipt};
 use crate::submission::{submission, write};
-use crate::support::{NOW, Stack};
+use crate::support::{NOW, Stack, line};
 
 const PHONE: &str = "0712345678";
 
@@ -220,7 +220,7 @@ async fn phone_is_asked_for_wherever_it_is_given_as_a_dash() {
     entered(&stack, PHONE, 1).await;
     let (output, campaign) = (stack.arg("asked.zip"), ["--campaign", "chai-bora-2026"]);
     for command in [
-        &["person", "find", "--phone", "-"][..],
+        &line("person find --phone -")[..],
         &["person", "export", "--phone", "-", "--output", &output],
         &[
             "submission",
@@ -298,9 +298,7 @@ async fn a_phone_of_another_country_is_refused_without_repeating_it() {
         "the campaign's own: {rows}"
     );
     assert_eq!(
-        stack
-            .json(&["person", "find", "--phone", "0712000000"])
-            .await["held"],
+        stack.json(&line("person find --phone 0712000000")).await["held"],
         json!([])
     );
 }

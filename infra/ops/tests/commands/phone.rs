@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, plain};
 use service_tests::service::Service;
 
-use crate::support::{Stack, chai, run};
+use crate::support::{Stack, chai, line, run};
 
 /// The reason given with every change.
 const WHY: [&str; 2] = ["--why", "Shares prize pages"];
@@ -39,7 +39,7 @@ async fn is_blocked(stack: &Stack, phone: &str) -> [bool; 2] {
 }
 
 #[tokio::test]
-async fn a_phone_is_blocked_and_unblocked_in_both_environments_and_shown_masked() {
+async fn phone_is_blocked_in_both_environments_and_shown_masked() {
     let stack = Stack::with_chai().await;
     let campaign = ["--campaign", "chai-bora-2026"];
     let ended = stack
@@ -146,7 +146,7 @@ fn list(environment: &str) -> [&str; 6] {
 }
 
 #[tokio::test]
-async fn blocked_phones_are_listed_with_when_why_and_by_whom_and_unblocked_ones_are_not() {
+async fn blocked_phones_are_listed_with_time_reason_and_operator() {
     let stack = Stack::with_chai().await;
     assert_eq!(
         stack.fine(&list("live")).await,
@@ -200,14 +200,7 @@ async fn blocked_phones_are_listed_with_when_why_and_by_whom_and_unblocked_ones_
         text.contains("+2557•••••001  2026-03-01 03:00:00             juma (local)  Sells codes"),
         "{text}"
     );
-    let unknown = [
-        "phone",
-        "list",
-        "--campaign",
-        "nobody",
-        "--environment",
-        "live",
-    ];
+    let unknown = line("phone list --campaign nobody --environment live");
     assert_eq!(stack.refused(&unknown).await["code"], "campaign_unknown");
 
     let found = stack.json(&["phone", "find", "0712000003"]).await;
@@ -221,7 +214,7 @@ async fn blocked_phones_are_listed_with_when_why_and_by_whom_and_unblocked_ones_
 }
 
 #[tokio::test]
-async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_enter() {
+async fn phone_is_found_with_limits_submissions_and_block() {
     let stack = Stack::with_chai().await;
     let submission = crate::submission::submission(
         random::submission_id(),
@@ -239,20 +232,14 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
             "day": "2026-03-01",
         }],
     });
-    let found = stack.json(&["phone", "find", "0712", "345", "678"]).await;
+    let found = stack.json(&line("phone find 0712 345 678")).await;
     assert_eq!(
         found,
         json!({ "phone": "+2557•••••678", "scopes": [expected] })
     );
-    let block = [
-        "phone",
-        "block",
-        "--campaign",
-        "chai-bora-2026",
-        "0712345678",
-    ];
+    let block = line("phone block --campaign chai-bora-2026 0712345678");
     stack.fine(&[&block[..], &WHY].concat()).await;
-    let find = ["phone", "find", "--campaign", "chai-bora-2026", "-"];
+    let find = line("phone find --campaign chai-bora-2026 -");
     let typed = stack.answering(&find, "0712 345 678\n").await;
     for shown in [
         "today                 1 (2 left)",
@@ -274,7 +261,7 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
         stack.fine(&["phone", "find", "0712000009"]).await,
         "No campaign knows +2557•••••009.\n"
     );
-    let wrong = stack.run(&["phone", "find", "0799", "11"]).await;
+    let wrong = stack.run(&line("phone find 0799 11")).await;
     assert!(
         wrong.code == 1 && !wrong.err.contains("0799"),
         "{}",
@@ -303,8 +290,8 @@ async fn a_phone_is_found_whose_submissions_were_all_refused() {
     assert_eq!(found["scopes"].as_array().map(Vec::len), Some(1), "{found}");
     let scope = &found["scopes"][0];
     assert_eq!(
-        (&scope["environment"], &scope["submissions_total"]),
-        (&json!("test"), &json!(0))
+        json!([scope["environment"], scope["submissions_total"]]),
+        json!(["test", 0])
     );
     assert_eq!(scope["submissions"][0]["message_key"], "campaign_paused");
 }
@@ -399,8 +386,8 @@ async fn the_phones_of_a_file_are_blocked_once_the_operator_agrees() {
         .json(&[&change("block")[..], &["--yes"]].concat())
         .await;
     assert_eq!(
-        (&again["changed"], &again["unchanged"]),
-        (&json!(0), &json!(1_500))
+        json!([again["changed"], again["unchanged"]]),
+        json!([0, 1_500])
     );
     let done = stack
         .json(&[&change("unblock")[..], &["--yes"]].concat())

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 
 use crate::correction::by;
-use crate::support::{NOW, Stack, chai, run};
+use crate::support::{NOW, Stack, chai, line, run};
 
 /// The reason given with every decision.
 pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
@@ -149,16 +149,7 @@ async fn confirmed(stack: &Stack, command: &[&str]) -> Value {
 /// A stack with one submission that waits for an operator and holds the first code of a batch.
 async fn with_one_waiting() -> (Stack, Submission) {
     let stack = Stack::with_chai().await;
-    let mint = [
-        "code",
-        "mint",
-        "--campaign",
-        "chai-bora-2026",
-        "--environment",
-        "live",
-        "--count",
-        "2",
-    ];
+    let mint = line("code mint --campaign chai-bora-2026 --environment live --count 2");
     let output = stack.arg("codes.csv");
     stack
         .fine(&[&mint[..], &["--output", &output, "--prize", "A kettle"]].concat())
@@ -171,7 +162,7 @@ async fn with_one_waiting() -> (Stack, Submission) {
 }
 
 #[tokio::test]
-async fn a_submission_is_shown_by_id_and_by_reference_with_its_phone_masked() {
+async fn submission_is_shown_by_id_and_reference_with_masked_phone() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
     let by_id = stack.json(&["submission", "show", &id]).await;
@@ -184,7 +175,7 @@ async fn a_submission_is_shown_by_id_and_by_reference_with_its_phone_masked() {
     assert_eq!(stack.json(&["submission", "show", &reference]).await, by_id);
     let text = stack.fine(&["submission", "show", &id]).await;
     assert!(
-        text.contains("region           Mwanza\n") && !text.contains("712345"),
+        text.contains("region          Mwanza\n") && !text.contains("712345"),
         "{text}"
     );
     let text = stack
@@ -231,7 +222,7 @@ async fn what_names_no_submission_is_refused() {
     );
     let settle = ["submission", "settle", &id, "--accept", "--why", "x"];
     assert_eq!(stack.refused(&settle).await["code"], "submission_unknown");
-    let list = ["submission", "list", "--campaign", "nobody"];
+    let list = line("submission list --campaign nobody");
     assert_eq!(stack.refused(&list).await["code"], "campaign_unknown");
     assert_eq!(
         stack.refused(&[&list[..], &["--unsettled"]].concat()).await["code"],
@@ -252,13 +243,7 @@ async fn a_list_can_be_of_those_that_are_not_settled() {
         None,
     )
     .await;
-    let list = [
-        "submission",
-        "list",
-        "--campaign",
-        "chai-bora-2026",
-        "--yes",
-    ];
+    let list = line("submission list --campaign chai-bora-2026 --yes");
     let count = |document: Value| document["submissions"].as_array().map(Vec::len);
     assert_eq!(count(stack.json(&list).await), Some(2));
     assert_eq!(
@@ -296,8 +281,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     let settled = confirmed(&stack, &settle).await;
     assert_eq!(settled["state"], "accepted");
     assert_eq!(
-        (&settled["entries"], &settled["instant_win"]),
-        (&json!(2), &json!("A kettle"))
+        json!([settled["entries"], settled["instant_win"]]),
+        json!([2, "A kettle"])
     );
     assert_eq!(
         settled["reasons"],
@@ -347,12 +332,12 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
     ];
     let settled = stack.json(&[&reject[..], &WHY].concat()).await;
     assert_eq!(
-        (&settled["decision"]["by"], &settled["settling"]),
-        (&json!("juma"), &json!(null))
+        json!([settled["decision"]["by"], settled["settling"]]),
+        json!(["juma", null])
     );
     assert_eq!(
-        (&settled["message_key"], &settled["entries"]),
-        (&json!("receipt_wrong_store"), &json!(0))
+        json!([settled["message_key"], settled["entries"]]),
+        json!(["receipt_wrong_store", 0])
     );
     let tables = stack.tables().await;
     let record = tables
@@ -398,7 +383,7 @@ async fn a_settled_submission_is_not_settled_again() {
 }
 
 #[tokio::test]
-async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
+async fn imported_code_keeps_its_prize_until_it_is_settled() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\n");
     let import = [
@@ -478,7 +463,7 @@ async fn every_decision_says_who_and_why() {
 }
 
 #[tokio::test]
-async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
+async fn text_of_consumers_and_partners_cannot_control_a_terminal() {
     let stack = Stack::with_chai().await;
     let claimed = DeclaredPurchase {
         items: vec![DeclaredItem {
@@ -501,9 +486,9 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
     let show = ["submission", "show", &written.submission_id.to_string()];
     let text = stack.fine(&show).await;
     for line in [
-        "region           Mwa\\u{202e}nza\n",
-        "claimed          2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
-        "partner_said     N\\u{200b}O: no\\u{2066}pe\\n\n",
+        "region          Mwa\\u{202e}nza\n",
+        "claimed         2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
+        "partner_said    N\\u{200b}O: no\\u{2066}pe\\n\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -520,12 +505,12 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
 }
 
 #[tokio::test]
-async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
+async fn times_are_in_the_campaigns_zone_and_in_utc_for_programs() {
     let (stack, submission) = with_one_waiting().await;
     let show = ["submission", "show", &submission.submission_id.to_string()];
     let text = stack.fine(&show).await;
     assert!(
-        text.contains("created_at       2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"),
+        text.contains("created_at      2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"),
         "{text}"
     );
     assert_eq!(
@@ -533,13 +518,7 @@ async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
         "2026-03-01T00:00:00.000Z"
     );
     let listed = stack
-        .fine(&[
-            "submission",
-            "list",
-            "--campaign",
-            "chai-bora-2026",
-            "--yes",
-        ])
+        .fine(&line("submission list --campaign chai-bora-2026 --yes"))
         .await;
     assert!(
         listed.contains("CREATED (Africa/Dar_es_Salaam)\n"),
@@ -549,7 +528,7 @@ async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
 }
 
 #[tokio::test]
-async fn submissions_are_found_by_phone_code_reference_and_state_without_reading_the_table() {
+async fn indexes_answer_by_phone_code_reference_and_open_state() {
     let (stack, first) = with_one_waiting().await;
     let other = submission(
         random::submission_id(),
@@ -557,7 +536,7 @@ async fn submissions_are_found_by_phone_code_reference_and_state_without_reading
         None,
     );
     write(&stack, &other, None).await;
-    let list = ["submission", "list", "--campaign", "chai-bora-2026"];
+    let list = line("submission list --campaign chai-bora-2026");
     let found = async |options: &[&str]| {
         let document = stack.json(&[&list[..], options].concat()).await;
         let found = document["submissions"].as_array().expect("a list").clone();
@@ -606,7 +585,7 @@ async fn list_of_the_whole_table_asks_first_at_a_terminal() {
     let (stack, _) = with_one_waiting().await;
     for options in [&[][..], &["--state", "accepted"], &["--state", "rejected"]] {
         let list = [
-            &["submission", "list", "--campaign", "chai-bora-2026"][..],
+            &line("submission list --campaign chai-bora-2026")[..],
             options,
         ]
         .concat();

@@ -223,3 +223,8 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// The arguments of a command as one types it; none of them has spaces.
+pub(crate) fn line(typed: &str) -> Vec<&str> {
+    typed.split(' ').collect()
+}

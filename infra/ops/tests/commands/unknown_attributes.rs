@@ -10,7 +10,7 @@ use common::store::submissions;
 
 use crate::correction::{by, minted};
 use crate::submission::{WHY, submission, waiting, write};
-use crate::support::{NOW, Stack, chai};
+use crate::support::{NOW, Stack, chai, line};
 
 /// Attributes of the record itself, within its map `standing`, and within the first of its past states.
 const FOREIGN: [&str; 3] = ["future", "standing.future", "history[0].future"];
@@ -112,15 +112,7 @@ async fn foreign_attributes_stay_through_every_decision() {
     assert!(store.annotate(&before, &after).await.expect("it answers"));
     assert_eq!(left(&stack, id).await, FOREIGN, "a second look");
     stack
-        .fine(&[
-            "person",
-            "erase",
-            "--phone",
-            "0712345678",
-            "--why",
-            "asked",
-            "--yes",
-        ])
+        .fine(&line("person erase --phone 0712345678 --why asked --yes"))
         .await;
     let erased = store
         .submissions()

@@ -9,7 +9,7 @@ use common::random;
 use common::store::submissions::key;
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{Stack, chai};
+use crate::support::{Stack, chai, line};
 
 const CAMPAIGN: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
@@ -98,15 +98,7 @@ async fn an_export_and_an_erasure_name_all_unreadable_records() {
     .concat();
     for command in [
         &export[..],
-        &[
-            "person",
-            "erase",
-            "--phone",
-            "0712345678",
-            "--why",
-            "asked",
-            "--yes",
-        ],
+        &line("person erase --phone 0712345678 --why asked --yes"),
     ] {
         let refused = stack.refused(command).await;
         let message = refused["message"].as_str().expect("text");

@@ -3,15 +3,13 @@
 use std::collections::HashSet;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use chrono_tz::Tz;
 use common::domain::draw::contact::{Contact, ContactState};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
-use common::domain::scope::Scope;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
 use futures_util::FutureExt;
 use maud::{Markup, html};
 use ops_core::draws::call_log::{Winner, log, show_phone};
@@ -22,42 +20,32 @@ use ops_core::format::{grouped, or_dash, zoned_time};
 use ops_core::tables::Tables;
 
 use self::winner::{Step, winner_page};
-use super::{InScope, page};
-use crate::failure::{PageError, PageResult};
+use super::Named;
+use crate::failure::PageResult;
 use crate::form::{Form, Query};
-use crate::layout::{Page, Section, facts, path_of, table};
+use crate::layout::{Page, Section, facts, path_of, pill, table, with_query};
 use crate::state::Console;
 
 mod winner;
 
 pub(crate) fn routes() -> Router<Console> {
-    let path = |end: &str| format!("/campaigns/{{slug}}/{{environment}}/draws{end}");
+    let path = "/campaigns/{campaign}/{environment}/draws";
     Router::new()
-        .route(&path(""), get(page(list)))
-        .route(&path("/{draw}"), get(page(show)))
-        .route(&path("/{draw}/winner"), get(page(winner)).post(page(step)))
+        .route(path, get(list))
+        .route(&format!("{path}/{{draw}}"), get(show))
+        .route(&format!("{path}/{{draw}}/winner"), get(winner).post(step))
 }
 
-/// The draw that a path names.
-struct InDraw(Scope, DrawName);
+type InDraw = Named<(CampaignSlug, Environment, DrawName)>;
 
-impl<S: Send + Sync> FromRequestParts<S> for InDraw {
-    type Rejection = PageError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let InScope(scope) = InScope::from_request_parts(parts, state).await?;
-        let params = RawPathParams::from_request_parts(parts, state).await.ok();
-        let name = params
-            .as_ref()
-            .and_then(|params| params.iter().find(|(name, _)| *name == "draw"));
-        let name = name.and_then(|(_, name)| name.parse().ok());
-        let unknown = || {
-            Failure::new(
-                "draw_unknown",
-                "this is not a draw's page; choose a draw in the list",
-            )
+impl InDraw {
+    fn names(self) -> (Scope, DrawName) {
+        let Self((campaign, environment, name)) = self;
+        let scope = Scope {
+            campaign,
+            environment,
         };
-        Ok(Self(scope, name.ok_or_else(unknown)?))
+        (scope, name)
     }
 }
 
@@ -66,18 +54,12 @@ fn path_of_draw(scope: &Scope, name: &DrawName) -> String {
 }
 
 fn path_of_winner(scope: &Scope, contact: &Contact) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query
-        .append_pair("prize", &contact.prize)
-        .append_pair("place", &contact.place.to_string());
-    format!(
-        "{}/winner?{}",
-        path_of_draw(scope, &contact.draw),
-        query.finish()
-    )
+    let path = format!("{}/winner", path_of_draw(scope, &contact.draw));
+    let place = contact.place.to_string();
+    with_query(&path, &[("prize", &contact.prize), ("place", &place)])
 }
 
-async fn list(console: Console, InScope(scope): InScope) -> PageResult {
+async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let tables = console.tables()?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let mut draws = tables.draws.list(&scope).await?;
@@ -87,11 +69,22 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
         let contacts = tables.draws.contacts(&scope, &draw.name).await?;
         rows.push(row(&scope, draw, &contacts, zone)?);
     }
+    let heading = [
+        "Draw",
+        "State",
+        "Entrants",
+        "Entries",
+        "Round",
+        "To be called",
+        "Reached",
+        "Handed over",
+        "Skipped",
+    ];
     let content = html! {
         @if rows.is_empty() {
             p { "There are no draws yet; " code { "ops draw freeze" } " begins one." }
         } @else {
-            (table("Draws", &["Draw", "State", "Entrants", "Entries", "Round", "To be called", "Reached", "Handed over", "Skipped"], &rows))
+            (table("Draws", &heading, html! { @for row in rows { (row) } }))
         }
     };
     Ok(Page::new("Draws", Section::Draws)
@@ -99,20 +92,18 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
         .render(content))
 }
 
-fn row(scope: &Scope, draw: &Draw, contacts: &[Contact], zone: Tz) -> Result<Vec<Markup>, Failure> {
+fn row(scope: &Scope, draw: &Draw, contacts: &[Contact], zone: Tz) -> Result<Markup, Failure> {
     let header = draws::header(draw)?;
-    let [waiting, reached, done, skipped] = counts(contacts);
-    Ok(vec![
-        html! { a href=(path_of_draw(scope, &draw.name)) { (draw.name) } },
-        state(draw),
-        html! { (grouped(header.rows.get())) },
-        html! { (grouped(header.total.get())) },
-        html! { (zoned_time(draw.round_at, zone)) },
-        html! { (waiting) },
-        html! { (reached) },
-        html! { (done) },
-        html! { (skipped) },
-    ])
+    Ok(html! {
+        tr {
+            td { a href=(path_of_draw(scope, &draw.name)) { (draw.name) } }
+            td { (state(draw)) }
+            td { (grouped(header.rows.get())) }
+            td { (grouped(header.total.get())) }
+            td { (zoned_time(draw.round_at, zone)) }
+            @for count in counts(contacts) { td { (count) } }
+        }
+    })
 }
 
 /// Winners who are to be called, who were reached, who have the prize, and who are skipped.
@@ -136,7 +127,7 @@ fn state(draw: &Draw) -> Markup {
     } else {
         "paused"
     };
-    html! { span.pill.(class) { (shown::state(draw)) } }
+    pill(class, shown::state(draw))
 }
 
 fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
@@ -148,23 +139,19 @@ fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
         ContactState::Skipped { .. } => "over",
     };
     html! {
-        span.pill.(class) { (state) }
-        @if is_blocked { " " span.pill.over { "blocked" } }
+        (pill(class, maud::display(state)))
+        @if is_blocked { " " (pill("over", "blocked")) }
     }
 }
 
-async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
+async fn show(console: Console, named: InDraw) -> PageResult {
+    let (scope, name) = named.names();
     let (tables, now) = (console.tables()?, console.now());
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = draws::find(&tables, &scope, &name).await?;
     let contacts = tables.draws.contacts(&scope, &name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
     let blocked = call_log::blocked(&tables, &scope, &contacts).await?;
-    let known: Vec<_> = shown::facts(&scope, &draw, zone)?;
-    let known: Vec<_> = known
-        .iter()
-        .map(|(name, value)| (name, html! { (value) }))
-        .collect();
     let content = html! {
         p { (state(&draw)) }
         @match shown::next_step(&scope, &draw, &contacts, zone, now)? {
@@ -183,7 +170,7 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
             (winners("Winners with an outcome", &scope, &settled, &blocked, zone))
         }
         h2 { "Details" }
-        (facts(&known))
+        (facts(&shown::facts(&scope, &draw, zone)?))
         @if draw.outcome.is_some() && !open.is_empty() { p.soft { (certificate(&scope, &draw)) } }
     };
     Ok(Page::new(&format!("Draw {name}"), Section::Draws)
@@ -205,86 +192,76 @@ fn winners(
     blocked: &HashSet<SubmissionId>,
     zone: Tz,
 ) -> Markup {
-    let row = |contact: &&Contact| {
-        vec![
-            html! { (contact.prize) },
-            html! { a href=(path_of_winner(scope, contact)) { "Place " (contact.place) span.unseen { " of " (contact.prize) } } },
-            html! { span.whole-word { (or_dash(contact.reference.as_ref())) } },
-            html! { (or_dash(contact.region.as_ref())) },
-            html! { (or_dash(contact.masked_phone.as_ref())) },
-            contact_state(
-                contact,
-                contact
-                    .submission_id
-                    .is_some_and(|id| blocked.contains(&id)),
-            ),
-            html! {
-                @if let Some(last) = contact.steps.last() {
-                    (event_words(&last.event)) br; span.soft { (zoned_time(last.at, zone)) }
-                }
-            },
-        ]
+    let is_blocked = |contact: &Contact| {
+        contact
+            .submission_id
+            .is_some_and(|id| blocked.contains(&id))
     };
-    let rows: Vec<_> = contacts.iter().map(row).collect();
-    table(
-        caption,
-        &[
-            "Prize",
-            "Place",
-            "Reference",
-            "Region",
-            "Phone",
-            "State",
-            "Last step",
-        ],
-        &rows,
-    )
+    let rows = html! {
+        @for contact in contacts {
+            tr {
+                td { (contact.prize) }
+                td { a href=(path_of_winner(scope, contact)) { "Place " (contact.place) span.unseen { " of " (contact.prize) } } }
+                td { span.whole-word { (or_dash(contact.reference.as_ref())) } }
+                td { (or_dash(contact.region.as_ref())) }
+                td { (or_dash(contact.masked_phone.as_ref())) }
+                td { (contact_state(contact, is_blocked(contact))) }
+                td {
+                    @if let Some(last) = contact.steps.last() {
+                        (event_words(&last.event)) br; span.soft { (zoned_time(last.at, zone)) }
+                    }
+                }
+            }
+        }
+    };
+    let heading = [
+        "Prize",
+        "Place",
+        "Reference",
+        "Region",
+        "Phone",
+        "State",
+        "Last step",
+    ];
+    table(caption, &heading, rows)
 }
 
-async fn winner(console: Console, (InDraw(scope, name), query): (InDraw, Query)) -> PageResult {
+/// The winner that a page is about, in the campaign's time zone.
+async fn find(tables: &Tables, named: InDraw, query: &Query) -> PageResult<(Winner, Tz)> {
+    let (scope, name) = named.names();
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let (prize, place) = winner::named(query)?;
+    let winner = call_log::find(tables, scope, &name, Some(prize), place).await?;
+    Ok((winner, zone))
+}
+
+async fn render(tables: &Tables, winner: &Winner, zone: Tz, phone: Option<&str>) -> PageResult {
+    let contact = std::slice::from_ref(&winner.contact);
+    let blocked = call_log::blocked(tables, &winner.scope, contact).await?;
+    Ok(winner_page(winner, !blocked.is_empty(), zone, phone))
+}
+
+async fn winner(console: Console, named: InDraw, query: Query) -> PageResult {
     let tables = console.tables()?;
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
-    let (prize, place) = winner::named(&query)?;
-    let winner = call_log::find(&tables, scope, &name, Some(prize), place).await?;
-    Ok(winner_page(
-        &winner,
-        is_blocked(&tables, &winner).await?,
-        zone,
-        None,
-    ))
+    let (winner, zone) = find(&tables, named, &query).await?;
+    render(&tables, &winner, zone, None).await
 }
 
-async fn is_blocked(
-    tables: &Tables,
-    Winner { scope, contact, .. }: &Winner,
-) -> Result<bool, Failure> {
-    Ok(
-        !call_log::blocked(tables, scope, std::slice::from_ref(contact))
-            .await?
-            .is_empty(),
-    )
-}
-
-async fn step(
-    console: Console,
-    (InDraw(scope, name), query, form): (InDraw, Query, Form),
-) -> PageResult<Response> {
+async fn step(console: Console, named: InDraw, query: Query, form: Form) -> PageResult<Response> {
     let (tables, now) = (console.tables()?, console.now());
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
-    let (prize, place) = winner::named(&query)?;
-    let winner = call_log::find(&tables, scope, &name, Some(prize), place).await?;
+    let (winner, zone) = find(&tables, named, &query).await?;
     match Step::parse(&form, &winner)? {
         Step::ShowPhone => {
             let phone = show_phone(&tables, &winner, now).await?;
-            let is_blocked = is_blocked(&tables, &winner).await?;
-            Ok(winner_page(&winner, is_blocked, zone, Some(&phone)).into_response())
+            let page = render(&tables, &winner, zone, Some(&phone)).await?;
+            Ok(page.into_response())
         }
         Step::Log(event) => {
             let logged = log(&tables, &winner, event, now).boxed().await?;
             let path = if logged.contact.is_open() {
                 path_of_winner(&winner.scope, &logged.contact)
             } else {
-                path_of_draw(&winner.scope, &name)
+                path_of_draw(&winner.scope, &logged.contact.draw)
             };
             Ok(Redirect::to(&path).into_response())
         }

@@ -14,7 +14,7 @@ use ops_core::failure::Failure;
 use ops_core::format::{or_dash, zoned_time};
 
 use super::{contact_state, path_of_draw, path_of_winner};
-use crate::form::{Form, Query, check_typed, typed_field};
+use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_form};
 use crate::layout::{Page, Section, facts};
 use crate::pages::submission::path_of_submission;
 
@@ -30,7 +30,6 @@ const STEPS: [(&str, &str, ContactEvent); 4] = [
     ("handed_over", "Has the prize", ContactEvent::HandedOver),
 ];
 
-/// The action that a form requests.
 pub(super) enum Step {
     ShowPhone,
     Log(ContactEvent),
@@ -44,17 +43,14 @@ impl Step {
         }
         if step == "skip" {
             check_typed(form, winner.draw.name.as_str())?;
-            let reason = given().find(|reason| reason.as_str() == form.get("reason"));
             let missing = || {
-                Failure::new(
-                    "reason_missing",
-                    "nothing was logged; choose a reason of the list",
-                )
+                let message = "nothing was logged; choose a reason of the list";
+                Failure::new("reason_missing", message)
             };
-            let inspector = Some(words(form.get("inspector"), "the inspector's name")?);
+            let reason = given().find(|reason| reason.as_str() == form.get("reason"));
             return Ok(Self::Log(ContactEvent::Skipped {
                 reason: reason.ok_or_else(missing)?,
-                inspector,
+                inspector: Some(words(form.get("inspector"), "the inspector's name")?),
             }));
         }
         let known = STEPS.into_iter().find(|(name, _, _)| *name == step);
@@ -70,7 +66,6 @@ impl Step {
     }
 }
 
-/// Prize and place of the winner that a query names.
 pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure> {
     let unknown = |_| {
         Failure::new(
@@ -176,21 +171,18 @@ fn skip(winner: &Winner, is_blocked: bool) -> Markup {
             },
         )
     };
+    let options = given()
+        .filter(follows)
+        .map(|reason| (reason.as_str(), reason.in_words()));
+    let excluded = is_blocked.then_some(SkipReason::Excluded.as_str());
+    let path = path_of_winner(&winner.scope, &winner.contact);
     html! {
         h2 { "Skip this winner" }
         p { "The next in the order is drawn." }
-        form method="post" action=(path_of_winner(&winner.scope, &winner.contact)) {
-            label for="reason" { "Reason" }
-            select #reason name="reason" required {
-                option value="" { "choose one" }
-                @for reason in given().filter(follows) {
-                    option value=(reason.as_str()) selected[is_blocked && reason == SkipReason::Excluded] { (reason.in_words()) }
-                }
-            }
-            label for="inspector" { "Name of the inspector or witness" }
-            input #inspector name="inspector" required maxlength="500" autocomplete="off";
-            (typed_field(winner.draw.name.as_str()))
-            p { button.danger name="step" value="skip" { "Skip" } }
-        }
+        (typed_form(&path, winner.draw.name.as_str(), "Skip", html! {
+            (hidden("step", "skip"))
+            (select("reason", "Reason", std::iter::once(("", "choose one")).chain(options), excluded.unwrap_or_default(), true))
+            (text_field("inspector", "Name of the inspector or witness"))
+        }))
     }
 }

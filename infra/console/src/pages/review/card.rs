@@ -6,8 +6,9 @@ use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
-use common::domain::submission::Submission;
+use common::domain::retry::PartnerProgress;
 use common::domain::submission::approval::Acceptance;
+use common::domain::submission::{DeclaredItem, Submission};
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::format::{entries_in_words, grouped, local_time, zoned_time};
@@ -17,7 +18,7 @@ use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
 
 use super::REASONS;
-use crate::layout::{environment, path_of};
+use crate::layout::{environment, path_of, pill};
 use crate::pages::submission::path_of_submission;
 
 /// The form of a receipt's code, as people type it; the server decides.
@@ -42,7 +43,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
             div.facts-of-card {
                 h2 id={ "title-" (id) } tabindex="-1" {
                     (submission.reference()) " " (environment(submission.scope.environment))
-                    @if *is_second_look { " " span.pill.paused { "second look" } }
+                    @if *is_second_look { " " (pill("paused", "second look")) }
                 }
                 p.soft {
                     "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (age(now.since(submission.created_at))) " ago"
@@ -53,7 +54,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 }
                 @if !*is_second_look { (at_stake(submission, campaign, item.prize.as_deref())) }
                 (partner(submission))
-                (answers(may_be_redeemed(submission)))
+                (answers(partner_progress(submission).is_some_and(|progress| progress.maybe_redeemed)))
                 (accept_form(item))
                 (compared(item))
                 (checked(item))
@@ -94,26 +95,21 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     }
 }
 
-/// True if the partner may have redeemed the code of a submission, so that it has to be asked before a rejection.
-fn may_be_redeemed(submission: &Submission) -> bool {
-    let settling = submission
-        .settling
-        .as_ref()
-        .filter(|_| submission.partner_code.is_some());
-    settling.is_some_and(|settling| settling.partner_progress().maybe_redeemed)
+/// The partner's silence about the code of a submission. It may have redeemed the code, and has to be asked before a rejection.
+fn partner_progress(submission: &Submission) -> Option<PartnerProgress> {
+    let settling = submission.settling.as_ref()?;
+    submission
+        .partner_code
+        .is_some()
+        .then(|| settling.partner_progress())
 }
 
-/// What is known from the partner.
 fn partner(submission: &Submission) -> Markup {
-    let settling = submission
-        .settling
-        .as_ref()
-        .filter(|_| submission.partner_code.is_some());
     html! {
-        @if let Some(settling) = settling {
+        @if let Some(progress) = partner_progress(submission) {
             p {
-                "The partner did not answer, asked " (settling.partner_progress().attempts) " times. "
-                @if may_be_redeemed(submission) {
+                "The partner did not answer, asked " (progress.attempts) " times. "
+                @if progress.maybe_redeemed {
                     "It may have redeemed the code: ask it about the id " code { (submission.submission_id) } " before you decide. " code { "ops submission settle" } " rejects."
                 }
             }
@@ -139,7 +135,6 @@ fn needs_code(item: &ReviewItem) -> bool {
     !item.is_second_look && item.record().is_none() && item.submission.receipt_id.is_some()
 }
 
-/// The form for accepting, which takes the place of the buttons.
 fn accept_form(item: &ReviewItem) -> Markup {
     let ReviewItem {
         submission,
@@ -178,223 +173,158 @@ fn words(key: &str) -> String {
         .replace('_', " ")
 }
 
-/// One line of the comparison.
-struct Line {
-    what: &'static str,
-    claimed: Option<String>,
-    record: Option<String>,
-    wanted: String,
-    differs: bool,
-}
-
-/// What was claimed and read, what the tax record says, and what the campaign wants.
+/// Input of the consumer, the tax record, and the campaign's rules, side by side.
 fn compared(item: &ReviewItem) -> Markup {
-    let ReviewItem {
-        submission,
-        campaign,
-        ..
-    } = item;
     let none = ReceiptSummary {
         date: None,
         branch: None,
         items_summary: None,
         counted_entries: None,
     };
-    let record = submission.receipt.as_ref().unwrap_or(&none);
-    let lines = [
-        code_line(item),
-        date_line(campaign, record),
-        shop_line(item, record),
-        products_line(item, record),
-        entries_line(campaign, record),
-    ];
-    let cell = |text: Option<String>, differs: bool| {
-        html! { @match text { Some(text) => { @if differs { mark { (text) } } @else { (text) } }, None => span.soft { "–" } } }
-    };
+    let record = item.submission.receipt.as_ref().unwrap_or(&none);
     html! {
         h3 { "Compare" }
         div.wide tabindex="0" role="region" aria-label="Compare" {
             table.compared {
                 thead { tr { th scope="col" { span.unseen { "What" } } th scope="col" { "Sent by the consumer" } th scope="col" { "Tax record" } th scope="col" { "Campaign" } } }
                 tbody {
-                    @for Line { what, claimed, record, wanted, differs } in lines {
-                        tr {
-                            th scope="row" { (what) @if differs { " " span.pill.bad { "differs" } } }
-                            td { (cell(claimed, differs)) }
-                            td { (cell(record, differs)) }
-                            td { (wanted) }
-                        }
-                    }
+                    (code_line(item))
+                    (line("Day", None, record.date.clone(), &days(&item.campaign), false))
+                    (shop_line(item, record))
+                    (products_line(item, record))
+                    (entries_line(&item.campaign, record))
                 }
             }
         }
-        @if submission.receipt.is_none() { p.soft { "The service has no tax record of this receipt." } }
+        @if item.submission.receipt.is_none() { p.soft { "The service has no tax record of this receipt." } }
     }
 }
 
-fn code_line(item: &ReviewItem) -> Line {
-    let read = item.read();
-    let record = item.record();
-    let differs = read
-        .as_ref()
-        .zip(record)
-        .is_some_and(|(read, record)| read.code != *record);
-    let claimed = read.map(|key| {
-        let time = key
-            .time
-            .map(|time| format!(" at {}", time.expose()))
-            .unwrap_or_default();
-        format!("{}{time}", key.code.as_str())
+/// One line of the comparison; `differs` marks what was sent and what is recorded.
+fn line(
+    what: &str,
+    claimed: Option<String>,
+    record: Option<String>,
+    wanted: &str,
+    differs: bool,
+) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (what) @if differs { " " (pill("bad", "differs")) } }
+            @for text in [claimed, record] {
+                td {
+                    @match text {
+                        Some(text) if differs => mark { (text) },
+                        Some(text) => (text),
+                        None => span.soft { "–" },
+                    }
+                }
+            }
+            td { (wanted) }
+        }
+    }
+}
+
+fn code_line(item: &ReviewItem) -> Markup {
+    let (read, record) = (item.read(), item.record());
+    let differs = matches!((&read, record), (Some(read), Some(record)) if read.code != *record);
+    let claimed = read.map(|key| match key.time {
+        Some(time) => format!("{} at {}", key.code.as_str(), time.expose()),
+        None => key.code.as_str().to_owned(),
     });
-    Line {
-        what: "Code",
-        claimed,
-        record: record.map(|code| code.as_str().to_owned()),
-        wanted: "once".to_owned(),
-        differs,
-    }
+    let record = record.map(|code| code.as_str().to_owned());
+    line("Code", claimed, record, "once", differs)
 }
 
-fn date_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
-    let day = |at: Timestamp| {
-        local_time(at, campaign.timezone)
-            .chars()
-            .take("2026-11-22".len())
-            .collect::<String>()
-    };
+fn days(campaign: &Campaign) -> String {
+    let day = |at: Timestamp| at.day_in(campaign.timezone);
     let (start, end) = (campaign.window.start.map(day), campaign.window.end.map(day));
-    let wanted = match (start, end) {
+    match (start, end) {
         (Some(start), Some(end)) => format!("{start} to {end}"),
         (Some(start), None) => format!("from {start}"),
         (None, Some(end)) => format!("to {end}"),
         (None, None) => "any day".to_owned(),
-    };
-    Line {
-        what: "Day",
-        claimed: None,
-        record: record.date.clone(),
-        wanted,
-        differs: false,
     }
 }
 
-fn shop_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
-    let branches = item
-        .campaign
-        .receipt
-        .as_ref()
-        .map_or(&[][..], |rules| &rules.branches);
+fn shop_line(item: &ReviewItem, record: &ReceiptSummary) -> Markup {
+    let rules = item.campaign.receipt.as_ref();
+    let branches = rules.map_or(&[][..], |rules| &rules.branches);
     let name = |key: &String| {
-        branches
-            .iter()
-            .find(|branch| branch.key == *key)
-            .map_or_else(|| key.clone(), |branch| branch.name.clone())
+        let known = branches.iter().find(|branch| branch.key == *key);
+        known.map_or(key, |branch| &branch.name).clone()
     };
+    let claimed = item.submission.claimed.as_ref();
+    let claimed = claimed.and_then(|claimed| claimed.branch.as_ref());
+    let record = record.branch.as_ref();
+    let differs = claimed.is_some() && record.is_some() && claimed != record;
+    let wanted = named(branches.iter().map(|branch| &branch.name), "any shop");
+    line(
+        "Shop",
+        claimed.map(name),
+        record.map(name),
+        &wanted,
+        differs,
+    )
+}
+
+fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Markup {
+    let rules = item.campaign.receipt.as_ref();
+    let products = rules.map_or(&[][..], |rules| &rules.products);
     let claimed = item
         .submission
         .claimed
         .as_ref()
-        .and_then(|claimed| claimed.branch.as_ref());
-    let differs = claimed
-        .zip(record.branch.as_ref())
-        .is_some_and(|(claimed, record)| claimed != record);
-    let wanted = if branches.is_empty() {
-        "any shop".to_owned()
-    } else {
-        named(branches.iter().map(|branch| &branch.name))
-    };
-    Line {
-        what: "Shop",
-        claimed: claimed.map(name),
-        record: record.branch.as_ref().map(name),
-        wanted,
-        differs,
-    }
-}
-
-fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
-    let products = item
-        .campaign
-        .receipt
-        .as_ref()
-        .map_or(&[][..], |rules| &rules.products);
+        .map(|claimed| &claimed.items);
     // In the words of the judgement, so that both can be compared.
-    let claimed = item
-        .submission
-        .claimed
-        .as_ref()
-        .filter(|claimed| !claimed.items.is_empty())
-        .map(|claimed| {
-            let name = |key: &str| {
-                products
-                    .iter()
-                    .find(|product| product.key == key)
-                    .map_or_else(
-                        || format!("{key} (no product of the campaign)"),
-                        |product| product.name.clone(),
-                    )
-            };
-            let mut words: Vec<_> = claimed
-                .items
-                .iter()
-                .map(|item| format!("{} x {}", item.qty, name(&item.key)))
-                .collect();
-            words.sort();
-            words
-        });
-    let mut bought: Vec<_> = record
-        .items_summary
-        .iter()
-        .flat_map(|words| words.split(", "))
-        .map(str::to_owned)
-        .collect();
-    bought.sort();
-    let differs =
-        record.date.is_some() && claimed.as_ref().is_some_and(|claimed| *claimed != bought);
-    let wanted = if products.is_empty() {
-        "any product".to_owned()
-    } else {
-        named(products.iter().map(|product| &product.name))
-    };
-    Line {
-        what: "Products",
-        claimed: claimed.map(|words| words.join(", ")),
-        record: record.items_summary.clone(),
-        wanted,
+    let claimed = claimed.filter(|items| !items.is_empty()).map(|items| {
+        let in_words = |item: &DeclaredItem| {
+            let known = products.iter().find(|product| product.key == item.key);
+            let unknown = || format!("{} (no product of the campaign)", item.key);
+            let name = known.map_or_else(unknown, |product| product.name.clone());
+            format!("{} x {name}", item.qty)
+        };
+        let mut words: Vec<_> = items.iter().map(in_words).collect();
+        words.sort();
+        words.join(", ")
+    });
+    let bought = record.items_summary.as_deref().unwrap_or_default();
+    let mut bought: Vec<_> = bought.split(", ").collect();
+    bought.sort_unstable();
+    let differs = record.date.is_some()
+        && claimed
+            .as_ref()
+            .is_some_and(|claimed| *claimed != bought.join(", "));
+    let wanted = named(products.iter().map(|product| &product.name), "any product");
+    line(
+        "Products",
+        claimed,
+        record.items_summary.clone(),
+        &wanted,
         differs,
-    }
+    )
 }
 
-fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
+fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Markup {
     let rules = campaign.receipt.as_ref();
     let most = rules.map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
-    let record = record
+    let counted = record
         .counted_entries
         .map(|entries| grouped(entries.into()));
-    Line {
-        what: "Entries",
-        claimed: None,
-        record,
-        wanted: format!("at most {}", grouped(most.into())),
-        differs: false,
-    }
+    let wanted = format!("at most {}", grouped(most.into()));
+    line("Entries", None, counted, &wanted, false)
 }
 
-fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>, none: &str) -> String {
     let more = names.len().saturating_sub(MAX_NAMED);
-    let shown = names
-        .take(MAX_NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if more == 0 {
-        shown
-    } else {
-        format!("{shown} and {more} more")
+    let shown: Vec<_> = names.take(MAX_NAMED).map(String::as_str).collect();
+    match (shown.is_empty(), more) {
+        (true, _) => none.to_owned(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
-/// What the service checked, one line each.
 fn checked(item: &ReviewItem) -> Markup {
     let submission = &item.submission;
     let anomaly = submission

@@ -7,7 +7,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::RawPathParams;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse, Response};
@@ -15,25 +14,27 @@ use axum::routing::{get, post};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use common::store::review_locks::ReviewLock;
 use maud::{Markup, html};
-use ops_core::corrections::Corrected;
+use ops_core::approvals::Decided;
+use ops_core::audit::words;
+use ops_core::corrections::reopen;
 use ops_core::failure::Failure;
 use ops_core::format::seconds;
-use ops_core::review::Reviewer;
 use ops_core::review::answer::{ReviewDecision, ReviewResult, write};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::PhotoCopier;
 use ops_core::review::progress::progress;
-use ops_core::review::reopen::reopen;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::json;
 
 use self::screens::Screen;
-use super::{InScope, page};
+use super::Named;
 use crate::assets;
 use crate::failure::{PageResult, page_message};
-use crate::form::Form;
+use crate::form::{Form, text_field};
 use crate::layout::{Page, Section};
 use crate::plot::number;
 use crate::state::Console;
@@ -78,16 +79,16 @@ const KEYS: [(&str, &str); 11] = [
 ];
 
 pub(crate) fn routes() -> Router<Console> {
-    let path = |end: &str| format!("/campaigns/{{slug}}/{{environment}}/review{end}");
+    let path = |end: &str| format!("/campaigns/{{campaign}}/{{environment}}/review{end}");
     Router::new()
-        .route(&path(""), get(page(review)))
-        .route(&path("/next"), post(page(next)))
-        .route(&path("/answer"), post(page(answer)))
-        .route(&path("/skip"), post(page(skip)))
-        .route(&path("/beat"), post(page(beat)))
-        .route(&path("/leave"), post(page(leave)))
-        .route(&path("/reopen"), post(page(reopen_one)))
-        .route(&path("/photo/{screen}/{id}"), get(page(photo)))
+        .route(&path(""), get(review))
+        .route(&path("/next"), post(next))
+        .route(&path("/answer"), post(answer))
+        .route(&path("/skip"), post(skip))
+        .route(&path("/beat"), post(beat))
+        .route(&path("/leave"), post(leave))
+        .route(&path("/reopen"), post(reopen_one))
+        .route(&path("/photo/{screen}/{id}"), get(photo))
 }
 
 /// A refusal that the script shows as text.
@@ -119,7 +120,7 @@ impl IntoResponse for Refusal {
 
 type Reply<T = StatusCode> = Result<T, Refusal>;
 
-async fn review(console: Console, InScope(scope): InScope) -> PageResult {
+async fn review(console: Console, Named(scope): Named<Scope>) -> PageResult {
     // Says so if there is no such campaign.
     console.tables()?.campaign(&scope.campaign).await?;
     let screen = console.screens().open(scope.clone(), console.now());
@@ -142,7 +143,6 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
     Ok(frame.render(content))
 }
 
-/// Buttons for the keys that are not answers.
 fn tools() -> Markup {
     const TOOLS: [(&str, &str); 7] = [
         ("u", "Undo"),
@@ -161,17 +161,14 @@ fn tools() -> Markup {
     }
 }
 
-/// The dialogs.
 fn windows() -> Markup {
     html! {
         dialog #reopening aria-labelledby="reopening-title" {
             form method="dialog" {
                 h2 #reopening-title { "Reopen a decision" }
                 p.soft { "You cannot reopen your own decision. An accepted submission is revoked first, and reopened in a second step." }
-                label for="name" { "Reference or id" }
-                input #name name="name" autocomplete="off" required;
-                label for="why" { "Reason, which stays in the log" }
-                input #why name="why" autocomplete="off" maxlength="500" required;
+                (text_field("name", "Reference or id"))
+                (text_field("why", "Reason, which stays in the log"))
                 p.row { button value="yes" { "Reopen" } button.danger type="button" data-close { "Back " kbd { "Esc" } } }
             }
         }
@@ -189,10 +186,9 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     let screen = console.screens().find(form.get("screen"), now)?;
     let tables = console.tables()?;
     let locks = tables.review_locks(console.env())?;
-    let reviewer = Reviewer::from_audit(&tables).await?;
     let copier = PhotoCopier::new(&tables, console.env())?;
     let mut queue = screen.queue.lock().await;
-    let Some(claimed) = queue.next(&tables, &locks, &reviewer, now).await? else {
+    let Some(claimed) = queue.next(&tables, &locks, now).await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let id = claimed.submission.submission_id;
@@ -230,11 +226,10 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         let message = "not written: another reviewer has it, because this page was left alone for two minutes.";
         return Err(Refusal(StatusCode::CONFLICT, message.to_owned()));
     }
-    let reviewer = Reviewer::from_audit(&tables).await?;
-    let written = Box::pin(write(&tables, &screen.scope, &decision, &reviewer, now)).await;
+    let written = Box::pin(write(&tables, &screen.scope, &decision, now)).await;
     let is_settled = matches!(
         written,
-        Ok(ReviewResult::Settled(_) | ReviewResult::SecondLook(_))
+        Ok(ReviewResult::Decided(Decided::Done(_)) | ReviewResult::SecondLook(_))
     );
     let said = said(written);
     let comes_back = said
@@ -256,11 +251,13 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
 /// The page's sentence about an answer, which follows the submission's reference.
 fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
     match written {
-        Ok(ReviewResult::Settled(_)) => Ok(StatusCode::NO_CONTENT.into_response()),
-        Ok(ReviewResult::Proposed { at_stake, .. }) => Ok(format!(
-            "accepted by you; {at_stake}, so it waits for a second person."
-        )
-        .into_response()),
+        Ok(ReviewResult::Decided(Decided::Proposed { at_stake, .. })) => {
+            let waits = format!("accepted by you; {at_stake}, so it waits for a second person.");
+            Ok(waits.into_response())
+        }
+        Ok(ReviewResult::Decided(Decided::Done(_) | Decided::Unchanged(_))) => {
+            Ok(StatusCode::NO_CONTENT.into_response())
+        }
         Ok(ReviewResult::SecondLook(after)) => {
             let agrees = after.second_look.is_some_and(|look| look.agrees);
             let compared = if agrees {
@@ -358,7 +355,7 @@ async fn beat(console: Console, form: Form) -> Reply<Response> {
 async fn progress_line(
     console: &Console,
     screen: &Screen,
-    (waiting, oldest): (usize, Option<common::domain::timestamp::Timestamp>),
+    (waiting, oldest): (usize, Option<Timestamp>),
 ) -> Result<String, Failure> {
     let (tables, now) = (console.tables()?, console.now());
     let zone = tables.campaign(&screen.scope.campaign).await?.timezone;
@@ -395,43 +392,34 @@ async fn leave(console: Console, form: Form) -> Reply {
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// The next step of having a submission decided again: an accepted one is revoked, a rejected one waits for an operator again.
 async fn reopen_one(console: Console, form: Form) -> Reply<String> {
-    let tables = console.tables()?;
-    let reviewer = Reviewer::from_audit(&tables).await?;
-    let (name, why) = (form.get("name"), form.get("why"));
-    let reopened = Box::pin(reopen(&tables, name, &reviewer, why, console.now())).await?;
+    let (tables, now) = (console.tables()?, console.now());
+    let why = words(form.get("why"), "the reason")?;
+    let decision = tables.audit.decision(why, now).await?;
+    let reopened = Box::pin(reopen(&tables, form.get("name"), decision)).await?;
+    let reference = reopened.submission().reference();
     Ok(match reopened {
-        Corrected::Done(after) if after.is_revoked() => format!(
-            "{} is revoked, and its entries are taken back. To have it decided again, reopen it once more, which needs the \
-             rights of an operator.",
-            after.reference()
+        Decided::Done(after) if after.is_revoked() => format!(
+            "{reference} is revoked, and its entries are taken back. To have it decided again, reopen it once more, which needs the \
+             rights of an operator."
         ),
-        Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference()),
-        Corrected::Proposed { after, .. } => {
-            format!(
-                "A prize was won: nothing has changed in {} until a second person asks for the same.",
-                after.reference()
-            )
-        }
-        Corrected::Nothing(before) => format!("{} was not changed.", before.reference()),
+        Decided::Done(_) => format!("{reference} waits for a reviewer again."),
+        Decided::Proposed { .. } => format!(
+            "A prize was won: nothing has changed in {reference} until a second person asks for the same."
+        ),
+        Decided::Unchanged(_) => format!("{reference} was not changed."),
     })
 }
 
-async fn photo(console: Console, params: RawPathParams) -> Reply<Response> {
-    let param = |wanted| {
-        params
-            .iter()
-            .find(|(name, _)| *name == wanted)
-            .map_or("", |(_, value)| value)
-    };
-    let gone = || {
-        Refusal(
-            StatusCode::NOT_FOUND,
-            "This photo is not shown any more.".to_owned(),
-        )
-    };
-    let screen = console.screens().find(param("screen"), console.now())?;
-    let id: SubmissionId = param("id").parse().map_err(|_| gone())?;
-    let photo = screen.photo(id).ok_or_else(gone)?;
+async fn photo(
+    console: Console,
+    Named((_, _, screen, id)): Named<(CampaignSlug, Environment, String, SubmissionId)>,
+) -> Reply<Response> {
+    let screen = console.screens().find(&screen, console.now())?;
+    let photo = screen.photo(id).ok_or_else(|| {
+        let gone = "This photo is not shown any more.".to_owned();
+        Refusal(StatusCode::NOT_FOUND, gone)
+    })?;
     Ok(([(CONTENT_TYPE, "image/png")], photo).into_response())
 }

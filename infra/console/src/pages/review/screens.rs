@@ -16,7 +16,6 @@ use ops_core::review::queue::ReviewQueue;
 /// A screen that sent nothing for this long is closed; its claims have expired.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// One open screen.
 pub(super) struct Screen {
     pub(super) scope: Scope,
     /// Names this screen among all screens of all reviewers.
@@ -59,7 +58,6 @@ impl Screen {
     }
 }
 
-/// All open screens.
 #[derive(Default)]
 pub(crate) struct Screens(Mutex<HashMap<String, Arc<Screen>>>);
 
@@ -88,7 +86,6 @@ impl Screens {
         name
     }
 
-    /// A screen that is still open.
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {
         let found = self.all().get(name).cloned();
         let screen = found.ok_or_else(|| {

@@ -48,8 +48,10 @@ pub(super) fn unsettled(shown: &[Submission], views: Vec<Value>, all: usize, zon
     } else {
         let rows: Vec<_> = shown.iter().map(row).collect();
         let next_step = format!("NEXT STEP ({})", zone.name());
-        let heading = ["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"];
-        table(&heading, &rows)
+        table(
+            &["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"],
+            &rows,
+        )
     };
     let more = all.saturating_sub(shown.len());
     let note =
@@ -63,20 +65,13 @@ pub(super) fn unsettled(shown: &[Submission], views: Vec<Value>, all: usize, zon
 /// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
-    why.extend(
-        submission
-            .first_acceptance()
-            .map(|(_, first)| format!("accepted by {} alone", first.by)),
-    );
+    let first = submission.first_acceptance();
+    why.extend(first.map(|(_, first)| format!("accepted by {} alone", first.by)));
     if let Some(pending) = &submission.settling {
         why.extend(lookup_failures(pending.lookup_failures()));
         if why.is_empty() {
-            why.extend(
-                pending
-                    .anomaly
-                    .as_ref()
-                    .map(|anomaly| anomaly.summary.clone()),
-            );
+            let anomaly = pending.anomaly.as_ref();
+            why.extend(anomaly.map(|anomaly| anomaly.summary.clone()));
         }
     }
     or_dash((!why.is_empty()).then(|| why.join(", ")))

@@ -11,7 +11,7 @@ use super::Served;
 use crate::support::Stack;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_gives() {
+async fn demo_has_an_open_draw_and_only_reasons_of_the_service() {
     let stack = Stack::empty().await;
     let clock: &Clock = &stack.clock;
     demo::load(&stack.env, None, "http://127.0.0.1:9/redeem", clock)

@@ -128,7 +128,7 @@ async fn a_winner_is_called_and_gets_the_prize_as_by_the_command_line() {
 }
 
 #[tokio::test]
-async fn a_winner_is_skipped_for_a_reason_before_an_inspector_once_the_draw_is_typed() {
+async fn skip_needs_a_reason_an_inspector_and_the_draws_name() {
     let stack = drawn().await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;

@@ -129,7 +129,7 @@ async fn pending(stack: &Stack, campaign: &str, settling: PendingSettlement) {
 }
 
 #[tokio::test]
-async fn the_overview_tells_how_many_receipts_wait_in_all_campaigns_and_until_when() {
+async fn overview_tells_how_many_receipts_wait_and_until_when() {
     let stack = with_two(&format!(
         "{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"
     ))
@@ -167,7 +167,7 @@ fn asked_again() -> PendingSettlement {
 }
 
 #[tokio::test]
-async fn the_overview_tells_how_many_submissions_wait_for_partners_and_until_when() {
+async fn overview_tells_how_many_wait_for_partners_and_until_when() {
     let stack = with_two(&with_partner()).await;
     // One is being asked about.
     pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;

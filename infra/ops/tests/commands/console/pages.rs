@@ -242,8 +242,8 @@ async fn a_phone_and_a_receipt_are_shown_only_after_a_row() {
         );
         let row = last_row(&stack).await;
         assert_eq!(
-            (&row["action"], &row["subject"]),
-            (&json!("submission.show"), &json!(id))
+            json!([row["action"], row["subject"]]),
+            json!(["submission.show", id])
         );
         let details =
             json!({ "phone": what == "phone", "photo": false, "receipt": what == "receipt" });
@@ -289,8 +289,8 @@ async fn a_photo_is_shown_as_a_copy_after_a_row() {
     );
     let row = last_row(&stack).await;
     assert_eq!(
-        (&row["action"], &row["subject"]),
-        (&json!("submission.show"), &json!(waits.submission_id))
+        json!([row["action"], row["subject"]]),
+        json!(["submission.show", waits.submission_id])
     );
     assert_eq!(
         row["details"],
@@ -351,8 +351,8 @@ async fn a_batch_is_void_once_its_name_is_typed() {
     assert_eq!(stack.json(&show).await["code"]["state"], "void");
     let row = last_row(&stack).await;
     assert_eq!(
-        (&row["action"], &row["subject"]),
-        (&json!("code.void"), &json!("kettles"))
+        json!([row["action"], row["subject"]]),
+        json!(["code.void", "kettles"])
     );
     assert!(
         !operator.page(CODES).await.contains("/codes/void?"),
@@ -413,8 +413,8 @@ async fn a_person_is_found_handed_over_and_erased() {
     );
     let row = last_row(&stack).await;
     assert_eq!(
-        (&row["action"], &row["why"]),
-        (&json!("person.erase"), &json!("asked by letter"))
+        json!([row["action"], row["why"]]),
+        json!(["person.erase", "asked by letter"])
     );
     assert!(
         operator

@@ -80,21 +80,22 @@ async fn answer_is_written_when_it_arrives() {
     );
     let (json, _) = shown(&stack, &waiting, &[]).await;
     assert_eq!(
-        (&json["state"], &json["entries"]),
-        (&json!("accepted"), &json!(1))
+        json!([json["state"], json["entries"]]),
+        json!(["accepted", 1])
     );
     let (status, text) = send(&operator, &screen, "answer", &accept).await;
     assert!(
         status == 409 && text.contains("nothing was written"),
         "once: {status} {text}"
     );
-    let own = format!("name={}&why=mistake", waiting.reference());
-    let (status, text) = send(&operator, &screen, "reopen", &own).await;
-    assert_eq!(
-        (status, text.contains("ask a second person")),
-        (422, true),
-        "{text}"
-    );
+    for (why, refusal) in [
+        ("mistake", "ask a second person"),
+        ("+", "The reason must be 1 to 500 characters"),
+    ] {
+        let own = format!("name={}&why={why}", waiting.reference());
+        let (status, text) = send(&operator, &screen, "reopen", &own).await;
+        assert_eq!((status, text.contains(refusal)), (422, true), "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,6 +8,7 @@ use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
 use common::store::review_locks::LOCK_LIFETIME;
+use ops_core::approvals::Decided;
 use ops_core::review::answer::ReviewResult;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use crate::correction::by;
 use crate::review::{CODE, as_it_is, code, photo, shown, with_receipt};
 use crate::reviewing::Screen;
 use crate::submission::entrant;
-use crate::support::{Ended, NOW, Stack};
+use crate::support::{Ended, NOW, Stack, line};
 
 const PRIZE: &str = "A kettle";
 
@@ -62,8 +63,8 @@ async fn a_prize_is_given_by_two_people_alone() {
         json!({ "change": "accept", "entries": 7 })
     );
     assert_eq!(
-        (&after["proposal"]["decision"]["by"], &after["decision"]),
-        (&json!("asha"), &Value::Null)
+        json!([after["proposal"]["decision"]["by"], after["decision"]]),
+        json!(["asha", null])
     );
     for unchanged in [
         "state",
@@ -77,13 +78,7 @@ async fn a_prize_is_given_by_two_people_alone() {
         assert_eq!(before[unchanged], after[unchanged], "{unchanged}");
     }
     assert_eq!(entrant(&stack, &waiting).await.entries, 0);
-    let list = [
-        "submission",
-        "list",
-        "--campaign",
-        "chai-bora-2026",
-        "--unsettled",
-    ];
+    let list = line("submission list --campaign chai-bora-2026 --unsettled");
     assert!(stack.fine(&list).await.contains("accepted by asha alone"));
     for same in ["asha/juma", "juma/ASHA"] {
         let refused = by(&stack, same, settle(&id, &accept)).await;
@@ -102,13 +97,13 @@ async fn a_prize_is_given_by_two_people_alone() {
         .await,
     );
     assert_eq!(
-        (&settled["entries"], &settled["instant_win"]),
-        (&json!(7), &json!(PRIZE))
+        json!([settled["entries"], settled["instant_win"]]),
+        json!([7, PRIZE])
     );
     let decision = &settled["decision"];
     assert_eq!(
-        (&decision["by"], &decision["confirmed"]["by"]),
-        (&json!("asha"), &json!("juma"))
+        json!([decision["by"], decision["confirmed"]["by"]]),
+        json!(["asha", "juma"])
     );
     assert_eq!(
         (&settled["proposal"], &details(&stack).await["proposal"]),
@@ -118,7 +113,7 @@ async fn a_prize_is_given_by_two_people_alone() {
 }
 
 #[tokio::test]
-async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_one_person() {
+async fn other_acceptance_replaces_the_first_and_one_person_rejects() {
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
     let id = waiting.submission_id.to_string();
@@ -126,7 +121,7 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
         .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
         .await;
     assert!(
-        told.contains("A kettle") && told.contains("A second operator has to accept it"),
+        told.contains("A kettle") && told.contains("A second operator has to ask for the same"),
         "{told}"
     );
     for other in [
@@ -136,8 +131,8 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
         let accept = [&["--accept"][..], other].concat();
         let replaced = json_of(&by(&stack, "juma", settle(&id, &accept)).await);
         assert_eq!(
-            (&replaced["state"], &replaced["proposal"]["decision"]["by"]),
-            (&json!("pending"), &json!("juma"))
+            json!([replaced["state"], replaced["proposal"]["decision"]["by"]]),
+            json!(["pending", "juma"])
         );
     }
     let told = stack
@@ -147,7 +142,7 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
         ))
         .await;
     assert!(
-        told.contains("This replaces what juma accepted") && !told.contains(CODE),
+        told.contains("This replaces what juma asked for") && !told.contains(CODE),
         "{told}"
     );
     let story = stack.fine(&["submission", "timeline", &id]).await;
@@ -165,8 +160,8 @@ async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_o
         .await,
     );
     assert_eq!(
-        (&rejected["state"], &rejected["proposal"]),
-        (&json!("rejected"), &Value::Null)
+        json!([rejected["state"], rejected["proposal"]]),
+        json!(["rejected", null])
     );
 }
 
@@ -186,16 +181,17 @@ async fn the_service_starts_over_without_the_first_acceptance() {
 async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
     let stack = Stack::with_chai().await;
     let id = at_stake(&stack).await.submission_id;
-    let (mut asha, mut juma) = (
-        Screen::with_credentials(&stack, "asha").await,
-        Screen::with_credentials(&stack, "juma").await,
-    );
+    let [mut asha, mut juma] = ["asha", "juma"].map(|name| Screen::new(&stack, name));
     let accept = || Verdict::Accept {
         entries: None,
         proof: Proof::Read(code()),
     };
     assert_eq!(asha.next_id(NOW).await, Some(id));
-    let ReviewResult::Proposed { after, at_stake } = asha.answer(id, accept(), NOW).await else {
+    let answered = asha.answer(id, accept(), NOW).await;
+    let ReviewResult::Decided(Decided::Proposed {
+        after, at_stake, ..
+    }) = answered
+    else {
         panic!("it is settled")
     };
     assert!(
@@ -205,15 +201,13 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
     let later = NOW.after(LOCK_LIFETIME);
     assert_eq!(asha.next_id(later).await, None, "she has accepted it");
     assert_eq!(
-        Screen::with_credentials(&stack, "asha")
-            .await
-            .next_id(later)
-            .await,
+        Screen::new(&stack, "asha").next_id(later).await,
         None,
         "on another screen, too"
     );
     assert_eq!(juma.next_id(later).await, Some(id));
-    let ReviewResult::Settled(after) = juma.answer(id, accept(), later).await else {
+    let answered = juma.answer(id, accept(), later).await;
+    let ReviewResult::Decided(Decided::Done(after)) = answered else {
         panic!("it waits")
     };
     assert_eq!(

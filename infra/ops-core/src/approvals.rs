@@ -1,0 +1,135 @@
+//! The rule of two people: a change with something at stake waits until a second operator asks for the same.
+
+use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
+use common::domain::submission::{OperatorDecision, Submission};
+use serde_json::{Value, json};
+
+use crate::audit::Action;
+use crate::failure::Failure;
+use crate::format::entries_in_words;
+use crate::tables::Tables;
+
+/// The result of an operator's decision.
+#[derive(Clone, Debug)]
+pub enum Decided {
+    /// It took effect.
+    Done(Submission),
+    /// A second operator has to ask for the same.
+    Proposed {
+        after: Submission,
+        /// Why, such as `it gives the instant prize “Kettle”`.
+        at_stake: String,
+        /// The earlier proposal of something else, which it replaces.
+        replaced: Option<Box<Approval>>,
+    },
+    /// The submission was revoked before.
+    Unchanged(Submission),
+}
+
+impl Decided {
+    pub fn submission(&self) -> &Submission {
+        match self {
+            Self::Done(submission)
+            | Self::Proposed {
+                after: submission, ..
+            }
+            | Self::Unchanged(submission) => submission,
+        }
+    }
+}
+
+/// The effect of a change with something at stake.
+pub(crate) enum Agreed {
+    /// Both people want it: it takes effect as their decision.
+    Both(OperatorDecision),
+    /// It was recorded as a proposal.
+    Proposed(Decided),
+}
+
+/// Compares a change with the one that was proposed before. If there is none, or it was another, this one is proposed, after
+/// its `row` in the audit log.
+pub(crate) async fn agree(
+    tables: &Tables,
+    before: &Submission,
+    change: ProposedChange,
+    decision: OperatorDecision,
+    at_stake: String,
+    row: Action,
+) -> Result<Agreed, Failure> {
+    let approval = Approval { change, decision };
+    match before.agreement(&approval) {
+        Agreement::Reached(both) => Ok(Agreed::Both(both)),
+        Agreement::SamePerson => {
+            let message = format!(
+                "{at_stake}, and you asked for it already; nothing happens until a second operator asks for the same, with \
+                 their own AWS identity and name"
+            );
+            Err(Failure::new("second_person_needed", message))
+        }
+        Agreement::Awaited => {
+            tables.audit.append(row, approval.decision.at).await?;
+            let after = before.awaiting(approval);
+            if !tables.store.annotate(before, &after).await? {
+                return Err(moved());
+            }
+            Ok(Agreed::Proposed(Decided::Proposed {
+                after,
+                at_stake,
+                replaced: before.approval.clone().map(Box::new),
+            }))
+        }
+    }
+}
+
+/// The action of a row about a submission.
+pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
+    Action::new(name)
+        .in_scope(&submission.scope)
+        .on(submission.submission_id)
+}
+
+/// An [`action`] with the reason of the operator who takes it: the second, if there are two.
+pub(crate) fn decided(
+    name: &'static str,
+    submission: &Submission,
+    decision: &OperatorDecision,
+) -> Action {
+    let second = decision.confirmed.as_ref();
+    let why = second.map_or(&decision.why, |second| &second.why);
+    action(name, submission).because(why.as_deref().unwrap_or_default())
+}
+
+pub(crate) fn moved() -> Failure {
+    let message = "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
+                   still waits";
+    Failure::new("submission_moved", message)
+}
+
+/// A change in words, such as `accept with 2 entries`.
+pub fn in_words(change: &ProposedChange) -> String {
+    match change {
+        ProposedChange::Accept(Acceptance { entries, .. }) => {
+            format!("accept with {}", entries_in_words(*entries))
+        }
+        ProposedChange::Correct(Correction::Revoke { free_code: false }) => "revoke".to_owned(),
+        ProposedChange::Correct(Correction::Revoke { free_code: true }) => {
+            "revoke and free the code".to_owned()
+        }
+        ProposedChange::Correct(Correction::Reopen) => "reopen".to_owned(),
+    }
+}
+
+/// A change for programs, without the receipt's code.
+pub(crate) fn change_json(change: &ProposedChange) -> Value {
+    match change {
+        ProposedChange::Accept(Acceptance { entries, .. }) => {
+            json!({ "change": "accept", "entries": entries })
+        }
+        ProposedChange::Correct(correction) => json!(correction),
+    }
+}
+
+pub(crate) fn proposal_json(Approval { change, decision }: &Approval) -> Value {
+    json!({ "correction": change_json(change), "decision": decision })
+}

@@ -1,0 +1,156 @@
+//! `ops submission settle`, `revoke` and `reopen`.
+
+use common::domain::code_record::CodeKey;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::submission::Submission;
+use common::domain::submission::approval::{Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
+use common::domain::timestamp::Timestamp;
+
+use crate::approvals::{Decided, in_words, proposal_json};
+use crate::audit::words;
+use crate::cli::{AcceptArgs, CorrectionArgs, VerdictArgs};
+use crate::corrections::correct;
+use crate::failure::Failure;
+use crate::format::entries_in_words;
+use crate::phones;
+use crate::settle::{Proof, Verdict, settle};
+use crate::submissions::view::as_json;
+use crate::tables::Tables;
+use crate::terminal::Report;
+use crate::view::extended;
+
+pub(super) async fn settle_one(
+    tables: &Tables,
+    name: &str,
+    verdict: &VerdictArgs,
+    accept: &AcceptArgs,
+    why: &str,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let verdict = match verdict.reject {
+        Some(key) => Verdict::Reject(key),
+        None => Verdict::Accept {
+            entries: accept.entries,
+            proof: proof(accept)?,
+        },
+    };
+    let decision = tables.audit.decision(words(why, "--why")?, now).await?;
+    let decided = settle(tables, name, verdict, decision).await?;
+    report(tables, decided, settled_in_words).await
+}
+
+fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
+    match &args.receipt_code {
+        None if args.without_receipt_code => Ok(Proof::Waived),
+        None => Ok(Proof::Record),
+        Some(text) => VerificationCode::parse_typed(text).map(Proof::Read).ok_or_else(|| {
+            let message = "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
+                           read it from the receipt again";
+            Failure::new("receipt_code_invalid", message)
+        }),
+    }
+}
+
+fn settled_in_words(after: &Submission) -> String {
+    let entries = match after.status.entries() {
+        0 => String::new(),
+        entries => format!(", with {}", entries_in_words(entries)),
+    };
+    let key = after.status.message_key();
+    format!("{} settled as `{key}`{entries}", after.reference())
+}
+
+pub(super) async fn correct_one(
+    tables: &Tables,
+    CorrectionArgs { name, why }: &CorrectionArgs,
+    correction: Correction,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let decision = tables.audit.decision(words(why, "--why")?, now).await?;
+    let decided = correct(tables, name, correction, decision).await?;
+    report(tables, decided, |after| {
+        corrected_in_words(after, correction)
+    })
+    .await
+}
+
+fn corrected_in_words(after: &Submission, correction: Correction) -> String {
+    let reference = &after.reference();
+    let Correction::Revoke { free_code } = correction else {
+        return format!(
+            "{reference} waits for an operator; settle it with `ops submission settle`"
+        );
+    };
+    let lost = after.history.last();
+    let entries = entries_in_words(lost.map_or(0, |before| before.status.entries()));
+    let key = after.code_key.as_ref();
+    let has_code = key.is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
+    let code = match (has_code, free_code) {
+        (false, _) => "",
+        (true, true) => "; its code can be entered again",
+        (true, false) => "; its code stays used",
+    };
+    format!("{reference} revoked: {entries} taken back{code}")
+}
+
+async fn report(
+    tables: &Tables,
+    decided: Decided,
+    done: impl Fn(&Submission) -> String,
+) -> Result<Report, Failure> {
+    let submission = decided.submission();
+    let phone = phones::shown(tables, submission, false).await?;
+    let json = as_json(submission, &phone);
+    Ok(match &decided {
+        Decided::Done(after) => Report::new(json, done(after)),
+        Decided::Proposed {
+            after,
+            at_stake,
+            replaced,
+        } => {
+            let text = proposed_in_words(after, at_stake, replaced.as_deref());
+            let replaced = replaced.as_deref().map(proposal_json);
+            let more = replaced.map(|first| ("replaced_proposal", first));
+            Report::new(extended(json, more), text)
+        }
+        Decided::Unchanged(before) => {
+            let decision = before.decision.as_ref();
+            let when = decision.map(|decision| format!(" by {} at {}", decision.by, decision.at));
+            let text = format!(
+                "{} was revoked already{}; nothing was changed",
+                before.reference(),
+                when.unwrap_or_default()
+            );
+            Report::new(json, text)
+        }
+    })
+}
+
+fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&Approval>) -> String {
+    let asked = after.approval.as_ref().map(|first| {
+        let (by, change) = (&first.decision.by, in_words(&first.change));
+        let rejection = match first.change {
+            ProposedChange::Accept(_) => "; anybody can reject it",
+            ProposedChange::Correct(_) => "",
+        };
+        format!(
+            "{by} asks to {change}; {at_stake}, so nothing has changed yet. A second operator has to ask for the same, with their \
+             own AWS identity and name{rejection}"
+        )
+    });
+    let instead = replaced.map(|Approval { change, decision }| {
+        let (by, at, change) = (&decision.by, decision.at, in_words(change));
+        let code = match replaced.map(|first| &first.change) {
+            Some(ProposedChange::Accept(_)) => ", or with another code",
+            Some(ProposedChange::Correct(_)) | None => "",
+        };
+        format!(". This replaces what {by} asked for at {at}: to {change}{code}")
+    });
+    format!(
+        "{}: {}{}",
+        after.reference(),
+        asked.unwrap_or_default(),
+        instead.unwrap_or_default()
+    )
+}
