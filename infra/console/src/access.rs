@@ -32,7 +32,6 @@ pub(crate) struct Access {
     cookie: Secret,
     token: Secret,
     link: Mutex<Link>,
-    /// Notified when a token that was exchanged is presented again.
     presented_again: Notify,
     last_use: AtomicI64,
 }
@@ -44,7 +43,6 @@ enum Link {
 }
 
 pub(crate) enum Trade {
-    /// The `Set-Cookie` for it.
     Cookie(String),
     /// It was exchanged before, so another person has it, and the console ends.
     PresentedAgain,
@@ -52,7 +50,6 @@ pub(crate) enum Trade {
 }
 
 impl Access {
-    /// The access of one run, with the token for its link.
     pub(crate) fn new(port: u16, now: Timestamp) -> (Self, String) {
         let token = Secret::new();
         let in_link = token.0.clone();

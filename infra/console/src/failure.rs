@@ -8,7 +8,6 @@ use ops_core::failure::Failure;
 
 use crate::layout::{Page, Section, head};
 
-/// The error of a page's handler. It renders as a page.
 pub(crate) struct PageError(StatusCode, Failure);
 
 pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;

@@ -31,7 +31,6 @@ impl Form {
         )
     }
 
-    /// A field; empty if it is missing.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map(String::as_str).unwrap_or_default()
     }

@@ -45,7 +45,6 @@ pub(crate) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
     format!("{path}?{}", query.extend_pairs(fields).finish())
 }
 
-/// What the frame needs to know of a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Page<'a> {
     title: &'a str,
@@ -71,7 +70,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Runs this script in addition to what every page runs.
     pub(crate) fn with_script(self, script: &'static str) -> Self {
         Self {
             script: Some(script),
@@ -149,7 +147,6 @@ pub(crate) fn table(caption: &str, heading: &[&str], rows: Markup) -> Markup {
     }
 }
 
-/// A state in one word; its class gives the colour.
 pub(crate) fn pill(class: &str, word: impl Render) -> Markup {
     html! { span.pill.(class) { (word) } }
 }

@@ -93,7 +93,6 @@ fn numbers<'a>(
     html! { details { summary { "Numbers" span.unseen { " of: " (title) } } (table(title, heading, rows)) } }
 }
 
-/// A row of a table with a bar in it.
 pub(crate) struct Share {
     pub(crate) name: Markup,
     pub(crate) value: i64,
@@ -102,7 +101,6 @@ pub(crate) struct Share {
     pub(crate) words: String,
 }
 
-/// A table whose bars show the numbers that stand beside them.
 pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
     let part = |row: &Share| {
         let part = row.value.max(0) * 100 / row.of.max(1);

@@ -16,7 +16,6 @@ use ops_core::tables::Tables;
 use crate::access::Access;
 use crate::pages::review::screens::Screens;
 
-/// The console of one run. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Console(Arc<Shared>);
 

@@ -10,10 +10,8 @@ use crate::failure::Failure;
 use crate::format::entries_in_words;
 use crate::tables::Tables;
 
-/// The result of an operator's decision.
 #[derive(Clone, Debug)]
 pub enum Decided {
-    /// It took effect.
     Done(Submission),
     /// A second operator has to ask for the same.
     Proposed {
@@ -39,7 +37,6 @@ impl Decided {
     }
 }
 
-/// The effect of a change with something at stake.
 pub(crate) enum Agreed {
     /// Both people want it: it takes effect as their decision.
     Both(OperatorDecision),
@@ -82,7 +79,6 @@ pub(crate) async fn agree(
     }
 }
 
-/// The action of a row about a submission.
 pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
     Action::new(name)
         .in_scope(&submission.scope)

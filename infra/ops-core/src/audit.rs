@@ -101,7 +101,6 @@ impl Action {
 #[derive(Clone, Debug)]
 pub struct Recorded(());
 
-/// The audit log, written to in the name of one operator.
 #[derive(Clone)]
 pub struct Audit {
     log: AuditLog,
@@ -191,7 +190,6 @@ impl Audit {
         }
     }
 
-    /// A decision that the operator takes, with their AWS identity.
     pub async fn decision(&self, why: String, now: Timestamp) -> Result<OperatorDecision, Failure> {
         Ok(OperatorDecision {
             by: self.operator_name().await?,
@@ -215,7 +213,6 @@ impl Audit {
     }
 }
 
-/// The rows that are wanted; without anything, all.
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
     pub campaign: Option<CampaignSlug>,

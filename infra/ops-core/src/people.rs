@@ -33,12 +33,10 @@ const LAST_DAY: Duration = Duration::from_hours(24);
 /// The index by entrant is seldom further behind the table.
 const INDEX_LAG: Duration = Duration::from_secs(1);
 
-/// What is held on a phone in one campaign and environment.
 #[derive(Clone, Debug)]
 pub struct PersonRecords {
     pub scope: Scope,
     pub campaign: Campaign,
-    /// The phone's counts, as of today.
     pub entrant: Entrant,
     /// Its submissions with their receipts, newest first.
     pub submissions: Vec<(Submission, Option<Receipt>)>,

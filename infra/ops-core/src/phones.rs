@@ -136,7 +136,6 @@ pub async fn set_all_blocked(
     }
 }
 
-/// A phone in one scope.
 #[derive(Clone, Debug)]
 pub struct PhoneInScope {
     pub scope: Scope,

@@ -31,10 +31,8 @@ pub enum Verdict {
     Accept {
         /// Entries to award. When absent: the number counted on the receipt's record, otherwise the campaign's.
         entries: Option<u32>,
-        /// How the receipt's purchase is known.
         proof: Proof,
     },
-    /// The entry does not count, for this reason.
     Reject(MessageKey),
 }
 
@@ -92,7 +90,6 @@ pub async fn settle(
     settle_seen(tables, one(tables, name).await?, verdict, decision).await
 }
 
-/// [`settle`], for a submission as the operator saw it.
 pub(crate) async fn settle_seen(
     tables: &Tables,
     before: Submission,
@@ -211,7 +208,6 @@ fn at_stake(
     })
 }
 
-/// The entries counted on the receipt's record.
 fn counted_entries(submission: &Submission) -> Option<u32> {
     submission.receipt.as_ref()?.counted_entries
 }

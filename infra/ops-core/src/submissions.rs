@@ -49,7 +49,6 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     Ok(found)
 }
 
-/// Finds the one submission that an id or a reference names.
 pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failure> {
     let mut found = find(tables, name).await?;
     match (found.pop(), found.is_empty()) {

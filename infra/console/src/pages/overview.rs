@@ -83,7 +83,6 @@ async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Re
     Ok(Redirect::to(&path_of(scope)))
 }
 
-/// The status, with the switch for pauses.
 fn state(scope: &Scope, campaign: &Campaign, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
     let (does, name, note) = if campaign.paused {
@@ -158,7 +157,6 @@ async fn backlog(
     Ok(told)
 }
 
-/// How many submissions have a step that is due.
 struct Waiting {
     here: u64,
     by_scope: HashMap<Scope, u64>,
@@ -186,7 +184,6 @@ impl Waiting {
         self.by_scope.values().sum()
     }
 
-    /// Seconds that the partners may take for all answers together.
     fn answer_seconds(&self, campaigns: &[Campaign]) -> u64 {
         let seconds_of = |scope: &Scope| {
             let mut campaigns = campaigns.iter();

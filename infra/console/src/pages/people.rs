@@ -33,7 +33,6 @@ async fn ask() -> Html<String> {
     render(html! {})
 }
 
-/// The page with the question, and what it led to.
 fn render(found: Markup) -> Html<String> {
     let content = html! {
         form method="post" action="/people" {
@@ -127,7 +126,6 @@ async fn export(console: Console, form: Form) -> PageResult<Response> {
     Ok(([(CONTENT_TYPE, "application/zip"), named], body).into_response())
 }
 
-/// The rest of a file, in parts that fit into memory.
 fn chunks(mut file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     const CHUNK_BYTES: u64 = 64 * 1024;
     std::iter::from_fn(move || {

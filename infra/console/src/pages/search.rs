@@ -96,7 +96,6 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
     Ok(render(&console, what, said, shown).await?.into_response())
 }
 
-/// One submission opens; several are listed.
 async fn shown(
     console: &Console,
     tables: &Tables,
@@ -164,7 +163,6 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> (String, M
     (said, shown)
 }
 
-/// The code in every campaign whose codes it may be.
 async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(String, Markup)> {
     let nothing = (NOTHING.to_owned(), html! {});
     let code = match typed.parse::<Code>() {
@@ -210,7 +208,6 @@ async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(St
     Ok((said, html! { @for one in found { (one) } }))
 }
 
-/// Who entered a code, in a sentence.
 async fn entered(
     tables: &Tables,
     campaign: &Campaign,

@@ -133,7 +133,6 @@ pub(crate) fn status(status: &SubmissionStatus) -> Markup {
     pill(class, status.state().as_str())
 }
 
-/// Submissions as a table.
 pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup, Failure> {
     let mut rows = Vec::new();
     for one in found {

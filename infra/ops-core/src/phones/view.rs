@@ -43,7 +43,6 @@ impl PhoneInScope {
         })
     }
 
-    /// The same as text, without the submissions.
     pub fn facts(&self, now: Timestamp) -> Vec<(&'static str, String)> {
         let KnownEntrant {
             entrant,
@@ -83,7 +82,6 @@ impl PhoneInScope {
     }
 }
 
-/// The rest of a limit.
 fn left(limit: Option<u32>, used: u32) -> Option<u32> {
     limit.map(|limit| limit.saturating_sub(used))
 }

@@ -25,7 +25,6 @@ pub struct ReviewDecision {
     pub verdict: Verdict,
 }
 
-/// The effect of an answer.
 #[derive(Clone, Debug)]
 pub enum ReviewResult {
     Decided(Decided),
@@ -90,7 +89,6 @@ pub async fn write(
     }
 }
 
-/// The code of the purchase that an answer claims.
 fn purchase(before: &Submission, verdict: &Verdict) -> Option<VerificationCode> {
     match verdict {
         Verdict::Accept {
@@ -105,7 +103,6 @@ fn purchase(before: &Submission, verdict: &Verdict) -> Option<VerificationCode> 
     }
 }
 
-/// The submission that was accepted with a receipt's code.
 async fn accepted_with(
     tables: &Tables,
     scope: &Scope,

@@ -28,7 +28,6 @@ pub struct ReviewItem {
     pub photo: Option<ShownPhoto>,
     /// What the service checked; empty for a second look, which must not show the verdict.
     pub checks: Vec<(Check, CheckResult)>,
-    /// Other submissions that may be the same purchase.
     pub related: Vec<RelatedSubmission>,
 }
 
@@ -108,7 +107,6 @@ impl ReviewItem {
             .filter(|_| self.submission.receipt.is_some())
     }
 
-    /// Code and time as the consumer sent them.
     pub fn read(&self) -> Option<ReceiptKey> {
         match &self.receipt.as_ref()?.source {
             Source::Photo { qr_payload, .. } => ReceiptKey::from_payload(qr_payload.as_deref()?),

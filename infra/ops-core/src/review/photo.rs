@@ -11,11 +11,9 @@ use crate::audit::Recorded;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// What can be shown of a photo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownPhoto {
     Copy(Vec<u8>),
-    /// Nothing, for this reason.
     Nothing(&'static str),
 }
 
@@ -26,7 +24,6 @@ pub struct CopiedPhoto {
     pub digest: Option<String>,
 }
 
-/// Copies photos, each in a process of its own with limits.
 pub struct PhotoCopier {
     photos: Photos,
     reader: PhotoReader,

@@ -16,7 +16,6 @@ use crate::tables::Tables;
 const DAYS: i64 = 31;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Decisions of all reviewers about the submissions of a month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewProgress {
     pub today: i64,

@@ -28,7 +28,6 @@ pub struct ClaimedSubmission {
     pub is_second_look: bool,
 }
 
-/// The submissions that waited when the index was last read.
 #[derive(Clone, Debug)]
 struct Listed {
     at: Timestamp,

@@ -17,7 +17,6 @@ use crate::tables::Tables;
 /// Other submissions of a phone that are read.
 const MAX_PER_PHONE: u8 = 10;
 
-/// What two submissions have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Phone,

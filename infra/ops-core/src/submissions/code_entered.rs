@@ -15,11 +15,9 @@ use crate::tables::Tables;
 #[derive(Clone, Debug)]
 pub struct CodeEntered {
     holder: Submission,
-    /// Its phone, masked.
     phone: String,
     batch: Option<String>,
     zone: Tz,
-    /// When the code was refused to another, if it was.
     refused_at: Option<Timestamp>,
 }
 
@@ -64,7 +62,6 @@ impl CodeEntered {
         }))
     }
 
-    /// The sentence for the consumer's complaint.
     pub fn sentence(&self) -> String {
         let at = DateTime::from(self.holder.created_at).with_timezone(&self.zone);
         let year = |at: DateTime<Tz>| at.format("%Y").to_string();

@@ -18,7 +18,6 @@ pub struct Timeline {
     #[serde(rename = "ref")]
     pub reference: String,
     pub request_id: Option<String>,
-    /// The campaign's time zone.
     #[serde(skip)]
     pub zone: Tz,
     pub events: Vec<Event>,
@@ -109,7 +108,6 @@ fn sentence(state: &PastState) -> String {
     format!("{}{begun}{}", parts.join(", "), anomaly.unwrap_or_default())
 }
 
-/// A decision in words: by whom, and why.
 pub fn said(decision: &OperatorDecision) -> String {
     let words = |by: &str, why: &Option<String>| match why {
         Some(why) => format!("by {by}: {why}"),

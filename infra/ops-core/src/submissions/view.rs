@@ -56,16 +56,13 @@ const FACTS: &Columns = &[
     ("link_expires_at", "/receipt_source/link/expires_at"),
 ];
 
-/// A submission and how much of it to show.
 pub struct SubmissionView<'a> {
     submission: &'a Submission,
     phone: String,
     /// The entry because of which its code was refused.
     code_entered: Option<CodeEntered>,
     receipt: Option<ReceiptView>,
-    /// The campaign's time zone, for the times in the text.
     pub zone: Tz,
-    /// True to show the receipt's code and what it says.
     show_receipt: bool,
 }
 
@@ -224,7 +221,6 @@ fn receipt(receipt: &ReceiptSummary) -> String {
     parts.join(", ")
 }
 
-/// The partner's code and message, as it sent them.
 fn upstream(upstream: &PartnerMessage) -> String {
     let code = match &upstream.code {
         UpstreamCode::Number(number) => number.to_string(),
@@ -268,7 +264,6 @@ pub fn lookup_failures(failures: LookupFailures) -> Option<String> {
     (!met.is_empty()).then(|| met.join(", "))
 }
 
-/// A receipt as the consumer sent it.
 pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
     match &receipt.source {
         Source::Typed { code, time } => {

@@ -79,7 +79,6 @@ pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure>
     ))
 }
 
-/// The reasons to skip that an operator gives.
 fn given() -> impl Iterator<Item = SkipReason> {
     SkipReason::ALL
         .into_iter()
@@ -98,7 +97,6 @@ fn follows(winner: &Winner, event: ContactEvent) -> bool {
         .is_ok()
 }
 
-/// The page; `phone` is the number, once it was asked for.
 pub(super) fn winner_page(
     winner: &Winner,
     is_blocked: bool,

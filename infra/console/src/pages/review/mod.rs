@@ -91,7 +91,6 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&path("/photo/{screen}/{id}"), get(photo))
 }
 
-/// A refusal that the script shows as text.
 struct Refusal(StatusCode, String);
 
 impl From<Failure> for Refusal {
@@ -248,7 +247,6 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
     said
 }
 
-/// The page's sentence about an answer, which follows the submission's reference.
 fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
     match written {
         Ok(ReviewResult::Decided(Decided::Proposed { at_stake, .. })) => {
@@ -335,7 +333,6 @@ async fn skip(console: Console, form: Form) -> Reply {
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Renews the locks, and returns those that were lost.
 async fn beat(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;

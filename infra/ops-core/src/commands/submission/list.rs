@@ -11,7 +11,6 @@ use crate::view;
 
 const NONE: &str = "There are no such submissions.";
 
-/// Reports the newest submissions, in any state.
 pub(super) fn newest(views: Vec<Value>, zone: Tz) -> Report {
     let created = format!("CREATED ({})", zone.name());
     let columns = [
