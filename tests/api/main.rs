@@ -22,6 +22,7 @@ mod settling;
 mod start_up;
 mod template;
 mod throttled_table;
+mod unit_tests;
 mod unknown_attributes;
 mod unknown_paths;
 mod unreadable_events;
