@@ -120,7 +120,7 @@ fn states(replies: &[Reply], state: &str) -> usize {
 /// included, so an answer after eight comes too late. They wait until the partner is faster.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_partner_is_asked_fifty_at_a_time_and_loses_no_entry() {
-    const ENTRIES: u32 = 500;
+    const ENTRIES: u32 = 200;
     let partner = Partner::taking(Duration::from_secs(8));
     let (campaign, settler) = judged(&partner, 50).await;
     let replies = submit(&campaign, ENTRIES, 100).await;
