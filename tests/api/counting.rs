@@ -16,7 +16,7 @@ use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::counting::{Counter, differences};
-use service_tests::fault_injection::{FaultInjector, FaultKind};
+use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::id_of;
 use service_tests::service::{NOON, Service};
 
@@ -94,8 +94,7 @@ async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(Str
 #[tokio::test]
 async fn every_change_is_counted_once_wherever_counting_is_cut() {
     let (campaign, mut counter) = set_up().await;
-    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
-    faults.disarm();
+    let faults = Interceptor::default();
     let database = faults
         .in_front_of(&campaign.service.env.required(DATABASE).expect("it is set"))
         .await;

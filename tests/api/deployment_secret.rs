@@ -21,35 +21,23 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
 use service_tests::http::request;
-use service_tests::secrets::SecretsFront;
+use service_tests::interceptor::Interceptor;
 use service_tests::service::{DEPLOYMENT_SECRET, Service};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
-fn with(env: &Env, variable: &str, value: String) -> Env {
-    env.clone()
-        .overridden_by([(variable.to_owned(), value)].into_iter().collect())
-}
-
 /// Starts a function as Lambda does, with this Secrets Manager.
-async fn start<O: Endpoint>(service: &Service, secrets: &SecretsFront) -> ApiHandler<O> {
-    let env = with(
-        &as_function(&service.env, O::ROUTE.function),
-        ENDPOINT,
-        secrets.url.clone(),
-    );
+async fn start<O: Endpoint>(service: &Service, secrets: &Interceptor) -> ApiHandler<O> {
+    let env = as_function(&service.env, O::ROUTE.function);
+    let env = secrets.in_front_of_all(&[ENDPOINT], &env).await;
     let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off)
         .expect("a whole environment");
     let function = ApiHandler::<O>::new(AppContext::new(env, frame).expect("a whole environment"));
     let function = function.expect("a whole environment");
     function.prepare().await;
     function
-}
-
-async fn front(service: &Service) -> SecretsFront {
-    SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
 }
 
 /// A second stack over the same database, with another secret.
@@ -132,7 +120,7 @@ async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
 #[tokio::test]
 async fn no_request_waits_for_the_secret_and_once_it_is_known_nothing_needs_secrets_manager() {
     let service = Service::shared();
-    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    let (campaign, secrets) = (TestCampaign::plain().await, Interceptor::default());
     campaign
         .import("printed", BatchStatus::Active, None, &["CHAI2026"])
         .await;
@@ -146,7 +134,7 @@ async fn no_request_waits_for_the_secret_and_once_it_is_known_nothing_needs_secr
         "each fetches it once, before its first event"
     );
 
-    secrets.refuse(true);
+    secrets.deny(true);
     for (number, code) in [(1, campaign.code(1)), (2, "CHAI-2026".to_owned())] {
         let check_body = json!({ "code": code });
         let (status, reply) = post(
@@ -175,8 +163,8 @@ async fn no_request_waits_for_the_secret_and_once_it_is_known_nothing_needs_secr
 #[tokio::test]
 async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and_leaves_nothing() {
     let service = Service::shared();
-    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
-    secrets.refuse(true);
+    let (campaign, secrets) = (TestCampaign::plain().await, Interceptor::default());
+    secrets.deny(true);
     let enter = start::<CreateSubmission>(&service, &secrets).await;
     let check = start::<CheckCode>(&service, &secrets).await;
     let attempt = fresh_key();
@@ -227,7 +215,7 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
         .json(&json!({ "phone": phone(1) }));
     assert_eq!(lookup.send().await.field("submissions"), json!([]));
 
-    secrets.refuse(false);
+    secrets.deny(false);
     let (status, reply) = post(
         &enter,
         "/api/v1/submissions",
@@ -255,12 +243,12 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
 #[tokio::test]
 async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_limit() {
     let service = Service::shared();
-    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    let (campaign, secrets) = (TestCampaign::plain().await, Interceptor::default());
     assert_eq!(
         campaign.outcome(&phone(1), &campaign.code(1)).await,
         "entered"
     );
-    secrets.refuse(true);
+    secrets.deny(true);
     let lookup = start::<LookupSubmissions>(&service, &secrets).await;
     let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
     // More than the five that a phone has.
@@ -271,7 +259,7 @@ async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_li
             (503, &json!("service_unavailable"))
         );
     }
-    secrets.refuse(false);
+    secrets.deny(false);
     let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
     assert_eq!(
         (status, &reply["total_entries"]),
@@ -283,9 +271,9 @@ async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_li
 #[tokio::test]
 async fn the_cause_is_told_to_the_log_without_the_secret() {
     let service = Service::shared();
-    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
-    secrets.refuse(true);
-    let env = with(&service.env, ENDPOINT, secrets.url.clone());
+    let (campaign, secrets) = (TestCampaign::plain().await, Interceptor::default());
+    secrets.deny(true);
+    let env = secrets.in_front_of_all(&[ENDPOINT], &service.env).await;
     let books =
         CodeBooks::from_env(&env, &Aws::for_function(&env).expect("credentials")).expect("a table");
     let error = books

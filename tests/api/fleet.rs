@@ -14,7 +14,7 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::fleet::{Fleet, Routing};
-use service_tests::proxy::{Disturbance, Proxy};
+use service_tests::interceptor::{Disturbance, Interceptor};
 use service_tests::random::Random;
 use service_tests::service::Service;
 use service_tests::template::text_of;
@@ -69,20 +69,16 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
 
 #[tokio::test]
 async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
-    let proxy = Proxy::start(Service::shared().database_url()).await;
-    // Long enough for concurrent calls to overlap.
-    proxy.slow_down(Duration::from_millis(200));
     let clock = Clock::manual(Clock::system().now());
     // The stack fetched the deployment's secret at start-up, so decrypting the code book costs no round trip.
-    let cold = {
-        let dynamodb_url = Some(proxy.url.clone());
-        Service::with_options(Options {
-            dynamodb_url,
-            clock: clock.clone(),
-            background: false,
-            ..Options::default()
-        })
+    let options = Options {
+        clock: clock.clone(),
+        background: false,
+        ..Options::default()
     };
+    let (cold, proxy) = Service::shared().intercepted_beside(options).await;
+    // Long enough for concurrent calls to overlap.
+    proxy.slow_down(Duration::from_millis(200));
     let campaign = TestCampaign::on(&cold, plain()).await;
     let mut number = 0;
     let mut trips = async |outcome: &str, code: u64| {
@@ -120,16 +116,10 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     );
 }
 
-/// With consent and an encrypted phone, and with the streams that numbers are counted from.
+/// With consent and an encrypted phone.
 #[tokio::test]
 async fn a_warm_entry_is_one_call_of_nine_write_units() {
-    let proxy = Proxy::start(Service::shared().database_url()).await;
-    let dynamodb_url = Some(proxy.url.clone());
-    let service = Service::with_options(Options {
-        dynamodb_url,
-        background: false,
-        ..Options::default()
-    });
+    let (service, proxy) = Service::intercepted().await;
     let mut config = plain();
     config.consent = Some(ConsentText {
         version: "1".into(),
@@ -158,15 +148,12 @@ async fn a_warm_entry_is_one_call_of_nine_write_units() {
 
 #[tokio::test]
 async fn refusals_and_replays_cost_what_the_capacity_page_says() {
-    let proxy = Proxy::start(Service::shared().database_url()).await;
-    let dynamodb_url = Some(proxy.url.clone());
-    let clock = Clock::manual(Clock::system().now());
-    let service = Service::with_options(Options {
-        dynamodb_url,
-        clock,
+    let options = Options {
+        clock: Clock::manual(Clock::system().now()),
         background: false,
         ..Options::default()
-    });
+    };
+    let (service, proxy) = Service::shared().intercepted_beside(options).await;
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
@@ -361,7 +348,7 @@ async fn wrong_codes_are_counted_among_the_live_requests_and_tests_and_refused_k
 async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling() {
     const CLIENTS: u32 = 40;
     let campaign = TestCampaign::plain().await;
-    let proxy = Proxy::start(campaign.service.database_url()).await;
+    let proxy = Interceptor::default();
     let disturbance = Disturbance {
         throttled_percent: 10,
         lost_percent: 10,
@@ -369,9 +356,9 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
     };
     proxy.disturb(Random::new(7), disturbance);
     let mut service = campaign.service.clone();
-    service
-        .variables
-        .insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), proxy.url.clone());
+    let url = proxy.in_front_of(&service.database_url()).await;
+    let variable = "AWS_ENDPOINT_URL_DYNAMODB".to_owned();
+    service.variables.insert(variable, url);
     let fleet = fleet("create-submission", &service, Routing::Even);
     fleet.warm_up(4).await;
     let enter = async |number: u32| {

@@ -1,6 +1,6 @@
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::proxy::Fault;
+use service_tests::database_faults::Fault;
 use service_tests::receipts::id_of;
 use service_tests::service::Service;
 
@@ -9,7 +9,7 @@ const MAX_ATTEMPTS: usize = 3;
 
 #[tokio::test]
 async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(1));
 

@@ -4,55 +4,39 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use common::random;
-use service_tests::load::{Faults, Plan, Report, Transport, run};
+use service_tests::interceptor::Disturbance;
+use service_tests::load::{Plan, Report, run};
 
-fn fleets() -> Transport {
-    Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")))
-}
-
-async fn crowd(transport: Transport, clients: u32, most: u32, faults: Faults) -> Report {
-    let given = std::env::var("SEED")
-        .ok()
-        .map(|seed| seed.parse().expect("SEED is a number"));
+async fn crowd(clients: u32, most: u32, faults: Disturbance, killed_percent: u32) -> Report {
+    let given = std::env::var("SEED").ok();
+    let given = given.map(|seed| seed.parse().expect("SEED is a number"));
     let seed = given.unwrap_or_else(|| u64::from_le_bytes(random::bytes()));
     println!("SEED={seed}");
-    let lasting = Duration::from_secs(600);
     let report = run(Plan {
-        transport,
+        program: PathBuf::from(env!("CARGO_BIN_EXE_environment")),
         seed,
         clients,
-        lasting,
+        lasting: Duration::from_secs(600),
         most,
         faults,
+        killed_percent,
     })
     .await;
     report.assert_adds_up();
-    assert_eq!(
-        report.answered,
-        usize::try_from(clients * most).expect("a few")
-    );
+    let sent = usize::try_from(clients * most).expect("a few");
+    assert_eq!(report.answered, sent);
     assert!(report.calls.1 > 0, "some calls failed: {:?}", report.calls);
     report
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crowd_amid_faults_leaves_nothing_that_does_not_add_up() {
-    let faults = Faults {
-        lost_percent: 5,
-        ..Faults::default()
-    };
-    crowd(Transport::Http, 16, 25, faults).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crowd_amid_throttling_lost_answers_and_killed_environments_adds_up_too() {
-    let faults = Faults {
+async fn crowd_amid_throttling_lost_calls_and_kills_adds_up() {
+    let faults = Disturbance {
         lost_percent: 5,
         throttled_percent: 5,
-        killed_percent: 5,
-        ..Faults::default()
+        ..Disturbance::default()
     };
-    let report = crowd(fleets(), 12, 12, faults).await;
+    let report = crowd(12, 12, faults, 5).await;
     let (killed, started) = report.environments;
     assert!(
         killed > 0 && started > 12,
@@ -61,11 +45,11 @@ async fn a_crowd_amid_throttling_lost_answers_and_killed_environments_adds_up_to
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crowd_amid_throttling_is_never_told_of_an_internal_error() {
-    let faults = Faults {
+async fn crowd_amid_throttling_gets_no_internal_error() {
+    let faults = Disturbance {
         throttled_percent: 10,
-        ..Faults::default()
+        ..Disturbance::default()
     };
-    let report = crowd(fleets(), 8, 24, faults).await;
+    let report = crowd(8, 24, faults, 0).await;
     assert!(!report.statuses.contains_key(&500), "{:?}", report.statuses);
 }

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
+use service_tests::interceptor::{Disturbance, Interceptor};
 use service_tests::partners::judged_by;
-use service_tests::proxy::{Disturbance, Proxy};
 use service_tests::random::Random;
 use service_tests::receipts::{TIME, receipts_alone};
 use service_tests::service::Service;
@@ -43,7 +43,7 @@ fn conditions() -> Vec<Condition> {
 /// Processes of functions over a database whose table of limits, leases and turns can be throttled.
 struct Functions {
     service: Service,
-    proxy: Proxy,
+    proxy: Interceptor,
     _database: Service,
     lines: Vec<Value>,
     /// The ids of the submission, by their names in the query.
@@ -56,15 +56,12 @@ impl Functions {
             background: false,
             ..Options::default()
         });
-        let proxy = Proxy::start(database.database_url()).await;
-        let dynamodb_url = Some(proxy.url.clone());
         let options = Options {
-            dynamodb_url,
             background: false,
             speedup: 10_000,
             ..Options::default()
         };
-        let service = Service::with_options(options);
+        let (service, proxy) = database.intercepted_beside(options).await;
         Self {
             service,
             proxy,

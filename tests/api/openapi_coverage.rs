@@ -12,8 +12,8 @@ use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::contract::{Described, described};
+use service_tests::database_faults::Fault;
 use service_tests::http::RequestBuilder;
-use service_tests::proxy::Fault;
 use service_tests::receipts::{
     announced, hardly_a_photo, id_of, receipts_alone, rules, upload, without_typing,
 };
@@ -246,7 +246,7 @@ async fn too_large(campaign: &TestCampaign) -> String {
 
 /// Conflicts in the database, until the service answers that the first attempt is still in progress.
 async fn in_progress(seen: &mut Seen) {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(0); 1_000]);
     seen.send(campaign.submission(&phone(1), &campaign.code(0)))

@@ -402,7 +402,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     let missing = |calls: &BTreeSet<Call>| -> Vec<String> {
         let allowed = |call: &Call| {
             policies
-                .get(&call.function)
+                .get(&call.caller)
                 .is_some_and(|policy| policy.allows(call))
         };
         calls
@@ -418,7 +418,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
         let unused = all.filter(|(function, own)| {
             !calls
                 .iter()
-                .any(|call| call.function == **function && covers(own, call))
+                .any(|call| call.caller == **function && covers(own, call))
         });
         unused
             .map(|(function, (action, resource))| format!("{function} {action} {resource}"))
@@ -466,7 +466,7 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     let calls: Vec<_> = record
         .calls()
         .into_iter()
-        .filter(|call| call.function == DEPLOYER)
+        .filter(|call| call.caller == DEPLOYER)
         .collect();
     assert!(!calls.is_empty());
     let refused: Vec<_> = calls
@@ -533,7 +533,7 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
     let policies = policies();
     let readers = |secret: &str| -> Vec<&str> {
         let call = |function: &str| Call {
-            function: function.to_owned(),
+            caller: function.to_owned(),
             action: "secretsmanager:GetSecretValue".to_owned(),
             resource: format!("secret/{secret}"),
         };

@@ -23,7 +23,7 @@ use local::stack::{Options, as_function};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::counting::{Counter, differences};
-use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
+use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, hardly_a_photo, id_of};
 use service_tests::service::{NOON, Service};
 use sweep_unsettled::{SweepUnsettled, Tick};
@@ -717,7 +717,7 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
     /// Every call would take minutes. The partitions of the index, which are most of the calls, are no multiple of it.
     const STRIDE: usize = 11;
     let service = still();
-    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let faults = Interceptor::at(0, FaultKind::DiesBefore);
     let faulty = service.with_env(faults.in_front_of_all(&AWS, &service.env).await);
     for (number, call) in (0..).step_by(STRIDE).enumerate() {
         let phones = |config: &mut Campaign| {

@@ -12,23 +12,21 @@ use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::http::{Reply, RequestBuilder};
+use service_tests::interceptor::{Disturbance, Interceptor};
 use service_tests::partners::judged_by;
-use service_tests::proxy::{Disturbance, Proxy};
 use service_tests::random::Random;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
 /// A stack over this database, behind a proxy that can throttle its tables.
-async fn stack_over(database: &Service) -> (Service, Proxy) {
-    let proxy = Proxy::start(database.database_url()).await;
-    let service = Service::with_options(Options {
-        dynamodb_url: Some(proxy.url.clone()),
+async fn stack_over(database: &Service) -> (Service, Interceptor) {
+    let options = Options {
         clock: Clock::manual(NOON),
         background: false,
         speedup: 60,
         ..Options::default()
-    });
-    (service, proxy)
+    };
+    database.intercepted_beside(options).await
 }
 
 /// A submission that is due to be settled.
@@ -104,7 +102,7 @@ async fn partner() -> SimulatedPartner {
 }
 
 /// Throttles every call to a table.
-fn throttle_all(proxy: &Proxy, service: &Service, variable: &'static str) {
+fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) {
     let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
     let disturbance = Disturbance {
         throttled_percent: 100,

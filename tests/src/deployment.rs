@@ -21,7 +21,7 @@ use crate::contract;
 use crate::event;
 use crate::fleet::{Fleet, Routing};
 use crate::http::Reply;
-use crate::proxy::Proxy;
+use crate::interceptor::Interceptor;
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::service::Service;
@@ -53,7 +53,7 @@ pub struct Deployment {
     fleets: BTreeMap<&'static str, Fleet>,
     queues: Vec<(Queue, &'static str)>,
     streams: Mutex<Vec<StreamReader>>,
-    proxy: Proxy,
+    database: Interceptor,
     killed_percent: AtomicU32,
     killed: AtomicUsize,
     background: Mutex<Random>,
@@ -62,8 +62,13 @@ pub struct Deployment {
 
 impl Deployment {
     /// Fleets without environments. `program` takes the function's name as its argument. The stack of `service` must
-    /// run no background work, and its database must be behind `proxy`.
-    pub fn new(program: &Path, service: &Service, proxy: Proxy, random: Random) -> Arc<Self> {
+    /// run no background work, and its database must be behind `database`.
+    pub fn new(
+        program: &Path,
+        service: &Service,
+        database: Interceptor,
+        random: Random,
+    ) -> Arc<Self> {
         let fleet = |function| {
             // The access key selects the function's role in the IAM guard.
             let key = "AWS_ACCESS_KEY_ID";
@@ -82,7 +87,7 @@ impl Deployment {
             fleets: FUNCTIONS.map(fleet).into(),
             queues: QUEUES.map(queue).into(),
             streams: Mutex::new(stream_readers(&service.env)),
-            proxy,
+            database,
             killed_percent: AtomicU32::new(0),
             killed: AtomicUsize::new(0),
             background: Mutex::new(random),
@@ -205,7 +210,7 @@ impl Deployment {
         let calls = usize::try_from(random.below(MAX_CALLS)).expect("a few");
         let _under_way = self.under_way.read().await;
         self.fleets[function]
-            .kill_during(event, self.proxy.calls_from_now(calls))
+            .kill_during(event, self.database.calls_from_now(calls))
             .await;
         self.killed.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Reverse proxies on this machine. A request is forwarded unchanged, with the original host header, because that is
-//! signed.
+//! Reverse proxies on this machine, each with a function that answers every call. A call is forwarded unchanged, with the
+//! original host header, because that is signed.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -7,22 +7,27 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use common::upstream::http_client;
 use http::request::Parts;
+use local::stack::EndpointProxy;
 use reqwest::Client;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::serving::{Serving, on_a_thread};
 
-/// More than any request or response needs.
+/// More than any request needs.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Requests in flight to one server: enough for its races, and far below the limit on open files.
 const MAX_BATCH: usize = 32;
+
+/// Requests in flight to one server whose connections stay open.
+const MAX_KEPT: usize = 8;
 
 #[derive(Clone)]
 pub(crate) struct Forwarder {
@@ -30,22 +35,142 @@ pub(crate) struct Forwarder {
     turns: Arc<Semaphore>,
 }
 
-pub(crate) fn forwarder() -> Forwarder {
-    let client = http_client::builder()
-        .expect("TLS")
-        .build()
-        .expect("a client");
-    Forwarder {
-        client,
-        turns: Arc::new(Semaphore::new(MAX_BATCH)),
+impl Default for Forwarder {
+    fn default() -> Self {
+        let client = http_client::builder().expect("TLS").build();
+        Self {
+            client: client.expect("a client"),
+            turns: Arc::new(Semaphore::new(MAX_BATCH)),
+        }
     }
 }
 
-/// Serves a router on the caller's runtime, and returns its URL.
-pub(crate) async fn serve(router: Router) -> String {
-    let (url, serving) = bind(router).await;
-    tokio::spawn(serving);
-    url
+/// A call on its way to the server behind a proxy.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub(crate) parts: Parts,
+    pub(crate) body: Bytes,
+    upstream: Arc<str>,
+    forwarder: Forwarder,
+}
+
+impl Call {
+    /// The part of the target header before its last dot, such as `DynamoDB_20120810`, and the operation after it.
+    pub(crate) fn target(&self) -> (&str, &str) {
+        let target = self.parts.headers.get("x-amz-target");
+        let target = target.and_then(|target| target.to_str().ok());
+        target
+            .and_then(|target| target.rsplit_once('.'))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn operation(&self) -> &str {
+        self.target().1
+    }
+
+    /// Method and path.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {}", self.parts.method, self.parts.uri.path())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body, if it is JSON.
+    pub(crate) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The body of a call to the database.
+    pub(crate) fn database_call(&self) -> Option<Value> {
+        self.target()
+            .0
+            .starts_with("DynamoDB_")
+            .then(|| self.json())?
+    }
+
+    pub(crate) fn replace_body(&mut self, body: String) {
+        self.parts.headers.remove(CONTENT_LENGTH);
+        self.body = body.into();
+    }
+
+    /// Forwards it; a connection that breaks is a failed call.
+    pub(crate) async fn send(&self) -> Response<Body> {
+        self.forward().await.unwrap_or_else(failure)
+    }
+
+    async fn forward(&self) -> Option<Response<Body>> {
+        let path = self.parts.uri.path_and_query();
+        let path = path.map_or("/", |path| path.as_str());
+        let url = format!("{}{path}", self.upstream).parse().expect("a URL");
+        let mut request = reqwest::Request::new(self.parts.method.clone(), url);
+        request.headers_mut().clone_from(&self.parts.headers);
+        *request.body_mut() = Some(self.body.clone().into());
+        let turn = self.forwarder.turns.acquire().await;
+        let _turn = turn.expect("it is never closed");
+        let answer = self.forwarder.client.execute(request).await.ok()?;
+        let (status, mut headers) = (answer.status(), answer.headers().clone());
+        let body = answer.bytes().await.ok()?;
+        headers.remove(TRANSFER_ENCODING);
+        headers.remove(CONNECTION);
+        if self.forwarder.turns.available_permits() < MAX_BATCH - MAX_KEPT {
+            // A crowd's idle connections would use up the open files that the program may have.
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        // The Content-Length of a HEAD response counts a body that is not there.
+        if !body.is_empty() {
+            headers.remove(CONTENT_LENGTH);
+        }
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Some(response)
+    }
+}
+
+pub(crate) fn failure() -> Response<Body> {
+    let mut failure = Response::new(Body::empty());
+    *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    failure
+}
+
+/// A proxy in front of a server.
+pub(crate) fn router<F>(
+    forwarder: Forwarder,
+    upstream: &str,
+    answer: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
+) -> Router
+where
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    let upstream: Arc<str> = upstream.into();
+    Router::new().fallback(async move |request: Request| {
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, MAX_BYTES).await.expect("the whole request");
+        answer(Call {
+            parts,
+            body,
+            upstream,
+            forwarder,
+        })
+        .await
+    })
+}
+
+/// For a stack's options: a proxy in front of each of its services, on the stack's runtime.
+pub(crate) fn front<F>(answer: impl Fn(Call) -> F + Clone + Send + Sync + 'static) -> EndpointProxy
+where
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    EndpointProxy(Arc::new(move |upstream| {
+        let router = router(Forwarder::default(), &upstream, answer.clone());
+        Box::pin(async {
+            let (url, serving) = bind(router).await;
+            tokio::spawn(serving);
+            url
+        })
+    }))
 }
 
 /// Serves a router on a new thread, and returns its URL.
@@ -67,49 +192,4 @@ async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let serving = axum::serve(listener, router).into_future();
     (url, async { serving.await.expect("it serves") })
-}
-
-/// Reads the whole body.
-pub(crate) async fn read(request: Request) -> (Parts, Bytes) {
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, MAX_BYTES).await.expect("the whole request");
-    (parts, body)
-}
-
-/// Forwards a request; `None` when the connection breaks.
-pub(crate) async fn send(
-    forwarder: &Forwarder,
-    upstream: &str,
-    parts: &Parts,
-    body: Bytes,
-) -> Option<Response<Body>> {
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let url = format!("{upstream}{path}").parse().expect("a URL");
-    let mut request = reqwest::Request::new(parts.method.clone(), url);
-    request.headers_mut().clone_from(&parts.headers);
-    *request.body_mut() = Some(body.into());
-    let _turn = forwarder.turns.acquire().await.expect("it is never closed");
-    let answer = forwarder.client.execute(request).await.ok()?;
-    let (status, headers) = (answer.status(), answer.headers().clone());
-    let body = answer.bytes().await.ok()?;
-    // The Content-Length of a HEAD response counts a body that is not there.
-    let has_body = !body.is_empty();
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response.headers_mut().remove("transfer-encoding");
-    // Idle connections would use up the open files that the program may have.
-    response
-        .headers_mut()
-        .insert(CONNECTION, HeaderValue::from_static("close"));
-    if has_body {
-        response.headers_mut().remove("content-length");
-    }
-    Some(response)
-}
-
-pub(crate) fn failure() -> Response<Body> {
-    let mut failure = Response::new(Body::empty());
-    *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-    failure
 }

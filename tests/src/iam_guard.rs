@@ -1,21 +1,19 @@
-//! A proxy in front of the emulated AWS services that works out, for every call, which function makes it and which IAM
-//! action on which resource it is.
+//! A guard in front of a stack's AWS services: it works out, for every call, who makes it and which IAM actions on which
+//! resources it is, and answers what is not allowed.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::http::{Response, StatusCode};
 use http::Method;
 use http::request::Parts;
 use local::stack::EndpointProxy;
 use serde_json::Value;
 
-use crate::forward::{self, Forwarder, failure, forwarder};
+use crate::forward;
 
 /// The prefix of functions' access keys; other keys are operators'.
 const FUNCTION: &str = "local-";
@@ -23,8 +21,8 @@ const FUNCTION: &str = "local-";
 /// A call in the terms of an IAM policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
-    /// The function that makes the call, or on whose behalf Lambda makes it.
-    pub function: String,
+    /// The role of an operator; or the function that makes the call, or on whose behalf Lambda makes it.
+    pub caller: String,
     /// Such as `dynamodb:GetItem`.
     pub action: String,
     /// `table/NAME`, `table/NAME/index/NAME`, `bucket/NAME`, `object/BUCKET`, `queue/NAME` or `secret/NAME`.
@@ -33,13 +31,13 @@ pub struct Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.function, self.action, self.resource)
+        write!(f, "{} {} {}", self.caller, self.action, self.resource)
     }
 }
 
 pub type Allows = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
 
-/// The calls that went through, without duplicates.
+/// The calls that were allowed, without duplicates.
 #[derive(Clone, Default)]
 pub struct Record(Arc<Mutex<BTreeSet<Call>>>);
 
@@ -49,55 +47,11 @@ impl Record {
     }
 }
 
-#[derive(Clone)]
-struct Guarded {
-    forwarder: Forwarder,
-    upstream: Arc<str>,
-    record: Record,
-    allows: Allows,
-}
-
-/// A guard for a stack's AWS services. A call that is not allowed ends the program, because a function may ignore the
-/// failure (of a wake-up message, say) and the test would pass.
+/// A guard of the functions. A call that is not allowed ends the program, because a function may ignore the failure (of a
+/// wake-up message, say) and the test would pass.
 pub fn front(record: Record, allows: Allows) -> EndpointProxy {
-    EndpointProxy(Arc::new(move |upstream| {
-        let (record, allows) = (record.clone(), Arc::clone(&allows));
-        let guarded = Guarded {
-            forwarder: forwarder(),
-            upstream: upstream.into(),
-            record,
-            allows,
-        };
-        Box::pin(forward::serve(
-            Router::new().fallback(look).with_state(guarded),
-        ))
-    }))
-}
-
-async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body> {
-    let (parts, body) = forward::read(request).await;
-    let function = access_key(&parts).and_then(|key| key.strip_prefix(FUNCTION).map(str::to_owned));
-    let mut touched = if function.is_some() {
-        touched(&parts, &body)
-    } else {
-        Vec::new()
-    };
-    let answer = forward::send(&guarded.forwarder, &guarded.upstream, &parts, body).await;
-    if answer.as_ref().is_some_and(|answer| answer.status() == 404) {
-        // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
-        let buckets = touched
-            .iter()
-            .filter_map(|(_, resource)| resource.strip_prefix("object/"));
-        let listed = buckets.map(|bucket| ("s3:ListBucket".to_owned(), format!("bucket/{bucket}")));
-        touched.extend(listed.collect::<Vec<_>>());
-    }
-    for (action, resource) in touched {
-        let call = Call {
-            function: function.clone().unwrap_or_default(),
-            action,
-            resource,
-        };
-        if !(guarded.allows)(&call) {
+    guard(FUNCTION, record, move |call, _| {
+        if !allows(call) {
             // Straight to stderr: captured test output would be lost when the program exits.
             let _ = writeln!(
                 std::io::stderr(),
@@ -105,39 +59,98 @@ async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body
             );
             std::process::exit(1);
         }
-        guarded.record.0.lock().expect("not poisoned").insert(call);
+        None
+    })
+}
+
+/// A guard of the callers whose access keys begin with `prefix`, before their names. `refuse` gets each call, with the item
+/// if it is one of a transaction, and returns the answer to one that is not allowed.
+pub(crate) fn guard(
+    prefix: &'static str,
+    record: Record,
+    refuse: impl Fn(&Call, &Value) -> Option<Response<Body>> + Send + Sync + 'static,
+) -> EndpointProxy {
+    let refuse = Arc::new(refuse);
+    forward::front(move |call| {
+        let (record, refuse) = (record.clone(), Arc::clone(&refuse));
+        async move {
+            let key = access_key(&call.parts);
+            let Some(caller) = key.as_deref().and_then(|key| key.strip_prefix(prefix)) else {
+                return call.send().await;
+            };
+            let check = |(action, resource): (String, String), item: &Value| {
+                let caller = caller.to_owned();
+                let call = Call {
+                    caller,
+                    action,
+                    resource,
+                };
+                let refused = refuse(&call, item);
+                if refused.is_none() {
+                    record.0.lock().expect("not poisoned").insert(call);
+                }
+                refused
+            };
+            let json = call.json().unwrap_or_default();
+            let touched = touched(&call.parts, &json);
+            let bucket = touched
+                .first()
+                .and_then(|(_, resource)| resource.strip_prefix("object/"))
+                .map(|bucket| format!("bucket/{bucket}"));
+            for (index, call) in touched.into_iter().enumerate() {
+                if let Some(refused) = check(call, item_of(&json, index)) {
+                    return refused;
+                }
+            }
+            let answer = call.send().await;
+            match bucket {
+                // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
+                Some(bucket) if answer.status() == StatusCode::NOT_FOUND => {
+                    check(("s3:ListBucket".to_owned(), bucket), &json).unwrap_or(answer)
+                }
+                Some(_) | None => answer,
+            }
+        }
+    })
+}
+
+/// An item of a transaction, or the call itself.
+fn item_of(call: &Value, index: usize) -> &Value {
+    match (
+        &call["TransactItems"][index],
+        &call["TransactStatements"][index],
+    ) {
+        (Value::Null, Value::Null) => call,
+        (Value::Null, statement) => statement,
+        (item, _) => item
+            .as_object()
+            .and_then(|item| item.values().next())
+            .unwrap_or(item),
     }
-    answer.unwrap_or_else(failure)
 }
 
 /// The access key that signed a request, in the header or a presigned URL.
-pub(crate) fn access_key(parts: &Parts) -> Option<String> {
-    let header = parts
-        .headers
-        .get("authorization")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let signed = header.split_once("Credential=").map(|(_, rest)| rest);
-    let presigned = parts
-        .uri
-        .query()
-        .and_then(|query| query.split_once("X-Amz-Credential="));
-    let credential = signed.or(presigned.map(|(_, rest)| rest))?;
+fn access_key(parts: &Parts) -> Option<String> {
+    let header = parts.headers.get("authorization");
+    let header = header.and_then(|value| value.to_str().ok());
+    let signed = header.and_then(|header| header.split_once("Credential="));
+    let query = parts.uri.query();
+    let presigned = query.and_then(|query| query.split_once("X-Amz-Credential="));
+    let (_, credential) = signed.or(presigned)?;
     let end = credential.find(['/', '%']).unwrap_or(credential.len());
     credential.get(..end).map(str::to_owned)
 }
 
 /// Actions and resources of a request.
-pub(crate) fn touched(parts: &Parts, body: &[u8]) -> Vec<(String, String)> {
+fn touched(parts: &Parts, json: &Value) -> Vec<(String, String)> {
     let target = parts
         .headers
         .get("x-amz-target")
         .and_then(|target| target.to_str().ok())
         .unwrap_or_default();
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |field: &str| json[field].as_str().unwrap_or_default().to_owned();
     match target.split_once('.') {
-        Some((service, operation)) if service.starts_with("DynamoDB") => tables(operation, &json),
+        Some((service, operation)) if service.starts_with("DynamoDB") => tables(operation, json),
         Some(("AmazonSQS", operation)) => {
             let queue = text("QueueUrl")
                 .rsplit('/')

@@ -3,7 +3,7 @@
 mod checks;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,50 +11,27 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::campaign::WrongCodeLimit;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
+use common::domain::submission::Submission;
 use common::store::submissions::{self, NEXT_STEP, Submissions};
 use futures_util::future::join_all;
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::partner::SimulatedPartner;
+use local::stack::{EndpointProxy, Options};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use crate::deployment::Deployment;
-use crate::fault_injection::{FaultInjector, FaultKind};
-use crate::http::Reply;
-use crate::partners::judged_by;
-use crate::proxy::{Disturbance, Proxy};
+use crate::interceptor::{Disturbance, Interceptor};
+use crate::partners::{judged_by, simulated};
 use crate::random::Random;
 use crate::receipts::{TIME, receipts_alone};
 use crate::service::Service;
 
 #[derive(Clone, Debug)]
-pub enum Transport {
-    /// Over HTTP, to all functions in one process.
-    Http,
-    /// As events, to as many environments of each function as it takes. They run this program, which takes the
-    /// function's name as its argument.
-    Fleets(PathBuf),
-}
-
-/// Shares of faults, in percent.
-#[derive(Clone, Debug, Default)]
-pub struct Faults {
-    /// Calls to the database, the tax authority and the partner that fail: half of them never arrive, half lose the
-    /// answer.
-    pub lost_percent: u32,
-    /// Calls to the database that are throttled.
-    pub throttled_percent: u32,
-    /// The only table to throttle, or `None` for any.
-    pub throttled_table: Option<String>,
-    /// Events during which the environment is killed; for fleets only.
-    pub killed_percent: u32,
-}
-
-#[derive(Clone, Debug)]
 pub struct Plan {
-    pub transport: Transport,
+    /// Runs an environment of the function that its argument names.
+    pub program: PathBuf,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Concurrent clients.
@@ -62,7 +39,10 @@ pub struct Plan {
     pub lasting: Duration,
     /// The most submissions of one client.
     pub most: u32,
-    pub faults: Faults,
+    /// Faults of calls to the database, the tax authority and the partner.
+    pub faults: Disturbance,
+    /// The share of events during which the environment is killed.
+    pub killed_percent: u32,
 }
 
 #[derive(Debug)]
@@ -147,31 +127,24 @@ struct Fixture {
     other_receipt: TestCampaign,
     partner: TestCampaign,
     simulated: SimulatedPartner,
-    /// In front of the tax authority and the partner.
-    fault_injection: FaultInjector,
-    /// In front of the database.
-    proxy: Proxy,
-    sender: Sender,
+    /// Calls to the tax authority and the partner.
+    upstreams: Interceptor,
+    /// Calls to the database.
+    database: Interceptor,
+    deployment: Arc<Deployment>,
+    /// Consumers and schedule.
+    tasks: JoinSet<()>,
     statuses: Mutex<BTreeMap<u16, usize>>,
     /// Owns the database and the tax authority.
     _behind: Service,
 }
 
-enum Sender {
-    Http,
-    Fleets {
-        deployment: Arc<Deployment>,
-        /// Consumers and schedule.
-        tasks: JoinSet<()>,
-    },
-}
-
 /// Runs the clients, waits until everything is settled, and compares the records with the replies.
 pub async fn run(plan: Plan) -> Report {
     let mut random = Random::new(plan.seed);
-    let fixture = Arc::new(Fixture::new(&plan.transport, random.fork()).await);
+    let fixture = Arc::new(Fixture::new(&plan.program, random.fork()).await);
     fixture.leave_unreadable_submissions().await;
-    fixture.disturb(&mut random, &plan.faults);
+    fixture.disturb(&mut random, &plan);
     let until = Instant::now() + plan.lasting;
     let clients = (0..plan.clients).map(|_| {
         let (fixture, mut random) = (Arc::clone(&fixture), random.fork());
@@ -189,16 +162,18 @@ pub async fn run(plan: Plan) -> Report {
         .into_iter()
         .flat_map(|client| client.expect("a client ends"))
         .collect();
-    let (mut calls, environments) = (fixture.fault_injection.counts(), fixture.calm_down().await);
-    let seen = fixture.proxy.take_seen();
-    calls = (calls.0 + seen.calls.len(), calls.1 + seen.disturbed);
+    let seen = [&fixture.upstreams, &fixture.database].map(Interceptor::take_seen);
+    let environments = fixture.calm_down().await;
     let mut latencies: Vec<_> = done.iter().map(|done| done.took).collect();
     latencies.sort_unstable();
     let mut report = Report {
         answered: done.len(),
         latencies,
         statuses: std::mem::take(&mut fixture.statuses.lock().expect("not poisoned")),
-        calls,
+        calls: (
+            seen.iter().map(|seen| seen.calls.len()).sum(),
+            seen.iter().map(|seen| seen.disturbed).sum(),
+        ),
         environments,
         redeemed_twice: Vec::new(),
         lost: Vec::new(),
@@ -206,21 +181,17 @@ pub async fn run(plan: Plan) -> Report {
         outcomes: BTreeMap::new(),
     };
     fixture.check(&done, &mut report).await;
-    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(fixture)
-        .expect("the clients have ended")
-        .sender
-    {
-        // Stop the environments before their runtime interface goes away.
-        tasks.shutdown().await;
-    }
+    let fixture = Arc::into_inner(fixture);
+    let mut tasks = fixture.expect("the clients have ended").tasks;
+    // Stop the environments before their runtime interface goes away.
+    tasks.shutdown().await;
     report
 }
 
 impl Fixture {
-    async fn new(transport: &Transport, random: Random) -> Self {
-        let fault_injection = FaultInjector::at(0, FaultKind::Refused);
-        fault_injection.disarm();
-        // The IAM guard runs in front of the proxy, on the other stack.
+    async fn new(program: &Path, random: Random) -> Self {
+        let upstreams = Interceptor::default();
+        // The IAM guard runs in front of the interceptor, on the other stack.
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let behind = Service::with_options(Options {
             background: false,
@@ -228,38 +199,18 @@ impl Fixture {
             speedup: SPEEDUP,
             ..Options::default()
         });
-        let url = |variable| behind.env.required(variable).expect("the stack sets it");
-        let proxy = Proxy::start(url("AWS_ENDPOINT_URL_DYNAMODB")).await;
-        let service = Service::with_options(Options {
-            dynamodb_url: Some(proxy.url.clone()),
-            tax_authority_url: Some(fault_injection.in_front_of(&url("TAX_AUTHORITY_URL")).await),
-            background: matches!(transport, Transport::Http),
+        let tax_authority = behind.env.required("TAX_AUTHORITY_URL");
+        let tax_authority = tax_authority.expect("the stack sets it");
+        let options = Options {
+            tax_authority_url: Some(upstreams.in_front_of(&tax_authority).await),
+            background: false,
             speedup: SPEEDUP,
             ..Options::default()
-        });
-        let sender = match transport {
-            Transport::Http => Sender::Http,
-            Transport::Fleets(program) => {
-                let deployment = Deployment::new(program, &service, proxy.clone(), random);
-                Sender::Fleets {
-                    tasks: deployment.start(),
-                    deployment,
-                }
-            }
         };
-        let secret = Some((
-            PARTNER_SECRET_HEADER.to_owned(),
-            PARTNER_SECRET.1.to_owned(),
-        ));
-        let options = PartnerOptions {
-            secret,
-            ..PartnerOptions::default()
-        };
-        let simulated = SimulatedPartner::serve(options).await.expect("it serves");
-        let partner_url = format!(
-            "{}/redeem",
-            fault_injection.in_front_of(&simulated.base_url).await
-        );
+        let (service, database) = behind.intercepted_beside(options).await;
+        let deployment = Deployment::new(program, &service, database.clone(), random);
+        let simulated = simulated(|_| {}).await;
+        let partner_url = upstreams.in_front_of(&simulated.base_url).await + "/redeem";
         let campaign = async |change: &dyn Fn(&mut common::domain::campaign::Campaign)| {
             let mut config = plain();
             change(&mut config);
@@ -280,47 +231,36 @@ impl Fixture {
             .await,
             partner: campaign(&|config| judged_by(partner_url.clone())(config)).await,
             simulated,
-            fault_injection,
-            proxy,
-            sender,
+            upstreams,
+            database,
+            tasks: deployment.start(),
+            deployment,
             statuses: Mutex::default(),
             _behind: behind,
         }
     }
 
-    fn disturb(&self, random: &mut Random, faults: &Faults) {
-        self.fault_injection
-            .noise(random.fork(), faults.lost_percent);
-        let disturbance = Disturbance {
-            throttled_percent: faults.throttled_percent,
-            throttled_table: faults.throttled_table.clone(),
-            lost_percent: faults.lost_percent,
-        };
-        self.proxy.disturb(random.fork(), disturbance);
-        if let Sender::Fleets { deployment, .. } = &self.sender {
-            deployment.kill(faults.killed_percent);
+    fn disturb(&self, random: &mut Random, plan: &Plan) {
+        for calls in [&self.upstreams, &self.database] {
+            calls.disturb(random.fork(), plan.faults.clone());
         }
+        self.deployment.kill(plan.killed_percent);
     }
 
     /// Stops all faults. Returns how many environments were killed, and how many started.
     async fn calm_down(&self) -> (usize, usize) {
-        self.fault_injection.disarm();
-        self.proxy.disturb_no_more();
-        match &self.sender {
-            Sender::Http => (0, 0),
-            Sender::Fleets { deployment, .. } => {
-                deployment.kill(0);
-                self.end_lost_steps(deployment).await;
-                deployment.environments()
-            }
-        }
+        self.upstreams.disturb_no_more();
+        self.database.disturb_no_more();
+        self.deployment.kill(0);
+        self.end_lost_steps().await;
+        self.deployment.environments()
     }
 
     /// Makes steps due whose environment died or could not save its result, by changing their records: `RETRY_SPEEDUP` does not
     /// shorten [`STEP_LEASE`](common::domain::settling::STEP_LEASE), and the run would wait for it. Nothing is in flight
     /// here, so no such step is still running.
-    async fn end_lost_steps(&self, deployment: &Deployment) {
-        let _pause = deployment.pause().await;
+    async fn end_lost_steps(&self) {
+        let _pause = self.deployment.pause().await;
         for campaign in [&self.receipt, &self.other_receipt, &self.partner] {
             let (service, scope) = (&campaign.service, campaign.scope(Environment::Live));
             let (client, now) = (service.dynamodb(), service.clock.now());
@@ -329,67 +269,31 @@ impl Fixture {
                 .required("SUBMISSIONS_TABLE")
                 .expect("the stack sets it");
             let submissions = Submissions::from_env(&service.env, &client).expect("the table");
-            for lost in submissions
-                .list_unsettled(&scope)
-                .await
-                .expect("the table")
-                .0
-            {
-                if !lost
-                    .settling
-                    .as_ref()
-                    .is_some_and(|settling| settling.is_under_way(now))
-                {
-                    continue;
-                }
+            let (unsettled, _) = submissions.list_unsettled(&scope).await.expect("the table");
+            let is_under_way = |lost: &Submission| {
+                let settling = lost.settling.as_ref();
+                settling.is_some_and(|settling| settling.is_under_way(now))
+            };
+            for lost in unsettled.into_iter().filter(is_under_way) {
                 let due = scope.key(format_args!("{:016}", now.as_millis()));
-                let update = client.update_item().table_name(&table);
-                let update = update.key(
-                    "id",
-                    AttributeValue::S(submissions::key(&scope, lost.reference())),
-                );
-                let update =
-                    update.update_expression("SET settling.next_step_at = :now, #due = :due");
-                let update = update.expression_attribute_names("#due", NEXT_STEP);
-                let update = update.expression_attribute_values(
-                    ":now",
-                    AttributeValue::N(now.as_millis().to_string()),
-                );
-                let update = update.expression_attribute_values(":due", AttributeValue::S(due));
-                update.send().await.expect("the table");
-            }
-        }
-    }
-
-    /// Sends a request once; `None` when its environment was killed.
-    async fn send(
-        &self,
-        random: &mut Random,
-        campaign: &TestCampaign,
-        path: &str,
-        idempotency_key: &str,
-        body: &Value,
-    ) -> Option<Reply> {
-        let header = ("idempotency-key", idempotency_key.to_owned());
-        match &self.sender {
-            Sender::Http => Some(
-                campaign
-                    .live("POST", path)
-                    .header(header.0, header.1)
-                    .json(body)
+                let key = AttributeValue::S(submissions::key(&scope, lost.reference()));
+                let millis = AttributeValue::N(now.as_millis().to_string());
+                client
+                    .update_item()
+                    .table_name(&table)
+                    .key("id", key)
+                    .update_expression("SET settling.next_step_at = :now, #due = :due")
+                    .expression_attribute_names("#due", NEXT_STEP)
+                    .expression_attribute_values(":now", millis)
+                    .expression_attribute_values(":due", AttributeValue::S(due))
                     .send()
-                    .await,
-            ),
-            Sender::Fleets { deployment, .. } => {
-                let headers = [header, ("content-type", "application/json".to_owned())];
-                deployment
-                    .send(random, path, &headers, body, &campaign.live_key)
                     .await
+                    .expect("the table");
             }
         }
     }
 
-    /// Retries a request until it is answered.
+    /// Retries a request until it is answered. Its environment may be killed.
     async fn until_answered(
         &self,
         random: &mut Random,
@@ -397,26 +301,30 @@ impl Fixture {
         path: &str,
         body: &Value,
     ) -> Value {
-        let idempotency_key = fresh_key();
+        let headers = [
+            ("idempotency-key", fresh_key()),
+            ("content-type", "application/json".to_owned()),
+        ];
         loop {
-            let Some(reply) = self
-                .send(random, campaign, path, &idempotency_key, body)
-                .await
-            else {
+            let sending = self
+                .deployment
+                .send(random, path, &headers, body, &campaign.live_key);
+            let Some(reply) = sending.await else {
                 continue;
             };
-            *self
-                .statuses
-                .lock()
-                .expect("not poisoned")
-                .entry(reply.status.as_u16())
-                .or_default() += 1;
-            match reply.status.as_u16() {
+            let status = reply.status.as_u16();
+            self.count(status);
+            match status {
                 200 => return reply.json(),
                 409 | 500 | 503 => tokio::time::sleep(POLL_EVERY).await,
                 _ => panic!("{}", reply.text),
             }
         }
+    }
+
+    fn count(&self, status: u16) {
+        let mut statuses = self.statuses.lock().expect("not poisoned");
+        *statuses.entry(status).or_default() += 1;
     }
 
     fn campaign(&self, kind: Kind) -> &TestCampaign {

@@ -1,17 +1,14 @@
 //! What the stack template's policies allow operators, and a guard that answers as AWS does where they do not.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::LazyLock;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
 use axum::http::{Response, StatusCode};
 use local::stack::EndpointProxy;
 use serde_json::{Value, json};
 
-use crate::forward::{self, Forwarder, failure, forwarder};
-use crate::iam_guard::{access_key, touched};
+use crate::database_faults::answer_with;
+use crate::iam_guard::{Call, Record, guard};
 use crate::roles::{names, resource_of};
 use crate::template::{resources, service};
 
@@ -143,123 +140,48 @@ fn policy(role: &str) -> Vec<Statement> {
 }
 
 /// True if a role may make a call, or an item of a transaction.
-fn allows(role: &str, action: &str, resource: &str, call: &Value) -> bool {
-    let Some(last) = ROLES.iter().position(|known| *known == role) else {
+fn allows(call: &Call, item: &Value) -> bool {
+    let Some(last) = ROLES.iter().position(|known| *known == call.caller) else {
         return false;
     };
-    let statements = || POLICIES[..=last].iter().flatten();
     let covers = |statement: &&Statement| {
-        statement.actions.iter().any(|known| known == action)
-            && statement.resources.iter().any(|known| known == resource)
-            && statement.condition.holds(call)
+        statement.actions.contains(&call.action)
+            && statement.resources.contains(&call.resource)
+            && statement.condition.holds(item)
     };
-    statements()
-        .filter(covers)
-        .any(|statement| statement.allows)
-        && !statements()
-            .filter(covers)
-            .any(|statement| !statement.allows)
+    let mut covering = POLICIES[..=last].iter().flatten().filter(covers).peekable();
+    covering.peek().is_some() && covering.all(|statement| statement.allows)
 }
 
-/// The actions and resources of calls that went through.
-#[derive(Clone, Default)]
-pub struct Used(Arc<Mutex<BTreeSet<(String, String)>>>);
-
-impl Used {
-    /// The rights that the policies allow and no command used.
-    pub fn unused(&self) -> Vec<String> {
-        let used = self.0.lock().expect("not poisoned");
-        let allowed = POLICIES
-            .iter()
-            .flatten()
-            .filter(|statement| statement.allows)
-            .flat_map(|statement| {
-                let resources = statement.resources.iter();
-                resources.flat_map(|resource| {
-                    statement
-                        .actions
-                        .iter()
-                        .map(move |action| (action.clone(), resource.clone()))
-                })
-            });
-        allowed
-            .filter(|pair| !used.contains(pair))
-            .map(|(action, resource)| format!("{action} {resource}"))
-            .collect()
+/// The rights that the policies allow and none of these calls needed.
+pub fn unused(used: &Record) -> Vec<String> {
+    let used = used.calls();
+    let is_used = |action: &str, resource: &str| {
+        used.iter()
+            .any(|call| call.action == action && call.resource == resource)
+    };
+    let mut unused = Vec::new();
+    let allowing = POLICIES
+        .iter()
+        .flatten()
+        .filter(|statement| statement.allows);
+    for statement in allowing {
+        for resource in &statement.resources {
+            let unused_here = statement
+                .actions
+                .iter()
+                .filter(|action| !is_used(action, resource));
+            unused.extend(unused_here.map(|action| format!("{action} {resource}")));
+        }
     }
+    unused
 }
 
 /// A guard for a stack's AWS services, which refuses what an operator's role does not allow.
-pub fn front(used: Used) -> EndpointProxy {
-    EndpointProxy(Arc::new(move |upstream| {
-        let guarded = (forwarder(), Arc::from(upstream), used.clone());
-        Box::pin(forward::serve(
-            Router::new().fallback(look).with_state(guarded),
-        ))
-    }))
-}
-
-type Guarded = (Forwarder, Arc<str>, Used);
-
-async fn look(
-    State((forwarder, upstream, used)): State<Guarded>,
-    request: Request,
-) -> Response<Body> {
-    let (parts, body) = forward::read(request).await;
-    let key = access_key(&parts);
-    let Some(role) = key.as_deref().and_then(|key| key.strip_prefix(OPERATOR)) else {
-        return forward::send(&forwarder, &upstream, &parts, body)
-            .await
-            .unwrap_or_else(failure);
-    };
-    let use_right = |action: &str, resource: &str, call: &Value| {
-        let allowed = allows(role, action, resource, call);
-        if allowed {
-            used.0
-                .lock()
-                .expect("not poisoned")
-                .insert((action.to_owned(), resource.to_owned()));
-        }
-        allowed
-    };
-    let json: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let touched = touched(&parts, &body);
-    for (index, (action, resource)) in touched.iter().enumerate() {
-        if !use_right(action, resource, item_of(&json, index)) {
-            return denied(role, action, resource);
-        }
-    }
-    let answer = forward::send(&forwarder, &upstream, &parts, body)
-        .await
-        .unwrap_or_else(failure);
-    let object = touched
-        .first()
-        .and_then(|(_, resource)| resource.strip_prefix("object/"));
-    match object.map(|bucket| format!("bucket/{bucket}")) {
-        // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
-        Some(bucket)
-            if answer.status() == StatusCode::NOT_FOUND
-                && !use_right("s3:ListBucket", &bucket, &json) =>
-        {
-            denied(role, "s3:ListBucket", &bucket)
-        }
-        Some(_) | None => answer,
-    }
-}
-
-/// An item of a transaction, or the call itself.
-fn item_of(call: &Value, index: usize) -> &Value {
-    match (
-        &call["TransactItems"][index],
-        &call["TransactStatements"][index],
-    ) {
-        (Value::Null, Value::Null) => call,
-        (Value::Null, statement) => statement,
-        (item, _) => item
-            .as_object()
-            .and_then(|item| item.values().next())
-            .unwrap_or(item),
-    }
+pub fn front(used: Record) -> EndpointProxy {
+    guard(OPERATOR, used, |call, item| {
+        (!allows(call, item)).then(|| denied(call))
+    })
 }
 
 /// The partition that a call, or a statement about the audit log, names.
@@ -290,25 +212,24 @@ fn leading_key(call: &Value) -> Option<String> {
 }
 
 /// What AWS answers.
-fn denied(role: &str, action: &str, resource: &str) -> Response<Body> {
-    let (kind, name) = resource.split_once('/').expect("a kind and a name");
+fn denied(call: &Call) -> Response<Body> {
+    let Call {
+        caller,
+        action,
+        resource,
+    } = call;
     let service = action.split(':').next().expect("a service");
-    let arn = format!("arn:aws:{service}:af-south-1:000000000000:{kind}/{name}");
+    let arn = format!("arn:aws:{service}:af-south-1:000000000000:{resource}");
     let message = format!(
-        "User: arn:aws:iam::000000000000:user/{OPERATOR}{role} is not authorized to perform: {action} on resource: \
+        "User: arn:aws:iam::000000000000:user/{OPERATOR}{caller} is not authorized to perform: {action} on resource: \
          {arn} because no identity-based policy allows the {action} action"
     );
-    let (status, body) = match service {
-        "s3" => (
-            StatusCode::FORBIDDEN,
-            format!("<Error><Code>AccessDenied</Code><Message>{message}</Message></Error>"),
-        ),
-        _ => (
-            StatusCode::BAD_REQUEST,
-            json!({ "__type": "AccessDeniedException", "Message": message }).to_string(),
-        ),
-    };
+    if service != "s3" {
+        let body = json!({ "__type": "AccessDeniedException", "Message": message });
+        return answer_with(StatusCode::BAD_REQUEST, &body);
+    }
+    let body = format!("<Error><Code>AccessDenied</Code><Message>{message}</Message></Error>");
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
+    *response.status_mut() = StatusCode::FORBIDDEN;
     response
 }

@@ -8,8 +8,22 @@ use common::domain::message::MessageKey;
 use common::domain::partner::pointer::{Pointer, ReplyPointers};
 use common::domain::partner::template::Template;
 use common::domain::partner::{Method, PartnerRules, PartnerSecret};
+use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
+
+/// A partner of its own, which requires the secret that every stack has.
+pub async fn simulated(change: impl FnOnce(&mut PartnerOptions)) -> SimulatedPartner {
+    let mut options = PartnerOptions {
+        secret: Some((
+            PARTNER_SECRET_HEADER.to_owned(),
+            PARTNER_SECRET.1.to_owned(),
+        )),
+        ..PartnerOptions::default()
+    };
+    change(&mut options);
+    SimulatedPartner::serve(options).await.expect("it serves")
+}
 
 /// Lets the partner at this URL decide the campaign's codes.
 pub fn judged_by(url: String) -> impl FnOnce(&mut Campaign) {

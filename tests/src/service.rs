@@ -27,7 +27,7 @@ use local::sqs::QueueClock;
 use local::stack::{EndpointProxy, Options, Stack};
 
 use crate::iam_guard::{self, Allows, Call, Record};
-use crate::proxy::Proxy;
+use crate::interceptor::Interceptor;
 use crate::roles::policies;
 use crate::serving::{Serving, on_a_thread};
 
@@ -64,11 +64,16 @@ pub struct Tables {
 }
 
 impl Service {
-    /// The stack that all tests of this program share.
+    /// The stack that all tests of this program share. Without streams, which slow down a database with many records.
     pub fn shared() -> Self {
         static SHARED: OnceLock<Started> = OnceLock::new();
         SHARED
-            .get_or_init(|| start_on_a_thread(Options::default()))
+            .get_or_init(|| {
+                start_on_a_thread(Options {
+                    streams: false,
+                    ..Options::default()
+                })
+            })
             .service()
     }
 
@@ -77,10 +82,11 @@ impl Service {
         start_on_a_thread(options).service()
     }
 
-    /// A separate stack with this clock.
+    /// A separate stack with this clock, and without streams.
     pub fn with_clock(clock: Clock) -> Self {
         Self::with_options(Options {
             clock,
+            streams: false,
             ..Options::default()
         })
     }
@@ -90,15 +96,13 @@ impl Service {
         Self::with_clock(Clock::manual(NOON))
     }
 
-    /// A separate stack without background work, behind a proxy that can fail calls to the shared stack's database.
-    pub async fn behind_proxy() -> (Self, Proxy) {
-        let proxy = Proxy::start(Self::shared().database_url()).await;
+    /// A separate stack without background work over the shared stack's database, whose calls are intercepted.
+    pub async fn intercepted() -> (Self, Interceptor) {
         let options = Options {
-            dynamodb_url: Some(proxy.url.clone()),
             background: false,
             ..Options::default()
         };
-        (Self::with_options(options), proxy)
+        Self::shared().intercepted_beside(options).await
     }
 }
 
@@ -107,8 +111,21 @@ impl Service {
     pub fn beside(&self, options: Options) -> Self {
         Self::with_options(Options {
             dynamodb_url: Some(self.database_url()),
+            streams: false,
             ..options
         })
+    }
+
+    /// A second stack over the same database, whose calls are intercepted.
+    pub async fn intercepted_beside(&self, options: Options) -> (Self, Interceptor) {
+        let interceptor = Interceptor::default();
+        let url = interceptor.in_front_of(&self.database_url()).await;
+        let options = Options {
+            dynamodb_url: Some(url),
+            streams: false,
+            ..options
+        };
+        (Self::with_options(options), interceptor)
     }
 
     pub fn database_url(&self) -> String {
@@ -248,7 +265,7 @@ fn by_the_template() -> EndpointProxy {
         let policies = policies();
         Arc::new(move |call: &Call| {
             policies
-                .get(&call.function)
+                .get(&call.caller)
                 .is_some_and(|policy| policy.allows(call))
         })
     });

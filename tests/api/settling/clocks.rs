@@ -9,8 +9,8 @@ use common::domain::settling::STEP_LEASE;
 use common::runtime::sqs_batch::SqsBatchResponse;
 use local::stack::Options;
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::Reply;
+use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
 
 use super::{set_up, status, submit_typed};
@@ -60,7 +60,7 @@ async fn sweep_settles_what_a_fast_clock_skipped() {
 async fn a_step_is_not_started_again_by_a_clock_ahead_while_its_worker_can_live() {
     let (campaign, _) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+    let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);
     let authority = campaign
         .service
         .env

@@ -13,8 +13,8 @@ use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
+use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{Service, entrant_id};
@@ -81,7 +81,7 @@ impl Kind {
 const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
 /// A settler with a proxy in front of everything it calls.
-async fn cut_settler(service: &Service, fault_injection: &FaultInjector) -> Settler {
+async fn cut_settler(service: &Service, fault_injection: &Interceptor) -> Settler {
     cut_settler_at(
         service,
         fault_injection,
@@ -93,7 +93,7 @@ async fn cut_settler(service: &Service, fault_injection: &FaultInjector) -> Sett
 /// A settler with a proxy in front of the services that these variables name.
 async fn cut_settler_at(
     service: &Service,
-    fault_injection: &FaultInjector,
+    fault_injection: &Interceptor,
     variables: impl IntoIterator<Item = &'static str>,
 ) -> Settler {
     let mut env: Vec<(String, String)> = Vec::new();
@@ -132,8 +132,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
     })
     .await
     .expect("it serves");
-    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
-    fault_injection.disarm();
+    let fault_injection = Interceptor::default();
     let partner_url = format!(
         "{}/redeem",
         fault_injection.in_front_of(&partner.base_url).await
@@ -292,7 +291,7 @@ async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
     let message = message_about(&campaign, &submitted);
     for _ in 0..6 {
         // By the look-up, the step has been started.
-        let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+        let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);
         let victim = cut_settler_at(&campaign.service, &fault_injection, [TAX_AUTHORITY]).await;
         tokio::select! {
             _ = victim.deliver(&message) => {}

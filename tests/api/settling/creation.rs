@@ -16,8 +16,8 @@ use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
-use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
+use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
@@ -75,7 +75,7 @@ impl Case {
 /// The function with a proxy in front of everything it calls.
 async fn cut_function(
     service: &Service,
-    fault_injection: &FaultInjector,
+    fault_injection: &Interceptor,
 ) -> ApiHandler<CreateSubmission> {
     let mut proxied = Vec::new();
     for variable in AWS {
@@ -144,8 +144,7 @@ async fn cut_everywhere(case: Case) -> usize {
     })
     .await
     .expect("it serves");
-    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
-    fault_injection.disarm();
+    let fault_injection = Interceptor::default();
     let partner_url = format!(
         "{}/redeem",
         fault_injection.in_front_of(&partner.base_url).await

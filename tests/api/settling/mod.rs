@@ -35,6 +35,7 @@ fn service() -> Service {
     Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,
+        streams: false,
         speedup: SPEEDUP,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         ..Options::default()

@@ -17,8 +17,8 @@ use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::Reply;
+use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 use tokio::time::Instant;
@@ -156,7 +156,7 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
 async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 2).await;
-    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+    let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);
     let authority = campaign
         .service
         .env

@@ -19,8 +19,8 @@ use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{self, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::{Reply, RequestBuilder};
+use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::partners::judged_by;
 use service_tests::queue::Queue;
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
@@ -344,7 +344,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
 async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     // The partner redeems the code, and its first answer is lost.
     let partner = partner().await;
-    let fault_injection = FaultInjector::at(0, FaultKind::AnswerLost);
+    let fault_injection = Interceptor::at(0, FaultKind::AnswerLost);
     let url = format!(
         "{}/redeem",
         fault_injection.in_front_of(&partner.base_url).await
@@ -370,7 +370,7 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
 async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     // The process that asked first dies before it gets the answer.
     let partner = partner().await;
-    let fault_injection = FaultInjector::at(0, FaultKind::DiesAfter);
+    let fault_injection = Interceptor::at(0, FaultKind::DiesAfter);
     let url = format!(
         "{}/redeem",
         fault_injection.in_front_of(&partner.base_url).await

@@ -7,8 +7,8 @@ use common::store::submission_writes::{RecordKeys, ReplayWrite, SubmissionStore}
 use futures_util::future::{join, join_all};
 use local::stack::Options;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::hold::Hold;
 use service_tests::http::Reply;
+use service_tests::interceptor::Interceptor;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::{NOON, Service, entrant_id};
 
@@ -62,7 +62,7 @@ fn records_a_replay(_: &str, body: &str) -> bool {
 
 #[tokio::test]
 async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_recorded() {
-    let hold = Hold::default();
+    let hold = Interceptor::default();
     let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
         background: false,

@@ -28,16 +28,7 @@ pub(crate) struct Cost {
 
 pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("## DynamoDB calls and capacity of a warm request\n");
-    println!(
-        "Counted on the wire, {requests} requests each; key, campaign and code book are cached."
-    );
-    println!(
-        "`limit` is what leasing the key's requests per minute adds (below {LEASE_SHARE}), with a"
-    );
-    println!(
-        "key of {DEFAULT_PER_MINUTE} a minute. A transaction that a condition cancelled consumes two write"
-    );
-    println!("units for each of its items, which DynamoDB does not report and is added here.\n");
+    println!("{requests} requests each. `limit` is what leasing the key's requests adds.\n");
     let world = World::start().await;
     let mut table = Table::new([
         "operation",
@@ -48,45 +39,37 @@ pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
         "write units",
         "kept",
     ]);
-    for operation in Endpoint::ALL {
-        let cost = measure(&world, operation, requests).await;
-        report(
-            &mut table,
-            verdicts,
-            operation.name(),
-            operation.budget(),
-            cost,
-        );
-    }
     let whole_minute = usize::try_from(DEFAULT_PER_MINUTE).expect("a few hundred") - WARM_UP;
-    let cost = measure(&world, Endpoint::GetCampaign, whole_minute).await;
-    report(
-        &mut table,
-        verdicts,
-        "GET campaign, a whole limit used up",
-        Endpoint::GetCampaign.budget(),
-        cost,
-    );
+    let rows = Endpoint::ALL.map(|operation| (operation, operation.name(), requests));
+    let whole = "GET campaign, a whole limit used up";
+    for (operation, name, requests) in
+        rows.into_iter()
+            .chain([(Endpoint::GetCampaign, whole, whole_minute)])
+    {
+        let Cost {
+            calls,
+            limit,
+            capacity,
+            write_units,
+        } = measure(&world, operation, requests).await;
+        let budget = operation.budget();
+        let kept = verdicts.check(calls <= budget && limit < LEASE_SHARE, || {
+            format!(
+                "{name}: {calls:.2} DynamoDB calls and {limit:.3} for the limit; the budget is {budget:.0} and \
+                 {LEASE_SHARE}"
+            )
+        });
+        table.row(&[
+            &name,
+            &format_args!("{calls:.2}"),
+            &format_args!("{budget:.0}"),
+            &format_args!("{limit:.3}"),
+            &format_args!("{capacity:.2}"),
+            &format_args!("{write_units:.2}"),
+            &kept,
+        ]);
+    }
     table.print();
-}
-
-fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, cost: Cost) {
-    let kept = verdicts.check(cost.calls <= budget && cost.limit < LEASE_SHARE, || {
-        format!(
-            "{name}: {:.2} DynamoDB calls and {:.3} for the limit; the budget is {budget:.0} and \
-             {LEASE_SHARE}",
-            cost.calls, cost.limit
-        )
-    });
-    table.row([
-        name.to_owned(),
-        format!("{:.2}", cost.calls),
-        format!("{budget:.0}"),
-        format!("{:.3}", cost.limit),
-        format!("{:.2}", cost.capacity),
-        format!("{:.2}", cost.write_units),
-        kept,
-    ]);
 }
 
 /// Average cost of an operation's requests, counted from the start of a minute.

@@ -12,9 +12,9 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
 use service_tests::campaign::phone;
-use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::fleet::{Fleet, Routing};
-use service_tests::load::{self, Faults, Plan, Report, Transport};
+use service_tests::interceptor::{Disturbance, Interceptor};
+use service_tests::load::{self, Plan, Report};
 use service_tests::queue::Queue;
 use service_tests::receipts::TIME;
 
@@ -64,9 +64,10 @@ struct Bench {
 pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     let world = World::start().await;
     let mut variables = world.direct.variables.clone();
+    let database = world.direct.database_url();
     variables.insert(
         "AWS_ENDPOINT_URL_DYNAMODB".to_owned(),
-        world.proxy.url.clone(),
+        world.proxy.in_front_of(&database).await,
     );
     let programs = binaries::build(&["get-campaign", "create-submission", "settle-receipts"])
         .into_iter()
@@ -96,13 +97,7 @@ impl Bench {
 
     async fn rate_limit(&self, verdicts: &mut Verdicts) {
         println!("## A key's rate limit in a fleet\n");
-        println!(
-            "Half as many requests again as the limit admits within one minute, at most {CALLERS} at once. At least"
-        );
-        println!(
-            "{ADMITTED_PERCENT} % of the limit have to be admitted, and never more than all. With skewed routing,"
-        );
-        println!("no more than {CALLERS} environments get requests.\n");
+        println!("Half as many requests again as it admits, at most {CALLERS} at once.\n");
         let mut table = Table::new([
             "environments",
             "routing",
@@ -126,14 +121,14 @@ impl Bench {
                         .check(percent >= ADMITTED_PERCENT && admitted <= limit, || {
                             format!("{environments} environments admitted {admitted} of {limit}")
                         });
-                    table.row([
-                        environments.to_string(),
-                        format!("{routing:?}"),
-                        limit.to_string(),
-                        admitted.to_string(),
-                        percent.to_string(),
-                        format!("{leases:.2}"),
-                        kept,
+                    table.row(&[
+                        &environments,
+                        &format_args!("{routing:?}"),
+                        &limit,
+                        &admitted,
+                        &percent,
+                        &format_args!("{leases:.2}"),
+                        &kept,
                     ]);
                 }
             }
@@ -175,11 +170,7 @@ impl Bench {
 
     async fn round_trips(&self, verdicts: &mut Verdicts) {
         println!("## Round trips to the database\n");
-        println!(
-            "Of a request to an environment that is new, that was idle for {} s, and that is warm;",
-            IDLE.as_secs()
-        );
-        println!("calls that are made at once are one.\n");
+        println!("Of a new environment, an idle and a warm one. Calls at once are one.\n");
         self.world.proxy.slow_down(Duration::from_millis(20));
         let mut table = Table::new([
             "operation",
@@ -223,17 +214,14 @@ impl Bench {
                     )
                 },
             );
-            let [cold, idle, warm] = trips.map(|trips| trips.to_string());
-            let units = [idle_units, warm_units].map(|units| format!("{units:.1}"));
-            let [idle_units, warm_units] = units;
-            table.row([
-                operation.name().to_owned(),
-                cold,
-                idle,
-                warm,
-                idle_units,
-                warm_units,
-                kept,
+            table.row(&[
+                &operation.name(),
+                &cold,
+                &idle,
+                &warm,
+                &format_args!("{idle_units:.1}"),
+                &format_args!("{warm_units:.1}"),
+                &kept,
             ]);
         }
         table.print();
@@ -258,10 +246,6 @@ impl Bench {
     /// How many entries in a warm and busy environment take one round trip.
     async fn warm_entries(&self, verdicts: &mut Verdicts) {
         println!("## Entries that take one round trip\n");
-        println!(
-            "Of {WARM_ENTRIES} entries one after the other in one warm environment. At least {ONE_TRIP_PERCENT} %"
-        );
-        println!("have to take one.\n");
         let fleet = self.fleet("create-submission", Routing::Skewed);
         fleet.warm_up(1).await;
         let mut one_trip = 0;
@@ -274,24 +258,14 @@ impl Bench {
             format!("{percent} % of the entries in a warm environment took one round trip")
         });
         let mut table = Table::new(["entries", "of one round trip", "percent", "kept"]);
-        table.row([
-            WARM_ENTRIES.to_string(),
-            one_trip.to_string(),
-            percent.to_string(),
-            kept,
-        ]);
+        table.row(&[&WARM_ENTRIES, &one_trip, &percent, &kept]);
         table.print();
     }
 
     /// Look-ups at the tax authority in a minute, by few and by many environments.
     async fn lookups(&self, verdicts: &mut Verdicts) {
         println!("## Look-ups at the tax authority\n");
-        println!(
-            "Within {} s, while more receipts wait; the pace is forty a minute. From {} to {} are within it.\n",
-            LOOK_UP_SPAN.as_secs(),
-            LOOKUPS.start(),
-            LOOKUPS.end()
-        );
+        println!("Within {LOOK_UP_SPAN:?}, while more receipts wait.\n");
         let authority = self
             .world
             .direct
@@ -305,8 +279,7 @@ impl Bench {
             for number in numbers.by_ref().take(RECEIPTS) {
                 self.submit_receipt(number).await;
             }
-            let counter = FaultInjector::at(0, FaultKind::Refused);
-            counter.disarm();
+            let counter = Interceptor::default();
             let mut variables = self.world.direct.variables.clone();
             variables.insert(
                 "TAX_AUTHORITY_URL".to_owned(),
@@ -324,11 +297,11 @@ impl Bench {
             let delivering = join_all((0..environments).map(deliver));
             let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
             // A look-up of an existing receipt is one request.
-            let (lookups, _) = counter.counts();
+            let lookups = counter.calls();
             let kept = verdicts.check(LOOKUPS.contains(&lookups), || {
                 format!("{environments} environments asked the tax authority {lookups} times in a minute")
             });
-            table.row([environments.to_string(), lookups.to_string(), kept]);
+            table.row(&[&environments, &lookups, &kept]);
         }
         table.print();
     }
@@ -345,9 +318,7 @@ impl Bench {
     async fn entries(&self, span: Duration) {
         println!("## Entries through a fleet\n");
         println!(
-            "{CALLERS} callers for {} s; every call to the database takes {} ms more.\n",
-            span.as_secs(),
-            LATENCY.as_millis()
+            "{CALLERS} callers for {span:?}; a call to the database takes {LATENCY:?} more.\n"
         );
         let Shop {
             campaign, free_key, ..
@@ -380,11 +351,11 @@ impl Bench {
             .for_each(|latency| all.extend(latency));
         let entries = u64::try_from(all.count()).expect("fits");
         let mut table = Table::new(["environments", "entries a second", "p50 ms", "p99 ms"]);
-        table.row([
-            fleet.started().to_string(),
-            format!("{:.0}", per_second(entries, started.elapsed())),
-            millis(all.median()),
-            millis(all.percentile(99)),
+        table.row(&[
+            &fleet.started(),
+            &format_args!("{:.0}", per_second(entries, started.elapsed())),
+            &millis(all.median()),
+            &millis(all.percentile(99)),
         ]);
         table.print();
     }
@@ -393,27 +364,20 @@ impl Bench {
 /// Runs many clients with all faults, and prints what they leave behind.
 async fn crowd(span: Duration, verdicts: &mut Verdicts) {
     println!("## A crowd through fleets\n");
-    println!(
-        "{CLIENTS} clients for {} s, who enter codes and receipts of four campaigns; {FAULTS_PERCENT} % of the calls are lost, {FAULTS_PERCENT} %",
-        span.as_secs()
-    );
-    println!(
-        "of those to the database throttled, and during {FAULTS_PERCENT} % of the events the environment is killed.\n"
-    );
-    let faults = Faults {
+    println!("{CLIENTS} clients for {span:?}; {FAULTS_PERCENT} % of each kind of fault.\n");
+    let faults = Disturbance {
         lost_percent: FAULTS_PERCENT,
         throttled_percent: FAULTS_PERCENT,
         throttled_table: None,
-        killed_percent: FAULTS_PERCENT,
     };
-    let transport = Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")));
     let plan = Plan {
-        transport,
+        program: PathBuf::from(env!("CARGO_BIN_EXE_environment")),
         seed: 1,
         clients: CLIENTS,
         lasting: span,
         most: u32::MAX,
         faults,
+        killed_percent: FAULTS_PERCENT,
     };
     let report = load::run(plan).await;
     let (twice, lost, miscounted) = (
@@ -439,29 +403,16 @@ async fn crowd(span: Duration, verdicts: &mut Verdicts) {
         "kept",
     ]);
     let ((killed, started), (calls, faults)) = (report.environments, report.calls);
-    let counts = [
-        report.answered,
-        started,
-        killed,
-        calls,
-        faults,
-        twice,
-        lost,
-        miscounted,
-    ]
-    .map(|count| count.to_string());
-    let [
-        answered,
-        started,
-        killed,
-        calls,
-        faults,
-        twice,
-        lost,
-        miscounted,
-    ] = counts;
-    table.row([
-        answered, started, killed, calls, faults, twice, lost, miscounted, kept,
+    table.row(&[
+        &report.answered,
+        &started,
+        &killed,
+        &calls,
+        &faults,
+        &twice,
+        &lost,
+        &miscounted,
+        &kept,
     ]);
     table.print();
 }

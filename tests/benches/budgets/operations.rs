@@ -54,53 +54,74 @@ impl Endpoint {
     ];
 
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::GetCampaign => "GET campaign",
-            Self::GetSubmission => "GET submission",
-            Self::SubmitMinted => "POST submissions: accepted, minted code",
-            Self::SubmitImported => "POST submissions: accepted, imported code",
-            Self::SubmitWrongCode => "POST submissions: refused, wrong code",
-            Self::SubmitWrongCodeBesideImported => {
-                "POST submissions: refused, wrong code, imported ones exist"
-            }
-            Self::SubmitUsedCode => "POST submissions: refused, used code",
-            Self::SubmitOverLimit => "POST submissions: refused, daily limit",
-            Self::ReplayByKey => "POST submissions: replayed by Idempotency-Key",
-            Self::ReplayByCodeAndPhone => "POST submissions: replayed by code and phone",
-            Self::CheckCode => "POST codes/check",
-            Self::LookUp => "POST submissions/lookup",
-            Self::CreateReceipt => "POST receipts",
-            Self::GetReceipt => "GET receipt",
-            Self::RefreshUploadUrl => "POST receipts/{id}/upload-url",
-            Self::SubmitReceipt => "POST submissions: received, with a receipt",
-        }
+        self.facts().0
     }
 
     /// The most DynamoDB calls of one warm request, without leases on the key's rate limit.
     pub(crate) fn budget(self) -> f64 {
+        self.facts().1
+    }
+
+    /// Name, budget, and the field of the reply that shows that it is the expected one.
+    fn facts(self) -> (&'static str, f64, (&'static str, Value)) {
+        let entered = || ("/message_key", json!("entered"));
+        let awaits = || ("/state", json!("awaiting_upload"));
+        let message = |key: &str| ("/message_key", json!(key));
         match self {
             // Key and campaign come from a cache.
-            Self::GetCampaign => 0.0,
-            Self::GetSubmission => 1.0,
+            Self::GetCampaign => ("GET campaign", 0.0, ("/status", json!("live"))),
+            Self::GetSubmission => ("GET submission", 1.0, entered()),
             // One transaction.
-            Self::SubmitMinted | Self::SubmitImported => 1.0,
+            Self::SubmitMinted => ("POST submissions: accepted, minted code", 1.0, entered()),
+            Self::SubmitImported => ("POST submissions: accepted, imported code", 1.0, entered()),
             // The transaction returns the conflicting record, or it is read; another write records the rejection.
-            Self::SubmitWrongCode | Self::SubmitUsedCode | Self::SubmitOverLimit => 2.0,
+            Self::SubmitWrongCode => (
+                "POST submissions: refused, wrong code",
+                2.0,
+                message("invalid"),
+            ),
             // Only the transaction shows that the code was not imported; then the phone's wrong codes are read.
-            Self::SubmitWrongCodeBesideImported => 3.0,
+            Self::SubmitWrongCodeBesideImported => (
+                "POST submissions: refused, wrong code, imported ones exist",
+                3.0,
+                message("invalid"),
+            ),
+            Self::SubmitUsedCode => (
+                "POST submissions: refused, used code",
+                2.0,
+                message("already_used"),
+            ),
+            Self::SubmitOverLimit => (
+                "POST submissions: refused, daily limit",
+                2.0,
+                message("daily_limit"),
+            ),
             // The transaction returns the stored request; the submission is read.
-            Self::ReplayByKey => 2.0,
+            Self::ReplayByKey => (
+                "POST submissions: replayed by Idempotency-Key",
+                2.0,
+                entered(),
+            ),
             // The same, and the new key is stored.
-            Self::ReplayByCodeAndPhone => 3.0,
+            Self::ReplayByCodeAndPhone => (
+                "POST submissions: replayed by code and phone",
+                3.0,
+                ("/replayed", json!(true)),
+            ),
             // The look-up is counted and the code is read.
-            Self::CheckCode => 2.0,
+            Self::CheckCode => ("POST codes/check", 2.0, ("/precheck", json!("valid"))),
             // Look-ups are counted; submissions and entrant are read concurrently.
-            Self::LookUp => 3.0,
+            Self::LookUp => ("POST submissions/lookup", 3.0, ("/total_entries", json!(1))),
             // One transaction, which includes the Idempotency-Key.
-            Self::CreateReceipt => 1.0,
-            Self::GetReceipt | Self::RefreshUploadUrl => 1.0,
+            Self::CreateReceipt => ("POST receipts", 1.0, awaits()),
+            Self::GetReceipt => ("GET receipt", 1.0, awaits()),
+            Self::RefreshUploadUrl => ("POST receipts/{id}/upload-url", 1.0, awaits()),
             // One batch reads the receipt and the rest; then one transaction.
-            Self::SubmitReceipt => 2.0,
+            Self::SubmitReceipt => (
+                "POST submissions: received, with a receipt",
+                2.0,
+                message("receipt_received"),
+            ),
         }
     }
 
@@ -113,15 +134,7 @@ impl Endpoint {
             | Self::GetReceipt
             | Self::RefreshUploadUrl
             | Self::SubmitReceipt => &world.receipts,
-            Self::GetCampaign
-            | Self::GetSubmission
-            | Self::SubmitMinted
-            | Self::SubmitWrongCode
-            | Self::SubmitUsedCode
-            | Self::ReplayByKey
-            | Self::ReplayByCodeAndPhone
-            | Self::CheckCode
-            | Self::LookUp => &world.plain,
+            _ => &world.plain,
         }
     }
 
@@ -131,14 +144,13 @@ impl Endpoint {
         let number = world.fresh();
         let code = |number: u32| shop.campaign.code(u64::from(number));
         let submit = |number: u32| submission(&phone(number), &code(number));
+        let send = async |ask: Ask| caller.send(&shop.free_key, &ask).await;
+        let id = |reply: Value| reply["id"].as_str().expect("an id").to_owned();
         match self {
             Self::GetCampaign => Ask::get("/api/v1/campaign"),
             Self::GetSubmission => {
-                let reply = caller.send(&shop.free_key, &submit(number)).await;
-                Ask::get(format!(
-                    "{SUBMISSIONS}/{}",
-                    reply["id"].as_str().expect("an id")
-                ))
+                let id = id(send(submit(number)).await);
+                Ask::get(format!("{SUBMISSIONS}/{id}"))
             }
             Self::SubmitMinted => submit(number),
             Self::SubmitImported => submission(&phone(number), &shop.fresh_imported_code()),
@@ -147,20 +159,20 @@ impl Endpoint {
                 submission(&phone(number), &wrong)
             }
             Self::SubmitUsedCode => {
-                caller.send(&shop.free_key, &submit(number)).await;
+                send(submit(number)).await;
                 submission(&phone(world.fresh()), &code(number))
             }
             Self::SubmitOverLimit => {
-                caller.send(&shop.free_key, &submit(number)).await;
+                send(submit(number)).await;
                 submission(&phone(number), &code(world.fresh()))
             }
             Self::ReplayByKey => {
                 let ask = submit(number);
-                caller.send(&shop.free_key, &ask).await;
+                send(ask.clone()).await;
                 ask
             }
             Self::ReplayByCodeAndPhone => {
-                caller.send(&shop.free_key, &submit(number)).await;
+                send(submit(number)).await;
                 submit(number)
             }
             Self::CheckCode => {
@@ -168,33 +180,23 @@ impl Endpoint {
                 from_somewhere_else(Ask::post("/api/v1/codes/check", body), number)
             }
             Self::LookUp => {
-                caller.send(&shop.free_key, &submit(number)).await;
+                send(submit(number)).await;
                 let body = json!({ "phone": phone(number) });
                 from_somewhere_else(Ask::post("/api/v1/submissions/lookup", body), number)
             }
             Self::CreateReceipt => photo().header("idempotency-key", fresh_key()),
             Self::GetReceipt => {
-                let reply = caller.send(&shop.free_key, &photo()).await;
-                Ask::get(format!(
-                    "{RECEIPTS}/{}",
-                    reply["id"].as_str().expect("an id")
-                ))
+                let id = id(send(photo()).await);
+                Ask::get(format!("{RECEIPTS}/{id}"))
             }
             Self::RefreshUploadUrl => {
-                let reply = caller.send(&shop.free_key, &photo()).await;
-                let path = format!(
-                    "{RECEIPTS}/{}/upload-url",
-                    reply["id"].as_str().expect("an id")
-                );
-                Ask::post(&path, json!({}))
+                let id = id(send(photo()).await);
+                Ask::post(&format!("{RECEIPTS}/{id}/upload-url"), json!({}))
             }
             Self::SubmitReceipt => {
                 let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
-                let reply = caller
-                    .send(&shop.free_key, &Ask::post(RECEIPTS, typed))
-                    .await;
-                let body =
-                    json!({ "phone": phone(number), "consent": true, "receipt_id": reply["id"] });
+                let id = id(send(Ask::post(RECEIPTS, typed)).await);
+                let body = json!({ "phone": phone(number), "consent": true, "receipt_id": id });
                 Ask::post(SUBMISSIONS, body).header("idempotency-key", fresh_key())
             }
         }
@@ -202,30 +204,8 @@ impl Endpoint {
 
     /// Panics on an unexpected reply, because the measurement would be of something else.
     pub(crate) fn confirm(self, reply: &Value) {
-        let (field, expected) = match self {
-            Self::GetCampaign => ("/status", json!("live")),
-            Self::GetSubmission | Self::SubmitMinted | Self::SubmitImported | Self::ReplayByKey => {
-                ("/message_key", json!("entered"))
-            }
-            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => {
-                ("/message_key", json!("invalid"))
-            }
-            Self::SubmitUsedCode => ("/message_key", json!("already_used")),
-            Self::SubmitOverLimit => ("/message_key", json!("daily_limit")),
-            Self::ReplayByCodeAndPhone => ("/replayed", json!(true)),
-            Self::CheckCode => ("/precheck", json!("valid")),
-            Self::LookUp => ("/total_entries", json!(1)),
-            Self::CreateReceipt | Self::GetReceipt | Self::RefreshUploadUrl => {
-                ("/state", json!("awaiting_upload"))
-            }
-            Self::SubmitReceipt => ("/message_key", json!("receipt_received")),
-        };
-        assert_eq!(
-            reply.pointer(field),
-            Some(&expected),
-            "{}: {reply}",
-            self.name()
-        );
+        let (name, _, (field, expected)) = self.facts();
+        assert_eq!(reply.pointer(field), Some(&expected), "{name}: {reply}");
     }
 }
 

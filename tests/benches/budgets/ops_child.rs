@@ -18,6 +18,7 @@ use crate::stopwatch;
 pub(crate) const ARGUMENT: &str = "ops-child";
 
 /// A command that has ended well.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) taken: Duration,
     /// Peak memory of the process in MB; `None` without `/proc`.
@@ -26,13 +27,11 @@ pub(crate) struct Ran {
 
 /// Runs a command at a time.
 pub(crate) fn run(service: &Service, now: Timestamp, args: &[impl AsRef<OsStr>]) -> Ran {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command
+    let started = stopwatch::now();
+    let ended = Command::new(std::env::current_exe().expect("this program"))
         .args([ARGUMENT, &now.as_millis().to_string(), "ops"])
         .args(args)
-        .envs(&service.variables);
-    let started = stopwatch::now();
-    let ended = command
+        .envs(&service.variables)
         .stderr(Stdio::inherit())
         .output()
         .expect("it starts");

@@ -1,5 +1,6 @@
 //! Markdown tables, and the verdict on all budgets.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 /// Printed when complete, because the columns are as wide as their widest cell.
@@ -14,47 +15,44 @@ impl Table {
         }
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        assert_eq!(N, self.rows[0].len(), "a cell for each column");
-        self.rows.push(cells.to_vec());
+    pub(crate) fn row(&mut self, cells: &[&dyn Display]) {
+        assert_eq!(cells.len(), self.rows[0].len(), "a cell for each column");
+        self.rows
+            .push(cells.iter().map(ToString::to_string).collect());
     }
 
     pub(crate) fn print(&self) {
-        let columns = self.rows[0].len();
         let width = |column: usize| {
-            self.rows
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or_default()
         };
-        let widths: Vec<usize> = (0..columns).filter_map(width).collect();
         for (index, row) in self.rows.iter().enumerate() {
-            let mut line = String::from("|");
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let (mut line, mut rule) = ("|".to_owned(), "|".to_owned());
+            for (column, cell) in row.iter().enumerate() {
+                let width = width(column);
                 // The first column has names, the others numbers.
-                line += &if column == 0 {
-                    format!(" {cell:<width$} |")
+                if column == 0 {
+                    line += &format!(" {cell:<width$} |");
+                    rule += &format!("-{:-<width$}-|", "");
                 } else {
-                    format!(" {cell:>width$} |")
-                };
+                    line += &format!(" {cell:>width$} |");
+                    rule += &format!("-{:-<width$}:|", "");
+                }
             }
             println!("{line}");
             if index == 0 {
-                let rule = |(column, width): (usize, &usize)| {
-                    if column == 0 {
-                        format!("{:-<1$}|", "", width + 2)
-                    } else {
-                        format!("{:-<1$}:|", "", width + 1)
-                    }
-                };
-                println!(
-                    "|{}",
-                    widths.iter().enumerate().map(rule).collect::<String>()
-                );
+                println!("{rule}");
             }
         }
         println!();
     }
+}
+
+/// The cell of a figure that not every system gives.
+pub(crate) fn or_unknown(figure: Option<f64>, decimals: usize) -> String {
+    figure.map_or("unknown".to_owned(), |figure| {
+        format!("{figure:.decimals$}")
+    })
 }
 
 #[derive(Default)]
@@ -66,13 +64,13 @@ pub(crate) struct Verdicts {
 impl Verdicts {
     /// Records whether a budget is kept, and returns the word for the table. `what` describes a broken budget in a full
     /// sentence.
-    pub(crate) fn check(&mut self, kept: bool, what: impl FnOnce() -> String) -> String {
+    pub(crate) fn check(&mut self, kept: bool, what: impl FnOnce() -> String) -> &'static str {
         self.checked += 1;
         if kept {
-            return "yes".to_owned();
+            return "yes";
         }
         self.broken.push(what());
-        "**NO**".to_owned()
+        "**NO**"
     }
 
     /// Prints the verdict; fails when a budget is broken.
@@ -82,11 +80,8 @@ impl Verdicts {
             println!("All {} budgets are kept.", self.checked);
             return ExitCode::SUCCESS;
         }
-        println!(
-            "{} of {} budgets are broken:\n",
-            self.broken.len(),
-            self.checked
-        );
+        let (broken, checked) = (self.broken.len(), self.checked);
+        println!("{broken} of {checked} budgets are broken:\n");
         for broken in &self.broken {
             println!("- {broken}");
         }

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use common::http::routes;
 use local::stack::{Options, Stack};
 use serde_json::{Value, json};
+use service_tests::environment::Environment;
 use service_tests::service::DEPLOYMENT_SECRET;
 
+use crate::binaries;
 use crate::caller::Ask;
 use crate::operations::Endpoint;
-use crate::report::{Table, Verdicts};
-use crate::stopwatch::{Durations, millis};
+use crate::report::{Table, Verdicts, or_unknown};
+use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
-use crate::{binaries, process};
 
 /// The most time to the first poll, as a multiple of the empty function's.
 const TIMES_EMPTY: f64 = 3.0;
@@ -21,6 +23,9 @@ const TIMES_EMPTY: f64 = 3.0;
 const PEAK_MEMORY_MB: f64 = 40.0;
 /// The largest program on disk.
 const BINARY_MB: f64 = 12.0;
+
+/// After this a function will not answer any more.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const EMPTY: &str = "baseline-function";
 /// The function behind the default route, and a path of it.
@@ -60,21 +65,7 @@ struct Measured {
 /// Starts every function this many times, in turns, and prints the figures.
 pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     println!("## Start-up of the functions\n");
-    println!(
-        "{starts} starts of each release build, in turns, against the local stack. `first poll` is the"
-    );
-    println!(
-        "time from the start of the process to its first poll of Lambda's runtime API, by when its"
-    );
-    println!(
-        "connection to DynamoDB is open; `first answer` that to its answer to the first event."
-    );
-    println!(
-        "`times empty` compares the medians of the first poll with an empty `lambda_http` function"
-    );
-    println!(
-        "(at most {TIMES_EMPTY}). Memory is the peak (below {PEAK_MEMORY_MB} MB), binaries are stripped (below {BINARY_MB} MB).\n"
-    );
+    println!("{starts} starts of each release build, in turns, from the start of the process.\n");
     let world = World::start().await;
     let options = Options {
         dynamodb_url: world.direct.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
@@ -97,12 +88,10 @@ pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
 
 /// Every function, the empty one first.
 fn functions() -> Vec<Measured> {
-    let names: Vec<&'static str> = routes::ROUTES
-        .iter()
-        .map(|route| route.function)
-        .chain([API_DOCS.0])
-        .chain(BACKGROUND.map(|(function, _)| function))
-        .collect();
+    let mut names: Vec<&'static str> = Vec::new();
+    names.extend(routes::ROUTES.iter().map(|route| route.function));
+    names.push(API_DOCS.0);
+    names.extend(BACKGROUND.map(|(function, _)| function));
     // Built separately from the functions, so that Cargo does not merge their features.
     let mut programs = binaries::build(&[EMPTY]);
     programs.extend(binaries::build(&names));
@@ -121,22 +110,19 @@ fn functions() -> Vec<Measured> {
 impl Measured {
     async fn start(&mut self, world: &World, variables: &BTreeMap<String, String>) {
         let event = first_event(self.name, world).await;
-        let start = process::start(&self.program, variables, &event).await;
-        let status = start.answer.get("statusCode");
-        let is_well = if is_background(self.name) {
-            status.is_none()
-        } else {
-            status == Some(&json!(200))
-        };
-        assert!(is_well, "{}: {}", self.name, start.answer);
-        self.to_first_poll.push(start.to_first_poll);
-        self.to_first_answer.push(start.to_first_answer);
-        self.peak_memory = self.peak_memory.max(start.peak_memory);
+        let started = stopwatch::now();
+        let mut environment = Environment::start(&self.program, &[], variables).await;
+        // The event is queued before the function polls for it.
+        let answer = tokio::time::timeout(PATIENCE, environment.invoke(&event)).await;
+        self.to_first_answer.push(started.elapsed());
+        let answer = answer.ok().flatten().expect("the function answers");
+        let is_background = BACKGROUND.iter().any(|(name, _)| *name == self.name);
+        let status = (!is_background).then_some(&json!(200)).cloned();
+        assert_eq!(answer.get("statusCode"), status.as_ref(), "{}", self.name);
+        let polled = environment.first_poll().await.expect("it was polled");
+        self.to_first_poll.push(polled - started);
+        self.peak_memory = self.peak_memory.max(environment.peak_memory());
     }
-}
-
-fn is_background(function: &str) -> bool {
-    BACKGROUND.iter().any(|(name, _)| *name == function)
 }
 
 async fn first_event(function: &str, world: &World) -> Value {
@@ -193,7 +179,7 @@ fn print(functions: &[Measured], verdicts: &mut Verdicts) {
         let kept = times_empty <= TIMES_EMPTY
             && memory.is_none_or(|memory| memory < PEAK_MEMORY_MB)
             && binary < BINARY_MB;
-        let memory = memory.map_or("unknown".to_owned(), |memory| format!("{memory:.1}"));
+        let memory = or_unknown(memory, 1);
         let kept = verdicts.check(kept, || {
             format!(
                 "{}: {times_empty:.2} times the empty function's start-up (budget {TIMES_EMPTY}), {memory} MB \
@@ -201,16 +187,16 @@ fn print(functions: &[Measured], verdicts: &mut Verdicts) {
                 function.name
             )
         });
-        table.row([
-            function.name.to_owned(),
-            millis(function.to_first_poll.shortest()),
-            millis(function.to_first_poll.median()),
-            millis(function.to_first_poll.longest()),
-            format!("{times_empty:.2}"),
-            millis(function.to_first_answer.median()),
-            memory,
-            format!("{binary:.1}"),
-            kept,
+        table.row(&[
+            &function.name,
+            &millis(function.to_first_poll.percentile(0)),
+            &millis(function.to_first_poll.median()),
+            &millis(function.to_first_poll.percentile(100)),
+            &format_args!("{times_empty:.2}"),
+            &millis(function.to_first_answer.median()),
+            &memory,
+            &format_args!("{binary:.1}"),
+            &kept,
         ]);
     }
     table.print();

@@ -32,16 +32,8 @@ impl Durations {
         sorted[last * percent / 100]
     }
 
-    pub(crate) fn shortest(&self) -> Duration {
-        self.percentile(0)
-    }
-
     pub(crate) fn median(&self) -> Duration {
         self.percentile(50)
-    }
-
-    pub(crate) fn longest(&self) -> Duration {
-        self.percentile(100)
     }
 }
 

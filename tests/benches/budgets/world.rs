@@ -14,7 +14,7 @@ use common::domain::codebook::{Batch, BatchStatus, Origin};
 use common::domain::scope::Environment;
 use local::stack::{EndpointProxy, Options};
 use service_tests::campaign::{self, TestCampaign};
-use service_tests::proxy::Proxy;
+use service_tests::interceptor::Interceptor;
 use service_tests::receipts::receipts_alone;
 use service_tests::service::Service;
 
@@ -30,7 +30,7 @@ const UNBOUNDED_PER_MINUTE: u32 = 100_000_000;
 pub(crate) struct World {
     pub(crate) direct: Service,
     pub(crate) counted: Service,
-    pub(crate) proxy: Proxy,
+    pub(crate) proxy: Interceptor,
     pub(crate) plain: Shop,
     pub(crate) importing: Shop,
     pub(crate) limited: Shop,
@@ -59,14 +59,13 @@ impl World {
             ..Options::default()
         };
         let direct = Service::with_options(direct);
-        let proxy = Proxy::start(direct.database_url()).await;
-        let counted = Service::with_options(Options {
-            dynamodb_url: Some(proxy.url.clone()),
+        let options = Options {
             clock: Clock::manual(Clock::system().now()),
             background: false,
             streams: false,
             ..Options::default()
-        });
+        };
+        let (counted, proxy) = direct.intercepted_beside(options).await;
         let plain = Shop::open(&direct, |_| {}).await;
         let importing = Shop::open(&direct, |_| {}).await;
         let codes: Vec<String> = (0..IMPORTED).map(imported_code).collect();

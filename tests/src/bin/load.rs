@@ -1,12 +1,13 @@
-//! Runs many clients with injected faults on the local stack, prints statistics, and fails unless the records match the
+//! Runs many clients with injected faults, each function in processes with one request at a time as on Lambda; prints statistics, and fails unless the records match the
 //! replies.
 
 use std::time::Duration;
 
 use clap::Parser;
-use service_tests::load::{Faults, Plan, Transport, run};
+use service_tests::interceptor::Disturbance;
+use service_tests::load::{Plan, run};
 
-/// Run many clients on the local stack, with injected faults.
+/// Run many clients on a local stack, each function in its own processes, with injected faults.
 #[derive(Parser)]
 struct Arguments {
     /// Concurrent clients.
@@ -18,9 +19,6 @@ struct Arguments {
     /// Percent of the calls that fail.
     #[arg(long, default_value_t = 5)]
     faults: u32,
-    /// Run each function in its own processes, one request at a time each, as on Lambda.
-    #[arg(long)]
-    fleets: bool,
     /// Percent of the database calls that are throttled.
     #[arg(long, default_value_t = 0)]
     throttled: u32,
@@ -28,7 +26,7 @@ struct Arguments {
     #[arg(long)]
     throttled_table: Option<String>,
     /// Percent of the events during which the environment is killed.
-    #[arg(long, default_value_t = 0, requires = "fleets")]
+    #[arg(long, default_value_t = 0)]
     killed: u32,
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
@@ -45,29 +43,23 @@ async fn main() {
         ..
     } = arguments;
     let lasting = Duration::from_secs(seconds);
-    let faults = Faults {
+    let faults = Disturbance {
         lost_percent: arguments.faults,
         throttled_percent: arguments.throttled,
         throttled_table: arguments.throttled_table,
-        killed_percent: arguments.killed,
     };
-    let transport = match arguments.fleets {
-        // Cargo builds it next to this program.
-        true => Transport::Fleets(
-            std::env::current_exe()
-                .expect("it runs")
-                .with_file_name("environment"),
-        ),
-        false => Transport::Http,
-    };
+    // Cargo builds it next to this program.
+    let program = std::env::current_exe().expect("it runs");
+    let program = program.with_file_name("environment");
     println!("{clients} clients for {seconds} s, seed {seed}, {faults:?}");
     let report = run(Plan {
-        transport,
+        program,
         seed,
         clients,
         lasting,
         most: u32::MAX,
         faults,
+        killed_percent: arguments.killed,
     })
     .await;
     let at = |percent: usize| {
@@ -86,9 +78,7 @@ async fn main() {
     println!(
         "calls to the database, the tax authority and the partner: {calls}, of which {lost} failed"
     );
-    if started > 0 {
-        println!("environments: {started} started, {killed} killed");
-    }
+    println!("environments: {started} started, {killed} killed");
     for (status, count) in &report.statuses {
         println!("status {status}: {count}");
     }

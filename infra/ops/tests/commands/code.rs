@@ -17,7 +17,7 @@ use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import};
 use ops_core::codes::{lines, mint};
 use serde_json::json;
-use service_tests::fault_injection::{FaultInjector, FaultKind};
+use service_tests::interceptor::{FaultKind, Interceptor};
 
 use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
 
@@ -704,7 +704,7 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
 }
 
 /// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
-async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<Ended> {
+async fn mint_cut(stack: &Stack, cuts: &Interceptor, output: &str) -> Option<Ended> {
     let env = cuts
         .in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env)
         .await;
@@ -725,7 +725,7 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
     ] {
         for call in 0.. {
             let stack = Stack::with_chai().await;
-            let (cuts, output) = (FaultInjector::at(call, how), stack.arg("codes.csv"));
+            let (cuts, output) = (Interceptor::at(call, how), stack.arg("codes.csv"));
             let ended = mint_cut(&stack, &cuts, &output).await;
             let batches = book(&stack).await.batches;
             let counts = batches

@@ -18,7 +18,7 @@ use ops_core::people;
 use ops_core::tables::Tables;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
-use service_tests::fault_injection::{FaultInjector, FaultKind};
+use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::{Service, entrant_id};
 
@@ -443,7 +443,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
         .await;
     assert_eq!(sent.field("state"), "pending");
     Settler::new(&campaign.service).settle_due().await;
-    let faults = FaultInjector::at(usize::MAX, FaultKind::Refused);
+    let faults = Interceptor::at(usize::MAX, FaultKind::Refused);
     let env = faults
         .in_front_of_all(&["AWS_ENDPOINT_URL_S3"], &campaign.service.env)
         .await;
@@ -458,7 +458,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
     let disk = FullDisk(io::Cursor::default());
     let full = people::export(&tables, &env, &phone, &held, now, disk).await;
     assert_eq!(full.err().map(|failure| failure.code), Some("file_failed"));
-    assert_eq!(faults.counts().0, 1, "the second photo is not read");
+    assert_eq!(faults.calls(), 1, "the second photo is not read");
 }
 
 #[tokio::test]
@@ -565,7 +565,7 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
     }
     Settler::new(&service).settle_due().await;
 
-    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let faults = Interceptor::at(0, FaultKind::DiesBefore);
     let aws = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3"];
     let faulty = faults.in_front_of_all(&aws, &service.env).await;
     let mut was_made = true;

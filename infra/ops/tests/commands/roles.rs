@@ -15,7 +15,8 @@ use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
 use ops_core::numbers::QUIET;
 use serde_json::{Value, json};
-use service_tests::operator_roles::{ROLES, Used, access_key_of, front};
+use service_tests::iam_guard::Record;
+use service_tests::operator_roles::{ROLES, access_key_of, front, unused};
 use service_tests::service::DEPLOYMENT_SECRET;
 
 use crate::console::Served;
@@ -25,7 +26,7 @@ use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
 
 /// A stack that is guarded by the roles, with a campaign, a key and codes.
-async fn guarded(used: &Used) -> Stack {
+async fn guarded(used: &Record) -> Stack {
     let stack = Stack::start(Options {
         proxy: Some(front(used.clone())),
         ..Options::default()
@@ -348,7 +349,7 @@ async fn of_admin(stack: &Stack) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
-    let used = Used::default();
+    let used = Record::default();
     let stack = guarded(&used).await;
     for (turn, role) in (0..).zip(ROLES) {
         // The role before it first, so that what is refused can still be done.
@@ -427,7 +428,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
         .send()
         .await
         .expect("what a link needs");
-    assert_eq!(used.unused(), NOT_TRIED, "what no command needs");
+    assert_eq!(unused(&used), NOT_TRIED, "what no command needs");
 }
 
 /// Locks as the console does for a reviewer, who may touch no other limit; a viewer cannot lock.
@@ -474,7 +475,7 @@ const NOT_TRIED: [&str; 1] = ["s3:DeleteObject object/draw-openings"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     let ended = run_as(
         &stack,
         "reviewer",
@@ -525,7 +526,7 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoami_names_identity_stack_and_role() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     for (index, role) in ROLES.iter().enumerate() {
         let ended = run_as(&stack, role, &["whoami".to_owned(), "--json".to_owned()]).await;
         let said: Value = serde_json::from_str(&ended.out).expect("JSON");
@@ -560,7 +561,7 @@ async fn execute(client: &Client, statement: String) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     let client = Aws::for_function(&env_of(&stack, "reviewer"))
         .expect("credentials")
         .dynamodb();
@@ -594,7 +595,7 @@ async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     let table = "audit";
     let text = |value: &str| AttributeValue::S(value.to_owned());
     let first = || AttributeValue::N("1".to_owned());
@@ -661,7 +662,7 @@ async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
 
 #[tokio::test]
 async fn the_console_has_the_rights_of_whoever_starts_it() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     let id = left(&stack, 0).await;
     let story = format!("/submissions/{id}");
     let overview = "/campaigns/chai-bora-2026/live";
@@ -704,7 +705,7 @@ async fn the_console_has_the_rights_of_whoever_starts_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
-    let stack = guarded(&Used::default()).await;
+    let stack = guarded(&Record::default()).await;
     let decided = with_receipt(&stack, typed(), as_it_is).await;
     let id = decided.submission_id.to_string();
     let accept = [

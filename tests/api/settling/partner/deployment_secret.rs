@@ -4,22 +4,19 @@ use std::path::PathBuf;
 
 use common::aws::deployment_secret;
 use service_tests::environment::Environment as Process;
-use service_tests::secrets::SecretsFront;
+use service_tests::interceptor::Interceptor;
 
 use super::*;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
-async fn front(service: &Service) -> SecretsFront {
-    SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
-}
-
 #[tokio::test]
 async fn settle_partners_alone_of_the_background_fetches_the_secret_and_before_its_first_event() {
     let service = Service::shared();
-    let secrets = front(&service).await;
+    let secrets = Interceptor::default();
     let mut variables = service.variables.clone();
-    variables.insert(ENDPOINT.to_owned(), secrets.url.clone());
+    let url = secrets.in_front_of(&variables[ENDPOINT]).await;
+    variables.insert(ENDPOINT.to_owned(), url);
     assert!(variables.contains_key(deployment_secret::VARIABLE));
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let functions = [
@@ -45,14 +42,12 @@ async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later()
     let (id, unknown) = (id_of(&reply), json!(["unknown", null, "checking", 0]));
     let asked = partner.asked(&id);
 
-    let secrets = front(&campaign.service).await;
-    secrets.refuse(true);
-    let mut service = campaign.service.clone();
-    service.env = service.env.overridden_by(
-        [(ENDPOINT.to_owned(), secrets.url.clone())]
-            .into_iter()
-            .collect(),
-    );
+    let secrets = Interceptor::default();
+    secrets.deny(true);
+    let env = secrets
+        .in_front_of_all(&[ENDPOINT], &campaign.service.env)
+        .await;
+    let service = campaign.service.with_env(env);
     let settler = Settler::new(&service);
     for _ in 0..2 {
         service.clock.advance(Duration::from_secs(60));
@@ -67,7 +62,7 @@ async fn a_step_that_does_not_get_the_secret_asks_nothing_and_is_settled_later()
     }
     assert_eq!(partner.asked(&id), asked, "no partner gets an empty phone");
 
-    secrets.refuse(false);
+    secrets.deny(false);
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(60)).await;
     }

@@ -11,15 +11,15 @@ use local::partner::SimulatedPartner;
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::database_faults::Fault;
 use service_tests::partners::judged_by;
-use service_tests::proxy::Fault;
 use service_tests::receipts::id_of;
 use service_tests::service::Service;
 use tokio::time::Instant;
 
 #[tokio::test]
 async fn conflicts_are_tried_again_until_they_pass() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(1), Fault::Conflict(2), Fault::Conflict(0)]);
     assert_eq!(
@@ -33,7 +33,7 @@ async fn conflicts_are_tried_again_until_they_pass() {
 
 #[tokio::test]
 async fn taken_reference_leads_to_another_id() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     for (code, expected) in [
         (campaign.code(0), "entered"),
@@ -67,7 +67,7 @@ async fn taken_reference_leads_to_another_id() {
 
 #[tokio::test]
 async fn a_caller_who_sends_a_published_code_while_others_write_is_told_that_it_is_used() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(
         campaign.outcome(&phone(1), &campaign.code(0)).await,
@@ -84,7 +84,7 @@ async fn a_caller_who_sends_a_published_code_while_others_write_is_told_that_it_
 
 #[tokio::test]
 async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_the_same() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
@@ -101,9 +101,8 @@ async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_
     assert_eq!(proxy.faults_left(), 0, "the fault was played");
 }
 
-#[tokio::test]
-async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
-    let (service, proxy) = Service::behind_proxy().await;
+async fn batch_never_read_whole_is_answered_like_throttling() {
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Unprocessed; 1_000]);
     let sending = campaign.submission(&phone(1), "WRONG");
@@ -117,7 +116,7 @@ async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
 
 #[tokio::test]
 async fn a_lost_answer_does_not_enter_twice() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let mut config = plain();
     config.limits.phone_total = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
@@ -130,9 +129,8 @@ async fn a_lost_answer_does_not_enter_twice() {
     assert_eq!(again.field("id"), first.field("id"));
 }
 
-#[tokio::test]
-async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
-    let (service, proxy) = Service::behind_proxy().await;
+async fn same_request_in_flight_elsewhere_is_told_to_wait() {
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     proxy.play([Fault::Conflict(0); 1_000]);
@@ -155,7 +153,7 @@ async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
 
 #[tokio::test]
 async fn throttling_that_ends_within_the_budget_is_not_seen() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([
         Fault::Throttled(0),
@@ -168,9 +166,8 @@ async fn throttling_that_ends_within_the_budget_is_not_seen() {
     assert_eq!(proxy.faults_left(), 0);
 }
 
-#[tokio::test]
-async fn who_is_throttled_for_longer_is_told_when_to_retry() {
-    let (service, proxy) = Service::behind_proxy().await;
+async fn longer_throttling_is_told_with_a_time_to_retry() {
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     proxy.play([Fault::Throttled(1); 1_000]);
@@ -191,9 +188,8 @@ async fn who_is_throttled_for_longer_is_told_when_to_retry() {
     );
 }
 
-#[tokio::test]
-async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
-    let (service, proxy) = Service::behind_proxy().await;
+async fn two_throttled_writes_are_answered_like_one() {
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(
         campaign.outcome(&phone(1), &campaign.code(0)).await,
@@ -218,9 +214,8 @@ async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
     assert_eq!(unavailable.header("retry-after"), Some("5"));
 }
 
-#[tokio::test]
-async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds() {
-    let (service, proxy) = Service::behind_proxy().await;
+async fn check_of_the_key_counts_towards_the_budget() {
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     // Two tries for the key, one read of everything else, and then the write: 10.8 seconds.
@@ -238,9 +233,8 @@ async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds
     assert_eq!(listed.field("total_entries"), 1);
 }
 
-#[tokio::test]
 async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let secret = Some((
         PARTNER_SECRET_HEADER.to_owned(),
         PARTNER_SECRET.1.to_owned(),
@@ -271,6 +265,19 @@ async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     );
     let took = started.elapsed();
     assert!(took < Duration::from_millis(11_000), "{took:?}");
+}
+
+/// At the same time, because each takes most of the ten seconds of a request.
+#[tokio::test]
+async fn requests_end_within_their_budget() {
+    tokio::join!(
+        batch_never_read_whole_is_answered_like_throttling(),
+        same_request_in_flight_elsewhere_is_told_to_wait(),
+        longer_throttling_is_told_with_a_time_to_retry(),
+        two_throttled_writes_are_answered_like_one(),
+        check_of_the_key_counts_towards_the_budget(),
+        unwritten_late_answer_delays_the_reply_ten_seconds_at_most(),
+    );
 }
 
 /// Deletes a scope's code book.
@@ -325,7 +332,7 @@ async fn a_partners_code_without_a_code_book_is_no_wrong_one_either() {
 
 #[tokio::test]
 async fn conflicts_amid_a_crowd_change_no_sum() {
-    let (service, proxy) = Service::behind_proxy().await;
+    let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let code = campaign.code(0);
     proxy.play((0..60).map(|number| Fault::Conflict(number % 4)));

@@ -4,7 +4,7 @@ use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
 use common::domain::ids::EntrantId;
 use common::store::segments::Segment;
-use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
+use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 
 use super::*;
 use crate::support::run as run_with;
@@ -435,7 +435,7 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
             contact = after;
         }
     }
-    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let faults = Interceptor::at(0, FaultKind::DiesBefore);
     let faulty = faults.in_front_of_all(&AWS, &stack.env).await;
     let mut was_made = true;
     for (number, (phone, reference)) in people.iter().enumerate() {

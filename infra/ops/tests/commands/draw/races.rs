@@ -3,7 +3,7 @@
 use common::clock::Clock;
 use common::domain::draw::FreezeLock;
 use local::stack::Options;
-use service_tests::hold::Hold;
+use service_tests::interceptor::Interceptor;
 
 use super::erasure::{PHONE, erase, openings};
 use super::interrupted::objects;
@@ -13,8 +13,8 @@ use crate::support::run as run_with;
 pub(super) const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
 
 /// A stack whose calls can be held, with the entry of a person and that of another.
-pub(super) async fn with_two() -> (Hold, Stack, Submission) {
-    let hold = Hold::default();
+pub(super) async fn with_two() -> (Interceptor, Stack, Submission) {
+    let hold = Interceptor::default();
     let stack = Stack::start(Options {
         proxy: Some(hold.front()),
         ..Options::default()
