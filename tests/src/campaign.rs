@@ -153,28 +153,30 @@ impl TestCampaign {
             .expect("there is one");
     }
 
+    /// Changes the code book of an environment, and returns the changed one.
+    pub async fn change_book(
+        &self,
+        environment: Environment,
+        change: impl FnOnce(&mut CodeBook),
+    ) -> CodeBook {
+        let (books, scope) = (&self.service.tables.code_books, self.scope(environment));
+        let read = books.get(&scope).await.expect("the table");
+        let mut stored = read.expect("a book");
+        change(&mut stored.book);
+        books.save(&scope, &stored).await.expect("saved");
+        stored.book
+    }
+
     /// Mints another batch in both environments, and returns its first serial number.
     pub async fn mint(&self, name: &str, status: BatchStatus, prize: Option<&str>) -> u64 {
         let mut first = 0;
         for environment in Environment::ALL {
-            let scope = self.scope(environment);
-            let mut stored = self
-                .service
-                .tables
-                .code_books
-                .get(&scope)
-                .await
-                .expect("a book")
-                .expect("a book");
-            first = stored.book.minted;
-            stored.book.batches.push(minted(name, first, status, prize));
-            stored.book.minted += MINTED;
-            self.service
-                .tables
-                .code_books
-                .save(&scope, &stored)
-                .await
-                .expect("saved");
+            self.change_book(environment, |book| {
+                first = book.minted;
+                book.batches.push(minted(name, first, status, prize));
+                book.minted += MINTED;
+            })
+            .await;
         }
         first
     }
@@ -182,29 +184,12 @@ impl TestCampaign {
     /// Activates a batch in both environments.
     pub async fn activate(&self, name: &str) {
         for environment in Environment::ALL {
-            let scope = self.scope(environment);
-            let mut stored = self
-                .service
-                .tables
-                .code_books
-                .get(&scope)
-                .await
-                .expect("a book")
-                .expect("a book");
-            for batch in stored
-                .book
-                .batches
-                .iter_mut()
-                .filter(|batch| batch.name == name)
-            {
-                batch.status = BatchStatus::Active;
-            }
-            self.service
-                .tables
-                .code_books
-                .save(&scope, &stored)
-                .await
-                .expect("saved");
+            self.change_book(environment, |book| {
+                let mut batches = book.batches.iter_mut();
+                let batch = batches.find(|batch| batch.name == name);
+                batch.expect("a batch").status = BatchStatus::Active;
+            })
+            .await;
         }
     }
 
@@ -216,50 +201,28 @@ impl TestCampaign {
         prize: Option<&str>,
         codes: &[&str],
     ) {
+        let length = |code: &&str| code.len().try_into().expect("short");
+        let batch = Batch {
+            name: name.to_owned(),
+            origin: Origin::Imported {
+                count: codes.len().try_into().expect("a few"),
+                lengths: codes.iter().map(length).collect(),
+                unfinished: Vec::new(),
+            },
+            prize: prize.map(str::to_owned),
+            status,
+        };
         for environment in Environment::ALL {
-            let scope = self.scope(environment);
-            let mut stored = self
-                .service
-                .tables
-                .code_books
-                .get(&scope)
-                .await
-                .expect("a book")
-                .expect("a book");
-            let batch = Batch {
-                name: name.to_owned(),
-                origin: Origin::Imported {
-                    count: codes.len().try_into().expect("a few"),
-                    lengths: codes
-                        .iter()
-                        .map(|code| code.len().try_into().expect("short"))
-                        .collect(),
-                    unfinished: Vec::new(),
-                },
-                prize: prize.map(str::to_owned),
-                status,
-            };
-            stored.book.batches.push(batch);
-            self.service
-                .tables
-                .code_books
-                .save(&scope, &stored)
-                .await
-                .expect("saved");
+            let add = |book: &mut CodeBook| book.batches.push(batch.clone());
+            let book = self.change_book(environment, add).await;
             for code in codes {
-                let digest = stored.book.digest(code);
                 let key = CodeKey::Imported {
-                    digest,
+                    digest: book.digest(code),
                     batch: name.to_owned(),
                 };
-                assert!(
-                    self.service
-                        .tables
-                        .codes
-                        .import(&scope, &key, name)
-                        .await
-                        .expect("imported")
-                );
+                let (table, scope) = (&self.service.tables.codes, self.scope(environment));
+                let imported = table.import(&scope, &key, name).await;
+                assert!(imported.expect("the table"), "{code} is new");
             }
         }
     }

@@ -112,30 +112,20 @@ impl Shop {
         let mut config = campaign::plain();
         change(&mut config);
         let campaign = TestCampaign::on(service, config).await;
-        let scope = campaign.scope(Environment::Test);
-        let mut stored = service
-            .tables
-            .code_books
-            .get(&scope)
-            .await
-            .expect("a book")
-            .expect("a book");
-        stored.book.batches.push(Batch {
-            name: "stock".to_owned(),
-            origin: Origin::Minted {
-                first: stored.book.minted,
-                count: MINTED,
-            },
-            prize: None,
-            status: BatchStatus::Active,
-        });
-        stored.book.minted += MINTED;
-        service
-            .tables
-            .code_books
-            .save(&scope, &stored)
-            .await
-            .expect("saved");
+        campaign
+            .change_book(Environment::Test, |book| {
+                book.batches.push(Batch {
+                    name: "stock".to_owned(),
+                    origin: Origin::Minted {
+                        first: book.minted,
+                        count: MINTED,
+                    },
+                    prize: None,
+                    status: BatchStatus::Active,
+                });
+                book.minted += MINTED;
+            })
+            .await;
         let usual_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
         let free_key = campaign
             .issue(Environment::Test, UNBOUNDED_PER_MINUTE)
