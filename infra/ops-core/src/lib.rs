@@ -5,8 +5,9 @@
 //! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `terminal` prints the report;
 //! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
-//!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
-//! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two people; [`people`] finds, exports and erases a person; `export` writes
+//!   stack's [`tables`], which [`connection`] opens;
+//! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two people; [`people`] finds,
+//!   exports and erases a person; `atomic_file` writes a file as a whole or not at all, and `export` writes
 //!   entries into files;
 //! - [`review`] has what the review screen needs: it shows one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
@@ -20,6 +21,7 @@
 //! `ops console` is a separate crate, which uses this library; [`run`] gets it as a [`ServeConsole`].
 
 pub mod approvals;
+mod atomic_file;
 pub mod audit;
 pub mod campaign_file;
 pub mod campaigns;
@@ -45,7 +47,6 @@ mod problem;
 pub mod receipts;
 pub mod review;
 mod run;
-pub mod secret;
 pub mod settle;
 pub mod smoke;
 pub mod submissions;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::audit::Action;
 use crate::cli::{ExportArgs, ExportCommand};
 use crate::connection;
-use crate::export::{self, Export, ExportContent, Phones};
+use crate::export::{self, Export, ExportContent, Phones, format};
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::terminal::{Report, Terminal};
@@ -34,6 +34,7 @@ pub(crate) async fn run(
         phones,
         output,
     } = args;
+    format::check_name(&output)?;
     let tables = connection::tables(env).await?;
     let zone = tables.campaign(&campaign).await?.timezone;
     let (from, to) = (from.map(|from| from.begin(zone)), to.map(|to| to.end(zone)));
@@ -51,12 +52,14 @@ pub(crate) async fn run(
         environment,
     };
     let export = Export {
+        content,
+        scope,
         from,
         to,
         states,
         phones,
         draw,
-        ..Export::new(content, scope, zone, &output)?
+        zone,
     };
     if export.phones == Phones::Whole {
         let details = json!({ "content": export.content, "phones": export.phones });

@@ -8,9 +8,9 @@ use common::domain::phone::Phone;
 use serde_json::{Value, json};
 
 use super::phone_or_typed;
+use crate::atomic_file::AtomicFile;
 use crate::audit::words;
 use crate::cli::PersonCommand;
-use crate::codes::atomic_file::AtomicFile;
 use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;

@@ -1,5 +1,5 @@
-//! Writes the file of an export under a temporary name, and a manifest that says what the file holds. An export that was
-//! cut short leaves no file and starts over.
+//! The file of an export, and the manifest beside it that says what it holds. An export that was cut short leaves no file
+//! and starts over.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -8,16 +8,14 @@ use std::path::{Path, PathBuf};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 use super::{Export, format};
-use crate::codes::atomic_file::refuse_existing;
+use crate::atomic_file::{AtomicFile, NotRenamed, refuse_existing};
 use crate::failure::Failure;
 
 pub(super) struct ExportFile {
     path: PathBuf,
-    // Readable by this user alone, like every temporary file.
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<AtomicFile>,
     hash: Sha256,
     rows: u64,
     bytes: u64,
@@ -25,15 +23,12 @@ pub(super) struct ExportFile {
 }
 
 impl ExportFile {
-    /// Creates the file in the folder of its later name.
     pub(super) fn begin(path: &Path, export: &Export, now: Timestamp) -> Result<Self, Failure> {
-        refuse_existing(path)?;
+        let file = AtomicFile::begin(path)?;
         refuse_existing(&manifest_path(path))?;
-        let file = temporary(path).map_err(|error| Failure::from_io(path, "creating", &error))?;
-        let file = BufWriter::new(file);
         let mut begun = Self {
             path: path.to_owned(),
-            file,
+            file: BufWriter::new(file),
             hash: Sha256::new(),
             rows: 0,
             bytes: 0,
@@ -52,34 +47,32 @@ impl ExportFile {
     fn write(&mut self, text: &str) -> Result<(), Failure> {
         self.file
             .write_all(text.as_bytes())
-            .map_err(|error| self.failure(&error))?;
+            .map_err(|error| failure(&self.path, &error))?;
         self.hash.update(text);
         self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
         Ok(())
     }
 
     /// Gives the file its name, with the manifest beside it, and returns the manifest.
-    pub(super) fn finish(mut self, export: &Export, now: Timestamp) -> Result<Value, Failure> {
+    pub(super) fn finish(self, export: &Export, now: Timestamp) -> Result<Value, Failure> {
         let document = self.manifest(export, now);
-        let mut persist = || -> io::Result<NamedTempFile> {
-            self.file.flush()?;
-            self.file.get_ref().as_file().sync_all()?;
-            let mut manifest = temporary(&self.path)?;
-            writeln!(manifest, "{document:#}")?;
-            manifest.as_file().sync_all()?;
-            Ok(manifest)
-        };
-        let manifest = persist().map_err(|error| self.failure(&error))?;
-        // The manifest goes first, so that no file stands without one.
+        let failed = |error: io::Error| failure(&self.path, &error);
+        let file = self.file.into_inner();
+        let file = file.map_err(|error| failed(error.into_error()))?;
         let named = manifest_path(&self.path);
-        manifest
-            .persist_noclobber(&named)
-            .map_err(|failed| self.failure(&failed.error))?;
-        let Self { path, file, .. } = self;
-        let (file, _) = file.into_parts();
-        file.persist_noclobber(&path).map_err(|failed| {
-            let _ = std::fs::remove_file(&named);
-            failure(&path, &failed.error)
+        let mut manifest = AtomicFile::begin(&named)?;
+        file.sync().map_err(failed)?;
+        writeln!(manifest, "{document:#}").map_err(failed)?;
+        manifest.sync().map_err(failed)?;
+        // The manifest goes first, so that no file stands without one.
+        let renamed = manifest.finish().and_then(|()| {
+            file.finish().inspect_err(|_| {
+                let _ = std::fs::remove_file(&named);
+            })
+        });
+        renamed.map_err(|NotRenamed { partial, error }| {
+            let _ = std::fs::remove_file(partial);
+            failed(error)
         })?;
         Ok(document)
     }
@@ -106,10 +99,6 @@ impl ExportFile {
             "finished_at": now.to_string(),
         })
     }
-
-    fn failure(&self, error: &io::Error) -> Failure {
-        failure(&self.path, error)
-    }
 }
 
 fn failure(path: &Path, error: &io::Error) -> Failure {
@@ -131,16 +120,6 @@ fn failure(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
-/// A file in the folder of this path.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    NamedTempFile::new_in(
-        path.parent()
-            .filter(|folder| *folder != Path::new(""))
-            .unwrap_or(Path::new(".")),
-    )
-}
-
-/// The name of the manifest.
 fn manifest_path(path: &Path) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(".manifest.json");

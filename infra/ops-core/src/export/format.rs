@@ -16,7 +16,7 @@ const FORMULA: [char; 11] = [
 const SEPARATORS: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
 
 /// Refuses a file whose name does not end in `.csv`.
-pub(super) fn check_name(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension == "csv") {
         return Ok(());
     }
@@ -32,7 +32,6 @@ pub(super) fn heading(columns: &[&str]) -> String {
     format!("\u{feff}{}\r\n", columns.join(","))
 }
 
-/// A row with the end of its line.
 pub(super) fn row(cells: &[Value]) -> String {
     cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n"
 }

@@ -3,7 +3,7 @@
 //! The whole table is read, in parallel segments; only one page of each is in memory.
 
 mod file;
-mod format;
+pub(crate) mod format;
 mod rows;
 
 use std::path::Path;
@@ -29,7 +29,6 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
 
-/// The rows to export.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
     pub(crate) content: ExportContent,
@@ -38,7 +37,6 @@ pub(crate) struct Export {
     pub(crate) to: Option<Timestamp>,
     pub(crate) states: Vec<State>,
     pub(crate) phones: Phones,
-    /// Whose winners are exported.
     pub(crate) draw: Option<DrawName>,
     pub(crate) zone: Tz,
 }
@@ -60,7 +58,6 @@ pub(crate) enum Phones {
 }
 
 impl ExportContent {
-    /// The table that is read.
     fn table(self) -> &'static str {
         match self {
             Self::Submissions | Self::Winners => "submissions",
@@ -68,7 +65,6 @@ impl ExportContent {
         }
     }
 
-    /// What a row is.
     pub(crate) fn rows(self) -> &'static str {
         match self {
             Self::Submissions => "submissions",
@@ -79,30 +75,6 @@ impl ExportContent {
 }
 
 impl Export {
-    /// Everything of a scope, with masked phones.
-    ///
-    /// # Errors
-    /// When the output's name does not end in `.csv`.
-    pub(crate) fn new(
-        content: ExportContent,
-        scope: Scope,
-        zone: Tz,
-        output: &Path,
-    ) -> Result<Self, Failure> {
-        format::check_name(output)?;
-        let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
-        Ok(Self {
-            content,
-            scope,
-            from,
-            to,
-            states,
-            phones,
-            draw: None,
-            zone,
-        })
-    }
-
     fn columns(&self) -> &'static [&'static str] {
         match self.content {
             ExportContent::Winners if self.draw.is_some() => &rows::DRAWN,
@@ -113,9 +85,6 @@ impl Export {
 }
 
 /// Writes an export, and returns the manifest.
-///
-/// # Errors
-/// When the file exists, the disk is full, or a table does not answer. Nothing is written then.
 pub(crate) async fn write(
     tables: &Tables,
     export: &Export,
@@ -150,7 +119,6 @@ pub(crate) async fn write(
     file.finish(export, clock.now())
 }
 
-/// The rows of the winners of a draw.
 async fn drawn(
     tables: &Tables,
     export: &Export,
@@ -173,7 +141,6 @@ async fn drawn(
     Ok(winners)
 }
 
-/// The rows of the next page of a segment.
 async fn read_page(
     tables: &Tables,
     export: &Export,
@@ -242,7 +209,7 @@ async fn submission_row(
     Ok(rows::submission(submission, phone, export.zone))
 }
 
-/// `None` for a phone without a submission in the exported time.
+/// `None` without a submission in the exported time.
 async fn entrant_row(
     tables: &Tables,
     export: &Export,

@@ -158,7 +158,6 @@ pub(super) fn entrant(
     ]
 }
 
-/// The columns of the winners of a draw.
 pub(super) const DRAWN: [&str; 9] = [
     "draw",
     "prize",

@@ -1,0 +1,123 @@
+//! Writes a file completely or not at all: under a temporary name, synced, then renamed.
+
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::failure::Failure;
+
+/// A file under its temporary name. It is deleted if dropped before [`Self::finish`].
+#[derive(Debug)]
+pub(crate) struct AtomicFile {
+    partial: NamedTempFile,
+    path: PathBuf,
+}
+
+/// A file that could not be renamed. It stays under its temporary name.
+#[derive(Debug)]
+pub(crate) struct NotRenamed {
+    /// The temporary name.
+    pub(crate) partial: PathBuf,
+    pub(crate) error: io::Error,
+}
+
+impl AtomicFile {
+    /// Creates the file in the same folder, under a name such as `codes.csv.x7Kq2M.partial`.
+    ///
+    /// # Errors
+    /// When there already is a file of this name, or the folder cannot be written to.
+    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+        refuse_existing(path)?;
+        let mut prefix = path.file_name().unwrap_or_default().to_owned();
+        prefix.push(".");
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        // Readable by the operator alone, like every temporary file: codes are worth money.
+        let partial = Builder::new()
+            .prefix(&prefix)
+            .suffix(".partial")
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| Failure::from_io(path, "creating", &error))?;
+        Ok(Self {
+            partial,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Syncs the file to disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.partial.as_file().sync_all()
+    }
+
+    /// Renames the file to its final name.
+    ///
+    /// # Errors
+    /// When there is a file of that name by now, or renaming fails.
+    pub(crate) fn finish(self) -> Result<(), NotRenamed> {
+        let Err(failed) = self.partial.persist_noclobber(&self.path) else {
+            return Ok(());
+        };
+        let partial = failed.file.path().to_owned();
+        // Where `keep` can fail, the file stays too, but marked as temporary.
+        let _ = failed.file.keep();
+        Err(NotRenamed {
+            partial,
+            error: failed.error,
+        })
+    }
+}
+
+/// # Errors
+/// When there is a file of this name.
+pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let message = format!("{} exists already; choose another --output", path.display());
+    Err(Failure::new("file_exists", message))
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.partial.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.partial.flush()
+    }
+}
+
+impl Seek for AtomicFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.partial.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn file_has_its_name_only_when_it_is_finished() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = || fs::read_dir(folder.path()).expect("a folder").count();
+        let path = folder.path().join("codes.csv");
+        drop(AtomicFile::begin(&path).expect("a free place"));
+        assert_eq!(files(), 0, "one that is not finished leaves nothing");
+        let mut file = AtomicFile::begin(&path).expect("a free place");
+        let other = AtomicFile::begin(&path).expect("a free place");
+        file.write_all(b"code\n").expect("a disk");
+        file.sync().expect("a disk");
+        assert!(!path.exists());
+        file.finish().expect("a free place");
+        assert_eq!(fs::read(&path).expect("it is there"), b"code\n");
+        let NotRenamed { partial, error } = other.finish().expect_err("its place is taken");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("it is there"), b"code\n");
+        assert!(partial.exists(), "it stays beside the other");
+        let taken = AtomicFile::begin(&path).expect_err("it is there");
+        assert_eq!((taken.code, files()), ("file_exists", 2));
+    }
+}
