@@ -2,8 +2,8 @@
 
 use common::domain::numbers::Amount;
 use maud::{Markup, html};
-use ops_core::format::grouped;
-use ops_core::numbers::sums::Sums;
+pub(crate) use ops_core::numbers::sums::number;
+use ops_core::numbers::sums::{Sums, UNNAMED, largest, scaled};
 
 use crate::layout::table;
 
@@ -16,32 +16,15 @@ const BOTTOM: i64 = 24;
 /// More labels would overlap.
 const LABELS: usize = 7;
 
-/// Shown for an empty name.
-const NONE: &str = "(none)";
-
-pub(crate) fn number(number: i64) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", grouped(number.unsigned_abs()))
-}
-
 /// One place for each day or hour, with a bar for its entries. Submissions are in the table beneath.
 pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) -> Markup {
-    let most = series
-        .iter()
-        .map(|(_, sum)| sum.entries)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let largest = largest(series.iter().map(|(_, sum)| sum.entries));
     let count = i64::try_from(series.len()).unwrap_or(1).max(1);
     let height = HEIGHT - TOP - BOTTOM;
     let (base, step) = (HEIGHT - BOTTOM, (WIDTH - LEFT) * 100 / count);
     let every = series.len().div_ceil(LABELS).max(1);
     let places = (0_i64..).zip(series).map(|(index, (name, sum))| {
-        let tall = if sum.entries > 0 {
-            (sum.entries * height / most).max(1)
-        } else {
-            0
-        };
+        let tall = scaled(sum.entries, largest, height);
         (LEFT + index * step / 100, tall, name, sum.entries)
     });
     let places: Vec<_> = places.collect();
@@ -51,7 +34,7 @@ pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) ->
         figure.plot {
             figcaption { (title) }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ (title) "; the table below has the numbers" } {
-                @for (share, shown) in [(0, 0), (50, most / 2), (100, most)] {
+                @for (share, shown) in [(0, 0), (50, largest / 2), (100, largest)] {
                     @let y = base - height * share / 100;
                     line.grid x1=(LEFT) x2=(WIDTH) y1=(y) y2=(y) {}
                     @if share == 0 || shown > 0 { text.end x=(LEFT - 8) y=(y + 4) { (number(shown)) } }
@@ -84,7 +67,7 @@ fn numbers<'a>(
     let rows = html! {
         @for (name, sum) in amounts {
             tr {
-                td { @if name.is_empty() { (NONE) } @else { (name) } }
+                td { @if name.is_empty() { (UNNAMED) } @else { (name) } }
                 td { (number(sum.records)) }
                 td { (number(sum.entries)) }
             }
@@ -102,10 +85,6 @@ pub(crate) struct Share {
 }
 
 pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
-    let part = |row: &Share| {
-        let part = row.value.max(0) * 100 / row.of.max(1);
-        if row.value > 0 { part.clamp(1, 100) } else { 0 }
-    };
     let rows = html! {
         @for row in &rows {
             tr {
@@ -114,7 +93,7 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
                 td {
                     svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
                         rect.whole width="100" height="8" rx="2" {}
-                        rect.bar width=(part(row)) height="8" rx="2" {}
+                        rect.bar width=(scaled(row.value, row.of, 100)) height="8" rx="2" {}
                     }
                 }
             }
@@ -126,17 +105,17 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
 
 /// The rows of sums, each with the share that it has of the largest.
 pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
-    let most = sums.values().map(|sum| sum.records).max().unwrap_or(0);
+    let of = largest(sums.values().map(|sum| sum.records));
     let row = |(dimension, sum): (&String, &Amount)| {
         let shown = if dimension.is_empty() {
-            NONE.to_owned()
+            UNNAMED.to_owned()
         } else {
             name(dimension)
         };
         Share {
             name: html! { (shown) },
             value: sum.records,
-            of: most,
+            of,
             words: number(sum.records),
         }
     };

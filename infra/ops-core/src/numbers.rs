@@ -9,20 +9,20 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use chrono_tz::UTC;
 use common::aws::MAX_CONCURRENCY;
+use common::domain::audit::AuditRow;
 use common::domain::campaign::PersonalData;
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
-use common::domain::scope::Scope;
+use common::domain::scope::{CampaignSlug, Scope};
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
-use common::store::numbers::recount::recount;
+use common::store::numbers::recount::recount as count_records;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
 
-/// The action of a correction in the audit log.
-pub const CORRECT: &str = "numbers.correct";
+pub const RECOUNT: &str = "numbers.recount";
 
 /// Changes are counted a minute after they are made at the latest, unless the alarm `counting-behind` says otherwise.
 pub const QUIET: Duration = Duration::from_mins(5);
@@ -48,7 +48,6 @@ impl Days {
     }
 }
 
-/// The numbers of some days.
 pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     let totals: Cells = totals
@@ -61,7 +60,6 @@ pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, F
     Ok(cells)
 }
 
-/// The days of totals.
 fn names(totals: &Cells) -> BTreeSet<String> {
     totals
         .iter()
@@ -91,13 +89,11 @@ async fn of_days(
     Ok(all)
 }
 
-/// The entries of a scope.
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
-/// The phones of a scope in each of [`ENTRIES_RANGES`]: a query for each day.
 pub async fn phones_by_entries(
     tables: &Tables,
     scope: &Scope,
@@ -113,7 +109,7 @@ pub async fn phones_by_entries(
     Ok(ENTRIES_RANGES.map(phones))
 }
 
-/// The cells of a metric on all days of a scope: a query for each day.
+/// Makes a query for each day.
 pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
@@ -125,15 +121,12 @@ pub struct Difference {
     pub cell: Cell,
     pub counted: Amount,
     pub expected: Amount,
-    /// It changed while the records were read, or a submission that was refused lately counts there. So the count is of
-    /// another moment.
+    /// It changed while the records were read, or a submission that was refused lately counts there.
     pub is_changing: bool,
 }
 
-/// Numbers beside a count of all records.
 #[derive(Clone, Debug)]
 pub struct Verification {
-    /// Submissions and entrants of the scope.
     pub records: u64,
     /// Records of a later version, or damaged ones. They are not counted.
     pub unreadable: u64,
@@ -143,8 +136,8 @@ pub struct Verification {
     pub differences: Vec<Difference>,
 }
 
-/// Compares the numbers of a scope with a count of all its records, which reads both tables as a whole. `read` counts the
-/// records that were looked at so far; `now` is when it begins.
+/// Compares the numbers of a scope with a count of all its records. `read` counts those that were looked at so far; `now` is
+/// when it begins.
 pub async fn verify(
     tables: &Tables,
     scope: &Scope,
@@ -156,7 +149,7 @@ pub async fn verify(
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
     let (submissions, entrants) = (tables.store.submissions(), &tables.entrants);
-    let expected = Box::pin(recount(
+    let expected = Box::pin(count_records(
         scope,
         submissions,
         entrants,
@@ -190,105 +183,97 @@ pub async fn verify(
     })
 }
 
-/// Sets the numbers to what a count of all records gave, except for those that are changing. A change that is still to be
-/// counted would be counted twice, so this is refused unless the scope was quiet. A paused campaign is, although it still
-/// records refusals: each adds only to cells that are left. Whether the streams are counted up to five minutes ago is not
-/// known here: the alarm `counting-behind` tells.
+/// Sets the numbers of a paused campaign to what a count of all records gave, except for those that are changing: it still
+/// records refusals. A change that is still to be counted would be counted twice, so nothing may have changed lately. Whether
+/// the streams are counted up to five minutes ago is not known here: the alarm `counting-behind` tells.
 ///
 /// # Errors
-/// If something changed in the last five minutes, another operator corrected the numbers meanwhile, or a table does not
-/// answer.
-pub async fn correct(
+/// If the campaign is not paused, something changed in the last five minutes, another operator set the numbers meanwhile, or a
+/// table does not answer.
+pub async fn recount(
     tables: &Tables,
     scope: &Scope,
     found: &Verification,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let is_recent = found
-        .last_change
-        .is_some_and(|last| now.since(last) < QUIET);
-    if is_recent || operators_changed(tables, scope, now).await? {
-        let message = "nothing was corrected: submissions, or the campaign, changed within the last five minutes, and their \
-                       changes may still be on their way; pause the campaign with `ops campaign pause`, wait five \
-                       minutes, and run this again";
-        return Err(Failure::new("not_quiet", message));
-    }
-    check_no_deletion(tables, scope, now).await?;
+    check_quiet(tables, scope, found.last_change, now).await?;
     let settled = found
         .differences
         .iter()
         .filter(|difference| !difference.is_changing);
-    let corrections = settled.map(
-        |Difference {
-             cell,
-             counted,
-             expected,
-             ..
-         }| {
-            tables
-                .numbers
-                .correct(cell, *counted, expected.minus(*counted))
-        },
-    );
+    let corrections = settled.map(|one| {
+        let missing = one.expected.minus(one.counted);
+        tables.numbers.correct(&one.cell, one.counted, missing)
+    });
     let corrected: Vec<bool> = stream::iter(corrections)
         .buffer_unordered(MAX_CONCURRENCY)
         .try_collect()
         .await?;
     if corrected.contains(&false) {
-        let message = "numbers changed while they were corrected, perhaps by another operator, and were left as they are; run \
-                       `ops numbers verify` again";
+        let message = "numbers changed meanwhile, perhaps by another operator, and were left as they are; run this again";
         return Err(Failure::new("numbers_changed", message));
     }
     Ok(())
 }
 
-/// Refuses while the sweep deletes phones of the scope: that changes submissions, and leaves no trace of when.
-async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<(), Failure> {
-    let campaign = tables.campaign(&scope.campaign).await?;
-    let retention = tables.retention.get(&scope.campaign).await?.value;
-    if retention.was_active(
-        &campaign,
-        scope.environment,
-        PersonalData::Phones,
-        now,
-        QUIET,
-    ) {
+/// Refuses unless the campaign is paused and nothing changed in it lately. Erased persons, deleted test data and phones that
+/// the sweep deletes leave no trace of when they changed but the audit log and the progress of the deletion.
+pub(crate) async fn check_quiet(
+    tables: &Tables,
+    scope: &Scope,
+    last_change: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let slug = &scope.campaign;
+    let campaign = tables.campaign(slug).await?;
+    if !campaign.paused {
         let message = format!(
-            "nothing was corrected: phones of {} are being deleted, and the changes may still be on their way; run this \
-             again five minutes after the deletion has ended or waits (`ops campaign show {}` says when)",
-            scope_in_words(scope),
-            scope.campaign
+            "nothing was changed: `{slug}` takes entries; pause it with `ops campaign pause {slug}`, wait five minutes, and \
+             run this again"
         );
+        return Err(Failure::new("not_paused", message));
+    }
+    let retention = tables.retention.get(slug).await?.value;
+    let (environment, phones) = (scope.environment, PersonalData::Phones);
+    if retention.was_active(&campaign, environment, phones, now, QUIET) {
+        let message = format!(
+            "nothing was changed: phones of {} are being deleted, and the changes may still be on their way; run this \
+             again five minutes after the deletion has ended or waits (`ops campaign show {slug}` says when)",
+            scope_in_words(scope),
+        );
+        return Err(Failure::new("not_quiet", message));
+    }
+    let is_recent = last_change.is_some_and(|last| now.since(last) < QUIET);
+    if is_recent || operators_changed(tables, slug, now).await? {
+        let message = "nothing was changed: submissions, or the campaign, changed within the last five minutes, and their \
+                       changes may still be on their way; wait five minutes, and run this again";
         return Err(Failure::new("not_quiet", message));
     }
     Ok(())
 }
 
-/// True if operators did something in the campaign, or in all of them, a moment ago. Erased persons and deleted test data
-/// leave no other trace of when they changed.
+/// True if operators did something in the campaign, or in all of them, a moment ago.
 async fn operators_changed(
     tables: &Tables,
-    scope: &Scope,
+    slug: &CampaignSlug,
     now: Timestamp,
 ) -> Result<bool, Failure> {
-    let is_concerned = |campaign: &str| campaign == scope.campaign.as_str();
     for day in BTreeSet::from([quiet_since(now).day_in(UTC), now.day_in(UTC)]) {
-        let rows = tables
-            .audit
-            .log()
-            .of_day(&day)
-            .await?
-            .into_iter()
-            .filter_map(|stored| stored.row);
-        let mut rows = rows.filter(|row| row.entry.campaign.as_deref().is_none_or(is_concerned));
-        if rows.any(|row| row.entry.action != CORRECT && now.since(row.at) < QUIET) {
+        let rows = tables.audit.log().of_day(&day).await?;
+        let mut rows = rows.into_iter().filter_map(|stored| stored.row);
+        let is_change = |row: AuditRow| {
+            let campaign = row.entry.campaign.as_deref();
+            campaign.is_none_or(|campaign| campaign == slug.as_str())
+                && row.entry.action != RECOUNT
+                && now.since(row.at) < QUIET
+        };
+        if rows.any(is_change) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// What happened before this is counted.
 fn quiet_since(now: Timestamp) -> Timestamp {
     let quiet_millis = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millis(now.as_millis().saturating_sub(quiet_millis))

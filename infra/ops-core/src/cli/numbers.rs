@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 use clap::{Args, Subcommand};
-use common::domain::scope::{CampaignSlug, Environment};
+use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 use crate::confirm::ConfirmArgs;
 
@@ -29,18 +29,37 @@ pub(crate) struct NumbersArgs {
 pub(crate) enum NumbersCommand {
     /// Compare the numbers with a count of all records, which takes about a minute for ten million submissions
     ///
-    /// Exits with 1 if numbers differ and are not corrected; those that change while it reads do not count.
-    Verify {
-        /// The campaign
-        #[arg(long, value_name = "SLUG")]
-        campaign: CampaignSlug,
-        /// test or live
-        #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-        environment: Environment,
-        /// Make the numbers what the count gives; the campaign has to be quiet for five minutes
-        #[arg(long)]
-        correct: bool,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
-    },
+    /// Exits with 1 if numbers differ; those that change while it reads do not count.
+    Verify(CountArgs),
+    /// Set the numbers of a campaign that has been paused for five minutes to a count of all records
+    ///
+    /// Exits with 1 if some were left, because they changed while it read.
+    Recount(CountArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct CountArgs {
+    /// The campaign
+    #[arg(long, value_name = "SLUG")]
+    campaign: CampaignSlug,
+    /// test or live
+    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
+    environment: Environment,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+}
+
+impl CountArgs {
+    pub(crate) fn split(self) -> (Scope, ConfirmArgs) {
+        let Self {
+            campaign,
+            environment,
+            confirm,
+        } = self;
+        let scope = Scope {
+            campaign,
+            environment,
+        };
+        (scope, confirm)
+    }
 }

@@ -9,9 +9,8 @@ use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
 use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
 use common::domain::timestamp::Timestamp;
 
-use crate::format::{local_time, visible};
+use crate::format::{grouped, local_time, visible};
 
-/// Amounts by a name, such as a region.
 pub type Sums = BTreeMap<String, Amount>;
 
 /// Amounts of days or hours that follow each other without a gap.
@@ -20,6 +19,31 @@ pub type Series = Vec<(String, Amount)>;
 /// A plot has no place for more.
 const MAX_DAYS: usize = 366;
 const HOUR_MILLIS: i64 = 60 * 60 * 1_000;
+
+/// Shown for an empty name.
+pub const UNNAMED: &str = "(none)";
+
+/// A count, which can be below 0 for a moment.
+pub fn number(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// The largest number of a plot; at least 1.
+pub fn largest(numbers: impl Iterator<Item = i64>) -> i64 {
+    numbers.max().unwrap_or(0).max(1)
+}
+
+/// The length of a number's bar where that of `of` has the given one. Every number above 0 gets a visible bar.
+pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
+    let of = of.max(1);
+    let scaled = (number * length + of / 2) / of;
+    if number > 0 {
+        scaled.clamp(1, length)
+    } else {
+        0
+    }
+}
 
 /// The sums of a metric over all days, by `name` of the cell; without those that are 0.
 pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
@@ -34,7 +58,6 @@ pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Su
     sums
 }
 
-/// The sum of all of them.
 pub fn total(sums: &Sums) -> Amount {
     sums.values().fold(Amount::default(), |sum, amount| Amount {
         records: sum.records + amount.records,
@@ -42,13 +65,11 @@ pub fn total(sums: &Sums) -> Amount {
     })
 }
 
-/// The sums of a metric over all days, by its dimension.
 pub fn by_dimension(cells: &Cells, metric: Metric) -> Sums {
     // A region is what a consumer wrote.
     sums(cells, metric, |cell| visible(&cell.dimension))
 }
 
-/// The sums of a metric by day.
 pub fn by_day(cells: &Cells, metric: Metric) -> Sums {
     sums(cells, metric, |cell| cell.day.clone())
 }
@@ -64,7 +85,6 @@ fn start_of(utc_hour: &str) -> Option<Timestamp> {
     format!("{utc_hour}:00:00Z").parse().ok()
 }
 
-/// A local time without the seconds.
 fn minute(at: Timestamp, zone: Tz) -> String {
     local_time(at, zone)
         .chars()
@@ -72,7 +92,6 @@ fn minute(at: Timestamp, zone: Tz) -> String {
         .collect()
 }
 
-/// The latest hour with any submissions.
 pub fn latest_hour(cells: &Cells) -> Option<Timestamp> {
     by_utc_hour(cells)
         .keys()
@@ -84,7 +103,7 @@ fn by_utc_hour(cells: &Cells) -> Sums {
     sums(cells, Metric::Outcomes, |cell| cell.hour.clone())
 }
 
-/// The hours up to that of `end`, by the clocks of a zone, also those without any submissions.
+/// The hours up to that of `end`, by the clocks of a zone.
 pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series {
     let by_utc_hour = by_utc_hour(cells);
     let last = end.as_millis().div_euclid(HOUR_MILLIS);
@@ -98,7 +117,7 @@ pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series 
     (last - hours + 1..=last).map(amount).collect()
 }
 
-/// Every day from the first to the last, also those without any submissions; to `until` if that is later.
+/// Every day from the first to the last, or to `until` if that is later.
 pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     let day = |text: &str| text.parse::<NaiveDate>().ok();
     let first = days.keys().find_map(|text| day(text));
@@ -125,7 +144,6 @@ pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     series
 }
 
-/// Submissions whose partner has not answered.
 pub fn unknown_now(cells: &Cells) -> i64 {
     let outcomes = by_dimension(cells, Metric::Outcomes);
     outcomes
@@ -135,7 +153,7 @@ pub fn unknown_now(cells: &Cells) -> i64 {
         .sum()
 }
 
-/// The share of the decided receipts that a person decided; `None` while none is decided.
+/// The share of the decided receipts that a person decided.
 pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
     let receipts = by_dimension(cells, Metric::Receipts);
     let decided = |by: &str| -> i64 {
@@ -150,7 +168,6 @@ pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
     (all > 0).then(|| (by_hand * 100 + all / 2) / all)
 }
 
-/// A percentile of the time until a decision.
 pub fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
     let decisions = by_dimension(cells, Metric::Decisions);
     percentile(
@@ -162,7 +179,6 @@ pub fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
     )
 }
 
-/// A percentile in the largest fitting unit.
 pub fn span(percentile: Percentile) -> String {
     let words = |seconds: u64| match seconds {
         0..120 => format!("{seconds} s"),
@@ -176,17 +192,14 @@ pub fn span(percentile: Percentile) -> String {
     }
 }
 
-/// Phones by their entries, in the order of the ranges.
 pub fn phones_by_entries(cells: &Cells) -> Sums {
     let sums = by_dimension(cells, Metric::EntriesPerPhone);
-    // `6+` sorts after the others by its text, too.
     ENTRIES_RANGES
         .iter()
         .filter_map(|range| Some(((*range).to_owned(), *sums.get(*range)?)))
         .collect()
 }
 
-/// The dimension of [`Metric::Receipts`] in words.
 pub fn receipt_words(dimension: &str) -> String {
     let (state, by) = dimension.split_once('#').unwrap_or((dimension, ""));
     let state = state.replace('_', " ");
@@ -197,15 +210,12 @@ pub fn receipt_words(dimension: &str) -> String {
     }
 }
 
-/// The prizes of a batch that can still be won.
 #[derive(Clone, Copy, Debug)]
 pub struct PrizesLeft<'a> {
     pub batch: &'a Batch,
     pub prize: &'a str,
-    /// The codes of the batch.
     pub codes: i64,
-    /// Those that no accepted submission has. Fewer may be left: some may be held or void, or have stayed used after a
-    /// revocation, which only their records tell. `None` if the batch is not active.
+    /// Those that no accepted submission has; some may be held, or used since a revocation. `None` if the batch is not active.
     pub at_most: Option<i64>,
 }
 
@@ -305,6 +315,13 @@ mod tests {
             (Some(last), last.0.as_str()),
             (hours.last(), "2026-03-01 13:00")
         );
+    }
+
+    #[test]
+    fn every_number_above_zero_has_a_bar() {
+        let bars = [(0, 10), (-5, 10), (1, 1_000_000), (5, 10), (10, 10)];
+        let bars = bars.map(|(number, of)| scaled(number, of, 32));
+        assert_eq!(bars, [0, 0, 1, 16, 32]);
     }
 
     #[test]

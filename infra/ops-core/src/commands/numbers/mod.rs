@@ -29,23 +29,11 @@ pub(crate) async fn run(
         command,
     } = args;
     match (command, campaign) {
-        (
-            Some(NumbersCommand::Verify {
-                campaign,
-                environment,
-                correct,
-                confirm,
-            }),
-            _,
-        ) => {
-            let scope = Scope {
-                campaign,
-                environment,
-            };
-            Box::pin(verify::run(
-                tables, &scope, correct, confirm, clock, terminal,
-            ))
-            .await
+        (Some(NumbersCommand::Verify(args)), _) => {
+            Box::pin(verify::verify(args, tables, clock, terminal)).await
+        }
+        (Some(NumbersCommand::Recount(args)), _) => {
+            Box::pin(verify::recount(args, tables, clock, terminal)).await
         }
         (None, Some(_)) if from.zip(to).is_some_and(|(from, to)| from > to) => Err(Failure::new(
             "days_invalid",

@@ -8,21 +8,66 @@ use common::domain::scope::Scope;
 use serde_json::{Map, Value, json};
 
 use crate::commands::code::status_of;
-use crate::format::{grouped, table};
+use crate::format::{grouped, table, visible};
 use crate::numbers::Days;
 use crate::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, phones_by_entries,
-    receipt_words, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, UNNAMED, by_day, by_dimension, by_hand_percent, by_hour, largest, number,
+    phones_by_entries, receipt_words, scaled, span, sums, total, unknown_now, wait,
 };
 use crate::terminal::Report;
+use crate::view::extended;
 
-/// Characters of the longest bar.
 const BAR_CHARS: i64 = 32;
-/// Why fewer prizes may be left.
 const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
                        `ops code batches --used` counts the unused ones.";
-/// Shown for an empty region, branch or other name.
-const NONE: &str = "(none)";
+
+/// A metric that is a table and a list in the JSON.
+struct Section {
+    metric: Metric,
+    title: &'static str,
+    headings: [&'static str; 2],
+    json: &'static str,
+    /// The parts of a name, which `#` separates.
+    parts: &'static [&'static str],
+}
+
+const SECTIONS: [Section; 5] = [
+    Section {
+        metric: Metric::Outcomes,
+        title: "Outcomes",
+        headings: ["OUTCOME", "SUBMISSIONS"],
+        json: "outcomes",
+        parts: &["state", "message_key"],
+    },
+    Section {
+        metric: Metric::Regions,
+        title: "Regions",
+        headings: ["REGION", "SUBMISSIONS"],
+        json: "regions",
+        parts: &["region"],
+    },
+    Section {
+        metric: Metric::Branches,
+        title: "Branches",
+        headings: ["BRANCH", "SUBMISSIONS"],
+        json: "branches",
+        parts: &["branch"],
+    },
+    Section {
+        metric: Metric::Receipts,
+        title: "Receipts",
+        headings: ["RECEIPT", "SUBMISSIONS"],
+        json: "receipts",
+        parts: &["state", "decided_by"],
+    },
+    Section {
+        metric: Metric::Prizes,
+        title: "Prizes",
+        headings: ["PRIZE", "WON"],
+        json: "prizes",
+        parts: &["prize"],
+    },
+];
 
 /// The numbers of a scope on some days, with its batches, and what is left of their prizes in the whole campaign.
 #[derive(Clone, Copy)]
@@ -51,80 +96,44 @@ fn as_text(overview: Overview<'_>) -> String {
         ..
     } = overview;
     let days = by_dimension(cells, Metric::Days);
-    let heading = format!(
+    let mut text = format!(
         "{} {}, days and hours in {}\n",
         scope.campaign,
         scope.environment,
         zone.name()
     );
-    let prizes = prize_table(prizes);
+    let left = prize_table(prizes);
     let Some((last_day, _)) = days.last_key_value() else {
-        let nothing = "Nothing has been counted. New submissions are counted within a minute.\n";
-        return if prizes.is_empty() {
-            heading + nothing
-        } else {
-            heading + nothing + "\n" + &prizes
-        };
+        text += "Nothing has been counted. New submissions are counted within a minute.\n";
+        return text + &left;
     };
-    let mut text = heading + &summary(overview, total(&days));
+    text += &summary(overview, total(&days));
     let mut section = |title: &str, body: String| {
         if !body.is_empty() {
             text += &format!("\n{title}\n{body}");
         }
     };
     section("Days", day_table(cells, &days));
-    let hours = by_hour(cells, zone)
-        .into_iter()
-        .filter(|(hour, _)| hour.starts_with(last_day.as_str()));
-    section(
-        "Hours of the last day",
-        bars(&["HOUR", "SUBMISSIONS", "ENTRIES"], &hours.collect()),
-    );
-    let outcomes = sums(cells, Metric::Outcomes, |cell| {
-        cell.dimension.replacen('#', ", ", 1)
-    });
-    section(
-        "Outcomes",
-        bars(&["OUTCOME", "SUBMISSIONS", "ENTRIES"], &outcomes),
-    );
-    let regions = by_dimension(cells, Metric::Regions);
-    section(
-        "Regions",
-        bars(&["REGION", "SUBMISSIONS", "ENTRIES"], &regions),
-    );
-    let branches = by_dimension(cells, Metric::Branches);
-    if branches.keys().any(|branch| !branch.is_empty()) {
-        section(
-            "Branches",
-            bars(&["BRANCH", "SUBMISSIONS", "ENTRIES"], &branches),
-        );
+    let hours = by_hour(cells, zone).into_iter();
+    let of_last_day = hours.filter(|(hour, _)| hour.starts_with(last_day.as_str()));
+    let hours = bars(["HOUR", "SUBMISSIONS"], &of_last_day.collect());
+    section("Hours of the last day", hours);
+    for one in &SECTIONS {
+        let sums = sums(cells, one.metric, |cell| match one.metric {
+            Metric::Receipts => receipt_words(&cell.dimension),
+            _ => visible(&cell.dimension.replacen('#', ", ", 1)),
+        });
+        // Most submissions have no branch.
+        if one.metric != Metric::Branches || sums.keys().any(|name| !name.is_empty()) {
+            section(one.title, bars(one.headings, &sums));
+        }
     }
     if overview.days.are_all() {
-        section(
-            "Entries of a phone",
-            bars(&["ENTRIES", "PHONES", "ENTRIES"], &phones_by_entries(cells)),
-        );
+        let phones = bars(["ENTRIES", "PHONES"], &phones_by_entries(cells));
+        section("Entries of a phone", phones);
     }
     section("Codes", code_table(cells, batches));
-    let receipts = sums(cells, Metric::Receipts, |cell| {
-        receipt_words(&cell.dimension)
-    });
-    section(
-        "Receipts",
-        bars(&["RECEIPT", "SUBMISSIONS", "ENTRIES"], &receipts),
-    );
-    section(
-        "Prizes",
-        bars(
-            &["PRIZE", "WON", "ENTRIES"],
-            &by_dimension(cells, Metric::Prizes),
-        ),
-    );
-    if prizes.is_empty() {
-        text
-    } else {
-        text + "\n" + &prizes
-    }
+    text + &left
 }
 
 fn summary(overview: Overview<'_>, all: Amount) -> String {
@@ -154,140 +163,98 @@ fn summary(overview: Overview<'_>, all: Amount) -> String {
     text
 }
 
-/// A table with a bar for the submissions of each day.
 fn day_table(cells: &Cells, days: &Sums) -> String {
-    let (new, active) = (
-        by_day(cells, Metric::NewPhones),
-        by_day(cells, Metric::ActivePhones),
-    );
-    let most = days
-        .values()
-        .map(|sum| sum.records)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let new = by_day(cells, Metric::NewPhones);
+    let active = by_day(cells, Metric::ActivePhones);
+    let largest = largest(days.values().map(|sum| sum.records));
     let row = |(day, sum): (&String, &Amount)| {
-        let counts = [
-            sum.records,
-            sum.entries,
-            records_of(&new, day),
-            records_of(&active, day),
-        ];
-        [day.clone()]
-            .into_iter()
-            .chain(counts.map(number))
-            .chain([bar(sum.records, most)])
-            .collect()
+        vec![
+            day.clone(),
+            number(sum.records),
+            number(sum.entries),
+            number(records_of(&new, day)),
+            number(records_of(&active, day)),
+            bar(sum.records, largest),
+        ]
     };
-    let rows: Vec<Vec<String>> = days.iter().map(row).collect();
-    table(
-        &[
-            "DAY",
-            "SUBMISSIONS",
-            "ENTRIES",
-            "NEW PHONES",
-            "ACTIVE PHONES",
-            "",
-        ],
-        &rows,
-    )
+    let headings = [
+        "DAY",
+        "SUBMISSIONS",
+        "ENTRIES",
+        "NEW PHONES",
+        "ACTIVE PHONES",
+        "",
+    ];
+    filled_table(&headings, days.iter().map(row).collect())
 }
 
 fn records_of(sums: &Sums, name: &str) -> i64 {
     sums.get(name).map_or(0, |sum| sum.records)
 }
 
-/// A table with a bar for each first number.
-fn bars(heading: &[&str], sums: &Sums) -> String {
-    let most = sums
-        .values()
-        .map(|sum| sum.records)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+fn bars([name, records]: [&str; 2], sums: &Sums) -> String {
+    let largest = largest(sums.values().map(|sum| sum.records));
     let row = |(name, sum): (&String, &Amount)| {
-        let name = if name.is_empty() {
-            NONE.to_owned()
-        } else {
-            name.clone()
-        };
+        let name = if name.is_empty() { UNNAMED } else { name };
         vec![
-            name,
+            name.to_owned(),
             number(sum.records),
             number(sum.entries),
-            bar(sum.records, most),
+            bar(sum.records, largest),
         ]
     };
-    let rows: Vec<_> = sums.iter().map(row).collect();
-    let heading: Vec<_> = heading.iter().copied().chain([""]).collect();
+    filled_table(
+        &[name, records, "ENTRIES", ""],
+        sums.iter().map(row).collect(),
+    )
+}
+
+fn filled_table(headings: &[&str], rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() {
         String::new()
     } else {
-        table(&heading, &rows)
+        table(headings, &rows)
     }
 }
 
-/// Every number above zero gets a visible bar.
-fn bar(value: i64, most: i64) -> String {
-    let chars = (value * BAR_CHARS + most / 2) / most;
-    let chars = if value > 0 { chars.max(1) } else { 0 };
-    "█".repeat(usize::try_from(chars).unwrap_or(0))
+fn bar(value: i64, of: i64) -> String {
+    "█".repeat(usize::try_from(scaled(value, of, BAR_CHARS)).unwrap_or(0))
 }
 
 fn code_table(cells: &Cells, batches: &[Batch]) -> String {
     let redeemed = by_dimension(cells, Metric::Batches);
     let row = |batch: &Batch| {
-        let sum = redeemed.get(&batch.name).copied().unwrap_or_default();
+        let redeemed = records_of(&redeemed, &batch.name);
         let codes = batch.count();
-        let all = i64::try_from(codes).unwrap_or(i64::MAX);
-        let (prize, bar) = (
-            batch.prize.clone().unwrap_or_default(),
-            bar(sum.records, all.max(1)),
-        );
         vec![
             batch.name.clone(),
-            number(sum.records),
+            number(redeemed),
             grouped(codes),
-            prize,
-            bar,
+            batch.prize.clone().unwrap_or_default(),
+            bar(redeemed, i64::try_from(codes).unwrap_or(i64::MAX)),
         ]
     };
-    let rows: Vec<_> = batches.iter().map(row).collect();
-    if rows.is_empty() {
-        String::new()
-    } else {
-        table(&["BATCH", "REDEEMED", "OF", "PRIZE", ""], &rows)
-    }
+    let headings = ["BATCH", "REDEEMED", "OF", "PRIZE", ""];
+    filled_table(&headings, batches.iter().map(row).collect())
 }
 
-/// What is left of the prizes; empty without any.
 fn prize_table(prizes: &[PrizesLeft<'_>]) -> String {
     let row = |prizes: &PrizesLeft<'_>| {
-        let left = prizes
-            .at_most
-            .map_or_else(|| status_of(prizes.batch).to_owned(), number);
-        let bar = bar(prizes.at_most.unwrap_or(0), prizes.codes.max(1));
+        let status = || status_of(prizes.batch).to_owned();
         vec![
             prizes.batch.name.clone(),
             prizes.prize.to_owned(),
-            left,
+            prizes.at_most.map_or_else(status, number),
             number(prizes.codes),
-            bar,
+            bar(prizes.at_most.unwrap_or(0), prizes.codes),
         ]
     };
-    let rows: Vec<_> = prizes.iter().map(row).collect();
-    if rows.is_empty() {
+    if prizes.is_empty() {
         return String::new();
     }
-    format!(
-        "Prizes left, at most\n{}{AT_MOST}\n",
-        table(&["BATCH", "PRIZE", "LEFT", "OF", ""], &rows)
-    )
-}
-
-fn number(number: i64) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", grouped(number.unsigned_abs()))
+    let headings = ["BATCH", "PRIZE", "LEFT", "OF", ""];
+    let table = filled_table(&headings, prizes.iter().map(row).collect());
+    format!("\nPrizes left, at most\n{table}{AT_MOST}\n")
 }
 
 fn as_json(overview: Overview<'_>) -> Value {
@@ -301,10 +268,8 @@ fn as_json(overview: Overview<'_>) -> Value {
     } = overview;
     let are_all = overview.days.are_all();
     let days = by_dimension(cells, Metric::Days);
-    let (new, active) = (
-        by_day(cells, Metric::NewPhones),
-        by_day(cells, Metric::ActivePhones),
-    );
+    let new = by_day(cells, Metric::NewPhones);
+    let active = by_day(cells, Metric::ActivePhones);
     let day = |(day, sum): (&String, &Amount)| {
         json!({
             "day": day,
@@ -315,30 +280,26 @@ fn as_json(overview: Overview<'_>) -> Value {
         })
     };
     let range = |(range, sum): (String, Amount)| json!({ "range": range, "phones": sum.records, "entries": sum.entries });
-    let by_entries = || {
-        phones_by_entries(cells)
-            .into_iter()
-            .map(range)
-            .collect::<Vec<_>>()
-    };
+    let by_entries = || phones_by_entries(cells).into_iter().map(range);
     let all = total(&days);
     let redeemed = by_dimension(cells, Metric::Batches);
     let batch = |batch: &Batch| {
         let redeemed = records_of(&redeemed, &batch.name);
         json!({ "batch": batch.name, "codes": batch.count(), "redeemed": redeemed, "prize": batch.prize })
     };
-    let left = |prizes: &PrizesLeft<'_>| {
-        let PrizesLeft {
-            batch,
-            prize,
-            codes,
-            at_most,
-        } = prizes;
+    let left = |left: &PrizesLeft<'_>| {
         json!({
-            "batch": batch.name, "prize": prize, "status": batch.status, "codes": codes, "left_at_most": at_most,
+            "batch": left.batch.name,
+            "prize": left.prize,
+            "status": left.batch.status,
+            "codes": left.codes,
+            "left_at_most": left.at_most,
         })
     };
-    json!({
+    let hours = sums(cells, Metric::Outcomes, |cell| {
+        format!("{}:00:00Z", cell.hour)
+    });
+    let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
         "timezone": zone.name(),
@@ -347,34 +308,26 @@ fn as_json(overview: Overview<'_>) -> Value {
         "unknown_now": unknown_now(cells),
         // Of some days, neither can be told: each phone is counted on the day of its first submission.
         "phones": are_all.then(|| total(&new).records),
+        "entries_per_phone": are_all.then(|| by_entries().collect::<Vec<_>>()),
         "new_phones": total(&new).records,
         "days": days.iter().map(day).collect::<Vec<_>>(),
-        "hours": list(&["hour"], &sums(cells, Metric::Outcomes, |cell| format!("{}:00:00Z", cell.hour))),
-        "outcomes": list(&["state", "message_key"], &by_dimension(cells, Metric::Outcomes)),
-        "regions": list(&["region"], &by_dimension(cells, Metric::Regions)),
-        "branches": list(&["branch"], &by_dimension(cells, Metric::Branches)),
-        "entries_per_phone": are_all.then(by_entries),
+        "hours": list(&["hour"], &hours),
         "codes": batches.iter().map(batch).collect::<Vec<_>>(),
-        "receipts": list(&["state", "decided_by"], &by_dimension(cells, Metric::Receipts)),
         "receipts_by_hand_percent": by_hand_percent(cells),
         "seconds_to_decide": { "receipt": waits(cells, Kind::Receipt), "code": waits(cells, Kind::Code) },
-        "prizes": list(&["prize"], &by_dimension(cells, Metric::Prizes)),
         "prizes_left": prizes.iter().map(left).collect::<Vec<_>>(),
-    })
+    });
+    let section = |one: &Section| (one.json, list(one.parts, &by_dimension(cells, one.metric)));
+    extended(json, SECTIONS.each_ref().map(section))
 }
 
-/// The parts of each name, which `#` separates, with the sums; an empty part is null.
-fn list(names: &[&str], sums: &Sums) -> Vec<Value> {
+/// The parts of each name with the sums; an empty part is null.
+fn list(names: &[&str], sums: &Sums) -> Value {
     let row = |(dimension, sum): (&String, &Amount)| {
-        let parts = dimension.splitn(names.len(), '#').map(|part| {
-            if part.is_empty() {
-                Value::Null
-            } else {
-                json!(part)
-            }
-        });
-        let mut row: Map<String, Value> =
-            names.iter().map(ToString::to_string).zip(parts).collect();
+        let parts = dimension.splitn(names.len(), '#');
+        let parts = parts.map(|part| Some(part).filter(|part| !part.is_empty()));
+        let parts = parts.map(|part| json!(part));
+        let mut row: Map<_, _> = names.iter().map(ToString::to_string).zip(parts).collect();
         row.insert("submissions".to_owned(), json!(sum.records));
         row.insert("entries".to_owned(), json!(sum.entries));
         Value::Object(row)
@@ -389,24 +342,4 @@ fn waits(cells: &Cells, kind: Kind) -> Value {
         Some(Percentile::MoreThan(_)) | None => Value::Null,
     };
     json!({ "p50": seconds(50), "p95": seconds(95) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whatever_is_there_has_a_bar_and_the_most_has_the_longest() {
-        let chars = |value, most| bar(value, most).chars().count();
-        assert_eq!(
-            (
-                chars(0, 10),
-                chars(1, 1_000_000),
-                chars(10, 10),
-                chars(5, 10)
-            ),
-            (0, 1, 32, 16)
-        );
-        assert_eq!(chars(-5, 10), 0);
-    }
 }
