@@ -109,6 +109,14 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// The scopes of a campaign.
+    pub fn of_campaign(campaign: &CampaignSlug) -> [Self; 2] {
+        Environment::ALL.map(|environment| Self {
+            campaign: campaign.clone(),
+            environment,
+        })
+    }
+
     /// A record's key in this scope: `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so
     /// two scopes never share a key.
     pub fn key(&self, rest: impl fmt::Display) -> String {

@@ -77,6 +77,13 @@ pub fn visible(text: &str) -> String {
         .collect()
 }
 
+/// Trimmed text on one line, with 1 to so many characters.
+pub(crate) fn one_line(text: &str, max_chars: usize) -> Option<&str> {
+    let text = text.trim();
+    let fits = (1..=max_chars).contains(&text.chars().count());
+    (fits && !text.chars().any(char::is_control)).then_some(text)
+}
+
 /// A timestamp in local time, without the zone; the zone's name has to be shown beside it.
 pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
     DateTime::from(timestamp)
@@ -90,7 +97,6 @@ pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
-/// A duration in whole seconds.
 pub fn seconds(span: Duration) -> String {
     match span.as_secs() {
         1 => "1 second".to_owned(),
@@ -101,17 +107,17 @@ pub fn seconds(span: Duration) -> String {
 /// Shown in place of a missing value.
 pub(crate) const NOTHING: &str = "-";
 
-/// A value, or a dash.
 pub fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
 /// Names and values, one pair per line, values aligned and printable.
-pub fn lines(pairs: &[(&str, String)]) -> String {
-    let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+pub fn lines(pairs: &[(impl AsRef<str>, String)]) -> String {
+    let widths = pairs.iter().map(|(name, _)| name.as_ref().len());
+    let widest = widths.max().unwrap_or(0);
     pairs
         .iter()
-        .map(|(name, value)| format!("{name:widest$}  {}\n", printable(value)))
+        .map(|(name, value)| format!("{:widest$}  {}\n", name.as_ref(), printable(value)))
         .collect()
 }
 

@@ -16,11 +16,8 @@ pub const EXIT_FAILURE: u8 = 1;
 /// Exit code for a command line that cannot be parsed.
 pub const EXIT_USAGE: u8 = 2;
 
-/// The streams that a command writes to.
 pub struct Terminal<'a> {
-    /// Standard output.
     pub out: &'a mut (dyn Write + Send),
-    /// Standard error.
     pub err: &'a mut (dyn Write + Send),
     /// Where the operator answers; `None` when there is no terminal to ask on.
     pub input: Option<&'a mut (dyn BufRead + Send)>,
@@ -32,9 +29,7 @@ pub struct Terminal<'a> {
 
 /// The output of a command that did what it was asked.
 pub(crate) struct Report {
-    /// Printed with `--json`.
     pub(crate) json: Value,
-    /// Printed without `--json`.
     pub(crate) text: String,
     /// Goes to standard error, without `--json` only.
     pub(crate) note: Option<String>,
@@ -49,6 +44,16 @@ impl Report {
             text: text.into(),
             note: None,
             code: EXIT_OK,
+        }
+    }
+}
+
+impl Report {
+    /// Adds lines for standard error.
+    pub(crate) fn with_notes(self, notes: &[String]) -> Self {
+        Self {
+            note: (!notes.is_empty()).then(|| notes.join("\n")),
+            ..self
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Number, Value};
 
+use super::join;
 use super::schema::{Kind, Schema};
 use super::tree::{Content, Entry, Node};
 use crate::problem::Problems;
@@ -22,7 +23,6 @@ pub(super) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// The fields of the whole file.
     pub(super) fn file(&mut self, root: &Node) -> Option<Map<String, Value>> {
         let Content::Block(entries) = &root.content else {
             let message = "the file must hold fields such as `slug: chai-bora-2026`, one a line";
@@ -33,7 +33,6 @@ impl Checker<'_> {
         Some(self.object("", root.line, entries, Schema::of_file()))
     }
 
-    /// The value; `None` if it is wrong.
     fn value(&mut self, path: &str, node: &Node, schema: Schema<'_>) -> Option<Value> {
         self.lines.insert(path.to_owned(), node.line);
         let found = match (schema.kind(), &node.content) {
@@ -60,16 +59,16 @@ impl Checker<'_> {
             (Kind::Map(max, item), Content::Block(entries)) => self.map(path, entries, max, item),
             (Kind::Any, Content::Block(entries)) => self.map(path, entries, MAX_JSON_ITEMS, schema),
             (Kind::Map(..), _) => Err(format!("must hold fields, such as `{}`", schema.example())),
-            (Kind::Text(chars), _) => text(node, &chars),
-            (Kind::Choice(words), _) => {
-                text(node, &(1..=100)).and_then(|text| choice(text, &words, schema))
+            (Kind::Text(chars), found) => text(found, &chars),
+            (Kind::Choice(words), found) => {
+                text(found, &(1..=100)).and_then(|text| choice(text, &words, schema))
             }
-            (Kind::Bool, _) => {
-                let found = node.as_bool().map(Value::Bool);
-                found.ok_or_else(|| "must be true or false".to_owned())
-            }
-            (Kind::Integer(max), _) => integer(node, max),
-            (Kind::Any, Content::Scalar { .. }) => json_scalar(node),
+            (Kind::Bool | Kind::Any, Content::Bool(found)) => Ok(Value::Bool(*found)),
+            (Kind::Bool, _) => Err("must be true or false".to_owned()),
+            (Kind::Integer(max), found) => integer(found, max),
+            (Kind::Any, Content::Null) => Ok(Value::Null),
+            (Kind::Any, Content::Number(number)) => json_number(number),
+            (Kind::Any, Content::Text(_)) => text(&node.content, &JSON_TEXT),
         };
         let note = |message| self.problems.add(node.line, path, message);
         found.map_err(note).ok()
@@ -106,7 +105,7 @@ impl Checker<'_> {
         for (name, field) in schema.fields() {
             let entry = entries.iter().find(|entry| entry.name == name);
             let path = join(path, name);
-            let value = match entry.filter(|entry| !entry.value.is_null()) {
+            let value = match entry.filter(|entry| !matches!(entry.value.content, Content::Null)) {
                 Some(entry) => self.value(&path, &entry.value, field),
                 None if field.left_out().is_none() => {
                     let message =
@@ -173,20 +172,11 @@ impl Checker<'_> {
     }
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
-}
-
-/// Text without surrounding space.
-fn text(node: &Node, chars: &RangeInclusive<usize>) -> Result<Value, String> {
-    let text = node
-        .as_text()
-        .ok_or("must be text; put it in quotes when it looks like something else")?
-        .trim();
+fn text(found: &Content, chars: &RangeInclusive<usize>) -> Result<Value, String> {
+    let Content::Text(text) = found else {
+        return Err("must be text; put it in quotes when it looks like something else".to_owned());
+    };
+    let text = text.trim();
     if !chars.contains(&text.chars().count()) {
         return Err(format!(
             "must be {} to {} characters",
@@ -213,27 +203,24 @@ fn choice(text: Value, words: &[&str], schema: Schema<'_>) -> Result<Value, Stri
     Err(format!("must be {} or {last}", words.join(", ")))
 }
 
-fn integer(node: &Node, max: u64) -> Result<Value, String> {
-    let number = node.as_whole_number().filter(|number| *number >= 1);
+fn integer(found: &Content, max: u64) -> Result<Value, String> {
+    let number: Option<i128> = match found {
+        Content::Number(number) => number.parse().ok(),
+        _ => None,
+    };
+    let number = number.filter(|number| *number >= 1);
     let number = number.ok_or("must be a whole number of at least 1")?;
     let number = u64::try_from(number).ok().filter(|number| *number <= max);
     let number = number.ok_or_else(|| format!("must be a whole number of at most {max}"))?;
     Ok(Value::from(number))
 }
 
-fn json_scalar(node: &Node) -> Result<Value, String> {
-    if node.is_null() {
-        return Ok(Value::Null);
-    }
-    if let Some(value) = node.as_bool() {
-        return Ok(Value::Bool(value));
-    }
-    if node.as_text().is_some() {
-        return text(node, &JSON_TEXT);
-    }
-    let number = match node.as_whole_number() {
-        Some(number) => i64::try_from(number).ok().map(Number::from),
-        None => node.as_decimal().and_then(Number::from_f64),
+fn json_number(text: &str) -> Result<Value, String> {
+    // A fraction has to be in the range that DynamoDB stores.
+    let is_kept = |number: &f64| *number == 0.0 || (1e-100..=1e100).contains(&number.abs());
+    let number = match text.parse::<i128>() {
+        Ok(number) => i64::try_from(number).ok().map(Number::from),
+        Err(_) => text.parse().ok().filter(is_kept).and_then(Number::from_f64),
     };
     let wrong = "is not a number that can be sent; put it in quotes to send it as text";
     Ok(Value::Number(number.ok_or(wrong)?))

@@ -1,55 +1,88 @@
-//! A campaign as a flat list of values, each with its path in the file. Each value is compared as a whole.
+//! A campaign as a flat list of values, each with its path in the file.
 
 use common::domain::campaign::Campaign;
 use serde_json::{Map, Value};
 
 use super::schema::{Kind, Schema};
-use super::write::to_json;
+use super::write::{is_nothing, to_json};
 use crate::failure::Failure;
 
-/// A value, not `null`.
+/// A value that is compared as a whole; not `null`.
 pub(crate) struct Leaf {
     /// Such as `limits.phone_daily`, or `receipt.products[chai-250].entries`.
     pub(crate) path: String,
     pub(crate) value: Value,
-    /// The place of its outermost field in a file.
     pub(crate) place: usize,
-    /// The default, in words.
     pub(crate) left_out: &'static str,
 }
 
-/// The values of a campaign, in the order of a file.
 pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     let fields = to_json(campaign)?;
     let mut leaves = Vec::new();
     for (place, (name, schema)) in Schema::of_file().fields().enumerate() {
-        if let Some(value) = fields.get(name) {
-            let left_out = schema.left_out().unwrap_or(NONE);
-            let path = name.to_owned();
-            push(
-                &mut leaves,
-                schema,
-                value,
-                Leaf {
+        let value = fields.get(name).unwrap_or(&Value::Null);
+        walk(
+            name.to_owned(),
+            schema,
+            value,
+            &mut |path, schema, value| {
+                leaves.push(Leaf {
                     path,
-                    value: Value::Null,
+                    value: value.clone(),
                     place,
-                    left_out,
-                },
-            );
-        }
+                    left_out: left_out(schema),
+                });
+            },
+        );
     }
     Ok(leaves)
+}
+
+fn left_out(schema: Schema<'static>) -> &'static str {
+    schema.left_out().unwrap_or("none")
+}
+
+fn walk(
+    path: String,
+    schema: Schema<'static>,
+    value: &Value,
+    leaf: &mut dyn FnMut(String, Schema<'static>, &Value),
+) {
+    match (schema.kind(), value) {
+        (_, Value::Null) => {}
+        (Kind::Object, Value::Object(fields)) => {
+            for (name, schema) in schema.fields() {
+                if let Some(value) = fields.get(name) {
+                    walk(format!("{path}.{name}"), schema, value, leaf);
+                }
+            }
+        }
+        (Kind::Map(_, item), Value::Object(fields)) => {
+            for (name, value) in fields {
+                walk(format!("{path}.{name}"), item, value, leaf);
+            }
+        }
+        (Kind::List(_, item), Value::Array(values)) if matches!(item.kind(), Kind::Object) => {
+            for value in values {
+                // Unique in a list.
+                let name = value.get("key").or_else(|| value.get("name"));
+                let name = name.and_then(Value::as_str).unwrap_or_default();
+                walk(format!("{path}[{name}]"), item, value, leaf);
+            }
+        }
+        (_, Value::Array(values)) if values.is_empty() => {}
+        _ => leaf(path, schema, value),
+    }
 }
 
 /// A block that is added or removed as a whole. The defaults of its fields say nothing where the block is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WholeBlock {
     pub(crate) name: &'static str,
-    /// The meaning of leaving it out, in words.
     pub(crate) left_out: &'static str,
     pub(crate) is_added: bool,
 }
+
 /// The blocks that only one of two campaigns has.
 pub(crate) fn whole_blocks(
     before: &Campaign,
@@ -71,58 +104,40 @@ pub(crate) fn whole_blocks(
     Ok(Schema::of_file().fields().filter_map(whole).collect())
 }
 
-/// The default of a value whose field names none.
-const NONE: &str = "none";
-
-/// Adds the leaves of one value; `at` says where it is.
-fn push(leaves: &mut Vec<Leaf>, schema: Schema<'static>, value: &Value, at: Leaf) {
-    let inside = |path: String, left_out| Leaf {
-        path,
-        value: Value::Null,
-        place: at.place,
-        left_out,
-    };
-    match (schema.kind(), value) {
-        (_, Value::Null) => {}
-        (Kind::Object, Value::Object(fields)) => {
-            for (name, schema) in schema.fields() {
-                if let Some(value) = fields.get(name) {
-                    let path = format!("{}.{name}", at.path);
-                    push(
-                        leaves,
-                        schema,
-                        value,
-                        inside(path, schema.left_out().unwrap_or(NONE)),
-                    );
-                }
-            }
-        }
-        (Kind::Map(_, item), Value::Object(fields)) => {
-            for (name, value) in fields {
-                push(
-                    leaves,
-                    item,
-                    value,
-                    inside(format!("{}.{name}", at.path), NONE),
-                );
-            }
-        }
-        (Kind::List(_, item), Value::Array(values)) if matches!(item.kind(), Kind::Object) => {
-            for value in values {
-                let path = format!("{}[{}]", at.path, name_of(value.as_object()));
-                push(leaves, item, value, inside(path, NONE));
-            }
-        }
-        (_, Value::Array(values)) if values.is_empty() => {}
-        _ => leaves.push(Leaf {
-            value: value.clone(),
-            ..at
-        }),
-    }
+/// Every field of a campaign with its value, or with what leaving it out means. A list of blocks is its length, and a map its
+/// names.
+pub(crate) fn summary(
+    campaign: &Campaign,
+    in_words: impl Fn(&str, &Value) -> String,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut lines = Vec::new();
+    let fields = Value::Object(to_json(campaign)?);
+    push_summary(&mut lines, "", Schema::of_file(), &fields, &in_words);
+    Ok(lines)
 }
 
-/// The name of an item of a list, which is unique in a file.
-fn name_of(item: Option<&Map<String, Value>>) -> &str {
-    let name = item.and_then(|fields| fields.get("key").or_else(|| fields.get("name")));
-    name.and_then(Value::as_str).unwrap_or_default()
+fn push_summary(
+    lines: &mut Vec<(String, String)>,
+    path: &str,
+    block: Schema<'static>,
+    fields: &Value,
+    in_words: &dyn Fn(&str, &Value) -> String,
+) {
+    for (name, schema) in block.fields() {
+        let path = super::join(path, name);
+        let value = fields.get(name).filter(|value| !is_nothing(value));
+        let words = match (schema.kind(), value) {
+            (_, None) => left_out(schema).to_owned(),
+            (Kind::Object, Some(inner)) if schema.holds().is_none() => {
+                push_summary(lines, &path, schema, inner, in_words);
+                continue;
+            }
+            (Kind::Object | Kind::Map(..), Some(Value::Object(fields))) => {
+                fields.keys().cloned().collect::<Vec<_>>().join(", ")
+            }
+            (_, Some(Value::Array(items))) => items.len().to_string(),
+            (_, Some(value)) => in_words(&path, value),
+        };
+        lines.push((path, words));
+    }
 }

@@ -109,6 +109,15 @@ fn read_tree(root: &tree::Node, problems: &Problems) -> Option<CampaignFile> {
     }
 }
 
+/// The path of a field.
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
 /// Reads a campaign file's bytes.
 ///
 /// # Errors

@@ -16,15 +16,14 @@ use serde_json::Value;
 
 use super::check::{closest, listed};
 use super::fields::outcomes;
+use super::join;
 use super::schema::Schema;
 use crate::problem::Problems;
 
 /// A DynamoDB item holds 400 KB; a campaign's JSON is never smaller than its item.
 const MAX_RECORD_BYTES: usize = 390 * 1024;
-/// Digits of a taxpayer number.
 const TIN_DIGITS: usize = 9;
 
-/// A value of the file.
 pub(super) struct Field<'a> {
     pub(super) path: String,
     pub(super) value: &'a Value,
@@ -35,12 +34,7 @@ pub(super) struct Field<'a> {
 impl<'a> Field<'a> {
     /// A field inside; `None` if it was left out or is wrong.
     fn get(&self, name: &str) -> Option<Self> {
-        let path = if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.path)
-        };
-        self.inside(path, self.value.get(name)?)
+        self.inside(join(&self.path, name), self.value.get(name)?)
     }
 
     fn items(&self) -> impl Iterator<Item = Self> {
@@ -54,7 +48,6 @@ impl<'a> Field<'a> {
             .unwrap_or_default()
     }
 
-    /// The fields of any name.
     fn entries(&self) -> Vec<(&'a str, Self)> {
         let entries = self.value.as_object().into_iter().flatten();
         entries
@@ -91,7 +84,6 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Checks the whole file.
 pub(super) fn check(file: &Field<'_>) {
     file.parse("slug", |text| {
         let wanted = "must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`";
@@ -156,7 +148,6 @@ fn check_entries(file: &Field<'_>, receipt: Option<&Field<'_>>) {
     }
 }
 
-/// Notes a problem if the campaign does not fit into its record.
 pub(super) fn check_size(campaign: &Campaign, line: usize, problems: &Problems) {
     let bytes = serde_json::to_string(campaign).map_or(0, |json| json.len());
     if bytes > MAX_RECORD_BYTES {

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use super::fields::File;
 
-/// The schema with every default in words.
 static FILE: LazyLock<Value> = LazyLock::new(|| {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let generator = settings.into_generator();
@@ -65,7 +64,6 @@ fn complete(schema: &mut Value) {
     each_inner(words, &mut complete);
 }
 
-/// Changes the schemas of fields and items.
 fn each_inner(words: &mut Map<String, Value>, change: &mut dyn FnMut(&mut Value)) {
     for (word, value) in words {
         match (word.as_str(), value) {
@@ -95,26 +93,21 @@ fn publish(schema: &mut Value) {
     });
 }
 
-/// The schema of a field, a block or the file.
 #[derive(Clone, Copy)]
 pub(super) struct Schema<'a>(&'a Value);
 
-/// The values of a field.
 pub(super) enum Kind<'a> {
     /// Text, with its length in characters.
     Text(RangeInclusive<usize>),
     Bool,
     /// A whole number from 1 to this.
     Integer(u64),
-    /// One of these words.
     Choice(Vec<&'a str>),
-    /// A block of fields.
     Object,
     /// A list: its maximum length, and its items.
     List(usize, Schema<'a>),
     /// Fields of any name: their maximum number, and their values.
     Map(usize, Schema<'a>),
-    /// Any JSON.
     Any,
 }
 
@@ -140,7 +133,6 @@ impl<'a> Schema<'a> {
             .unwrap_or(usize::MAX)
     }
 
-    /// The meaning.
     pub(super) fn text(self) -> &'a str {
         self.text_of("description")
     }
@@ -150,17 +142,14 @@ impl<'a> Schema<'a> {
         self.text_of("x-example")
     }
 
-    /// The default in words; `None` for a required field.
     pub(super) fn left_out(self) -> Option<&'a str> {
         self.word("x-left-out").and_then(Value::as_str)
     }
 
-    /// The value of a field that is left out.
     pub(super) fn default(self) -> Option<&'a Value> {
         self.word("default")
     }
 
-    /// What it holds, if that is not said by its kind.
     pub(super) fn holds(self) -> Option<&'a str> {
         self.word("x-holds").and_then(Value::as_str)
     }
@@ -174,7 +163,6 @@ impl<'a> Schema<'a> {
         self.word("pattern").is_some()
     }
 
-    /// The meaning of one of its words, if the word does not say it.
     pub(super) fn meaning(self, word: &str) -> Option<&'a str> {
         self.word("x-enumDescriptions")?.get(word)?.as_str()
     }
@@ -183,7 +171,6 @@ impl<'a> Schema<'a> {
         self.word("properties")?.get(name).map(Self)
     }
 
-    /// The fields of a block, in the order of a file.
     pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
         let names = self.word("x-order").and_then(Value::as_array);
         let names = names.into_iter().flatten().filter_map(Value::as_str);

@@ -8,29 +8,25 @@ const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// From 1.
     pub(crate) line: usize,
     pub(crate) content: Content,
 }
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// Text, a number, a boolean or null.
-    Scalar {
-        /// As written, without quotes.
-        text: String,
-        /// Written without quotes, so it may be something other than text.
-        plain: bool,
-    },
+    /// `null`, `~` or an omitted value.
+    Null,
+    Bool(bool),
+    /// As written.
+    Number(String),
+    Text(String),
     List(Vec<Node>),
     Block(Vec<Entry>),
 }
 
-/// One field of a block.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// The line of the name, from 1.
     pub(crate) line: usize,
     pub(crate) value: Node,
 }
@@ -62,13 +58,12 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, InvalidTree> {
             _ => {}
         }
     }
-    Ok(root.filter(|node| !node.is_null()))
+    Ok(root.filter(|node| !matches!(node.content, Content::Null)))
 }
 
 struct Events<'t>(Parser<'t, StrInput<'t>>);
 
 impl<'t> Events<'t> {
-    /// The next event with its line.
     fn next(&mut self) -> Result<Option<(Event<'t>, usize)>, InvalidTree> {
         let Some(next) = self.0.next() else {
             return Ok(None);
@@ -94,13 +89,10 @@ impl<'t> Events<'t> {
         Ok(Some((event, line)))
     }
 
-    /// The node that begins with the event.
     fn node(&mut self, event: Event<'t>, line: usize) -> Result<Node, InvalidTree> {
         let content = match event {
-            Event::Scalar(text, style, ..) => Content::Scalar {
-                text: text.into_owned(),
-                plain: style == ScalarStyle::Plain,
-            },
+            Event::Scalar(text, ScalarStyle::Plain, ..) => plain(text.into_owned()),
+            Event::Scalar(text, ..) => Content::Text(text.into_owned()),
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 while let Some((event, line)) = self.next()?
@@ -142,54 +134,17 @@ fn refused(line: usize, message: &str) -> InvalidTree {
     }
 }
 
-impl Node {
-    /// `null`, `~` or an omitted value.
-    pub(crate) fn is_null(&self) -> bool {
-        matches!(self.plain(), Some("" | "~" | "null" | "Null" | "NULL"))
-    }
-
-    /// `true` or `false`, in the spellings of YAML 1.2.
-    pub(crate) fn as_bool(&self) -> Option<bool> {
-        match self.plain() {
-            Some("true" | "True" | "TRUE") => Some(true),
-            Some("false" | "False" | "FALSE") => Some(false),
-            Some(_) | None => None,
-        }
-    }
-
-    /// A whole number in decimal digits.
-    pub(crate) fn as_whole_number(&self) -> Option<i128> {
-        self.plain()?.parse().ok()
-    }
-
-    /// A decimal number, also with a fraction or an exponent, within the range that DynamoDB stores.
-    pub(crate) fn as_decimal(&self) -> Option<f64> {
-        let number: f64 = self.plain()?.parse().ok()?;
-        let is_kept = number == 0.0 || (1e-100..=1e100).contains(&number.abs());
-        is_kept.then_some(number)
-    }
-
-    /// Text: in quotes, or without quotes if it cannot be read as another type.
-    pub(crate) fn as_text(&self) -> Option<&str> {
-        match &self.content {
-            Content::Scalar { text, plain } => {
-                let other =
-                    *plain && (self.is_null() || self.as_bool().is_some() || is_number(text));
-                (!other).then_some(text)
-            }
-            Content::List(_) | Content::Block(_) => None,
-        }
-    }
-
-    fn plain(&self) -> Option<&str> {
-        match &self.content {
-            Content::Scalar { text, plain: true } => Some(text),
-            Content::Scalar { .. } | Content::List(_) | Content::Block(_) => None,
-        }
+/// A value without quotes, which is text if YAML 1.2 cannot read it as another type.
+fn plain(text: String) -> Content {
+    match text.as_str() {
+        "" | "~" | "null" | "Null" | "NULL" => Content::Null,
+        "true" | "True" | "TRUE" => Content::Bool(true),
+        "false" | "False" | "FALSE" => Content::Bool(false),
+        number if is_number(number) => Content::Number(text),
+        _ => Content::Text(text),
     }
 }
 
-/// True if YAML 1.2 reads it as a number.
 fn is_number(text: &str) -> bool {
     let digits = |prefix: &str, radix| {
         text.strip_prefix(prefix)

@@ -7,22 +7,22 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::meaning::{Facts, meaning};
-use crate::campaign_file::leaves::{Leaf, WholeBlock, leaves, whole_blocks};
+use crate::campaign_file::leaves::{self, Leaf, WholeBlock, leaves, whole_blocks};
 use crate::failure::Failure;
 use crate::format::{printable, zoned_time};
 
-/// A field that differs.
+pub(crate) fn summary(campaign: &Campaign) -> Result<Vec<(String, String)>, Failure> {
+    leaves::summary(campaign, |path, value| {
+        in_words(path, &shown(path, Some(value.clone())), "", campaign)
+    })
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct FieldChange {
-    /// Its path, such as `limits.phone_daily` or `receipt.products[chai-250].entries`.
     pub(crate) field: String,
-    /// Its value; `null` if it was left out.
     pub(crate) before: Value,
-    /// Its new value; `null` if it is left out.
     pub(crate) after: Value,
-    /// What the change means for the campaign.
     pub(crate) meaning: Option<String>,
-    /// The default, in words.
     #[serde(skip)]
     left_out: &'static str,
     /// Its block, if the block is in one of the two alone.
@@ -148,7 +148,6 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     text
 }
 
-/// A new campaign's fields, for people.
 pub(crate) fn text_of_new(differences: &[FieldChange], campaign: &Campaign) -> String {
     let line = |difference: &FieldChange| {
         let FieldChange { field, after, .. } = difference;

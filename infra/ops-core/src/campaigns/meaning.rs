@@ -6,25 +6,30 @@ use common::domain::timestamp::Timestamp;
 
 use crate::format::grouped;
 
-/// What is known of a campaign besides its configuration, without reading whole tables.
+/// What is known of a live campaign besides its configuration, without reading whole tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// The time.
     pub(crate) now: Timestamp,
-    /// Codes that were minted or imported for the live environment.
     pub(crate) live_codes: u64,
-    /// Live entries so far.
     pub(crate) entries: i64,
-    /// Live phones that probably exceed a lowered `limits.phone_total`, judged by their entries.
+    /// Phones that probably exceed a lowered `limits.phone_total`, judged by their entries.
     pub(crate) over_limit: Option<PhonesOver>,
 }
 
-/// Phones with many entries.
+impl Facts {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            live_codes: 0,
+            entries: 0,
+            over_limit: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhonesOver {
-    /// The fewest entries of these phones.
     pub(crate) entries: u64,
-    /// How many there are.
     pub(crate) phones: i64,
 }
 
@@ -123,7 +128,6 @@ pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
 }
 
-/// What a window means by the clock.
 fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
     let now = facts.now;
     let said = match (before.status(now), after.status(now)) {
@@ -148,7 +152,6 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
     Some(format!("{} so far; {said}", grouped_entries(facts.entries)))
 }
 
-/// What it means for personal data that is due for deletion then.
 fn of_due(
     before: &Campaign,
     after: &Campaign,
@@ -167,7 +170,6 @@ fn of_due(
     })
 }
 
-/// What it means for codes that are printed.
 fn of_codes(before: &Campaign, after: &Campaign, live_codes: u64) -> String {
     let codes = grouped(live_codes);
     match (before.code, after.code) {

@@ -7,12 +7,11 @@ use common::store::campaign_versions::{CampaignChange, CampaignVersion};
 use common::store::campaigns::StoredCampaign;
 
 use super::diff::{FieldChange, differences};
-use super::{Facts, changed_by_another};
+use super::{Facts, check_written};
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::{Tables, unknown_campaign};
 
-/// A version, and how it differs from the one before.
 #[derive(Debug)]
 pub(crate) struct PastChange {
     pub(crate) version: CampaignVersion,
@@ -20,27 +19,22 @@ pub(crate) struct PastChange {
     pub(crate) differences: Option<Vec<FieldChange>>,
 }
 
-/// A campaign's versions, newest first, at most `most`.
+/// A campaign's versions, newest first, at most `limit`.
 pub(crate) async fn history(
     tables: &Tables,
     slug: &CampaignSlug,
-    most: usize,
+    limit: usize,
     now: Timestamp,
 ) -> Result<Vec<PastChange>, Failure> {
     let stored = stored(tables, slug).await?;
     // One more, to compare the oldest that is shown with.
     let versions = tables
         .campaign_versions
-        .newest(slug, stored.revision, most + 1)
+        .newest(slug, stored.revision, limit + 1)
         .await?;
-    let facts = Facts {
-        now,
-        live_codes: 0,
-        entries: 0,
-        over_limit: None,
-    };
+    let facts = Facts::new(now);
     let mut changes = Vec::new();
-    for (index, version) in versions.iter().enumerate().take(most) {
+    for (index, version) in versions.iter().enumerate().take(limit) {
         let before = versions.get(index + 1).map(|before| &before.campaign);
         let compared = before.map(|before| differences(Some(before), &version.campaign, &facts));
         changes.push(PastChange {
@@ -51,7 +45,6 @@ pub(crate) async fn history(
     Ok(changes)
 }
 
-/// A version of a campaign.
 pub(crate) async fn version(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -77,17 +70,12 @@ pub(crate) async fn set_archived(
     if before.campaign.archived == archived {
         return Ok(false);
     }
-    match before.campaign.status(change.at) {
-        CampaignStatus::Live | CampaignStatus::NotStarted if archived => {
-            let message = format!(
-                "`{slug}` takes entries, or will: end it with window.end in its file, or pause it, before you archive it"
-            );
-            return Err(Failure::new("campaign_not_over", message));
-        }
-        CampaignStatus::Live
-        | CampaignStatus::NotStarted
-        | CampaignStatus::Paused
-        | CampaignStatus::Ended => {}
+    let status = before.campaign.status(change.at);
+    if archived && matches!(status, CampaignStatus::Live | CampaignStatus::NotStarted) {
+        let message = format!(
+            "`{slug}` takes entries, or will: end it with window.end in its file, or pause it, before you archive it"
+        );
+        return Err(Failure::new("campaign_not_over", message));
     }
     let campaign = Campaign {
         archived,
@@ -102,17 +90,14 @@ pub(crate) async fn set_archived(
         .audit
         .append(Action::new(name).in_campaign(slug), change.at)
         .await?;
-    match tables
-        .campaign_versions
-        .write(&tables.campaigns, Some(&before), &campaign, change)
-        .await?
-    {
-        true => Ok(true),
-        false => Err(changed_by_another(slug)),
-    }
+    let written =
+        tables
+            .campaign_versions
+            .write(&tables.campaigns, Some(&before), &campaign, change);
+    check_written(slug, written.await?).map(|()| true)
 }
 
-pub(super) async fn stored(
+pub(crate) async fn stored(
     tables: &Tables,
     slug: &CampaignSlug,
 ) -> Result<StoredCampaign, Failure> {

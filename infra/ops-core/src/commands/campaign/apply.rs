@@ -1,14 +1,13 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
-use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
-use common::domain::partner::PartnerRules;
+use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PersonalData};
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::campaign_file::CampaignFile;
-use crate::campaigns::{self, Applied, Change, FieldChange, Plan};
+use crate::campaigns::{self, Change, Plan};
 use crate::cli::ApplyArgs;
 use crate::confirm::Answer;
 use crate::failure::Failure;
@@ -28,94 +27,79 @@ pub(super) async fn apply(
     let now = change.at;
     let mut plans = Vec::new();
     for file in files {
-        let plan = campaigns::plan(tables, file).await?;
-        let differences = plan.differences(now)?;
-        plans.push((plan, differences));
+        plans.push(campaigns::plan(tables, file, now).await?);
     }
-    let changing = || {
-        plans
-            .iter()
-            .filter(|(plan, _)| plan.change() != Change::Unchanged)
-    };
-    let shown: String = changing()
-        .map(|(plan, differences)| in_words(plan, differences))
-        .collect();
+    let (unchanged, changing): (Vec<_>, Vec<_>) = plans
+        .iter()
+        .partition(|plan| plan.change == Change::Unchanged);
+    let shown: String = changing.iter().map(|plan| in_words(plan)).collect();
     let notes: Vec<String> = plans
         .iter()
-        .flat_map(|(plan, _)| notes(plan, now, concurrency))
+        .flat_map(|plan| notes(plan, now, concurrency))
         .collect();
+    let json = json!({ "campaigns": plans, "notes": notes, "dry_run": args.dry_run });
     if args.dry_run {
-        let unchanged = plans
-            .iter()
-            .filter(|(plan, _)| plan.change() == Change::Unchanged);
         let unchanged: String = unchanged
-            .map(|(plan, _)| format!("{} would not change\n", plan.after().slug))
+            .iter()
+            .map(|plan| format!("{} would not change\n", plan.slug))
             .collect();
         let text = format!(
             "{shown}{unchanged}Nothing was changed, because of --dry-run; leave it out to apply this."
         );
-        return Ok(report(&plans, &notes, true, text));
+        return Ok(Report::new(json, text).with_notes(&notes));
     }
-    if let Some((plan, _)) =
-        changing().find(|(plan, _)| !args.allow_anyone && lets_anyone_in(plan.after()))
-    {
+    let open = changing.iter().find(|plan| lets_anyone_in(&plan.after));
+    if let Some(plan) = open.filter(|_| !args.allow_anyone) {
         let message = format!(
             "nothing was changed: {}, or add --allow-anyone if that is meant",
-            anyone_note(plan.after())
+            anyone_note(&plan.after)
         );
         return Err(Failure::new("anyone_can_enter", message));
     }
     let mut text = String::new();
-    if !shown.is_empty() {
-        let plans: Vec<_> = plans.iter().map(|(plan, _)| plan).collect();
-        ask(&plans, &shown, args, now, terminal)?;
+    if !changing.is_empty() {
+        ask(&plans, &shown, args, terminal)?;
         if args.confirm.yes {
             text = shown;
         }
     }
-    for (plan, _) in &plans {
-        let Applied {
-            slug,
-            change,
-            resumed,
-        } = campaigns::carry_out(tables, plan, change.clone()).await?;
-        let resumed = if resumed {
+    for plan in &plans {
+        campaigns::carry_out(tables, plan, change.clone()).await?;
+        let done = match plan.change {
+            Change::Created => "created",
+            Change::Updated => "updated",
+            Change::Unchanged => "unchanged",
+        };
+        let resumed = if plan.resumed {
             "; it is no longer paused"
         } else {
             ""
         };
-        text.push_str(&format!("{slug} {}{resumed}\n", change.as_str()));
+        text.push_str(&format!("{} {done}{resumed}\n", plan.slug));
     }
-    let created = changing().filter(|(plan, _)| plan.change() == Change::Created);
+    let created = plans.iter().filter(|plan| plan.change == Change::Created);
     let next: Vec<_> = created
-        .map(|(plan, _)| next_steps(plan.after()))
-        .chain(notes.clone())
+        .map(|plan| next_steps(&plan.after))
+        .chain(notes)
         .collect();
-    Ok(Report {
-        note: (!next.is_empty()).then(|| next.join("\n")),
-        ..report(&plans, &notes, false, text)
-    })
+    Ok(Report::new(json, text).with_notes(&next))
 }
 
 /// Asks before anything is written: for the slug of each campaign that loses personal data, because a deletion cannot be
 /// undone; for a `y` if none does.
 fn ask(
-    plans: &[&Plan],
+    plans: &[Plan],
     mut shown: &str,
     args: &ApplyArgs,
-    now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<(), Failure> {
     let this = if plans.len() == 1 { "this" } else { "these" };
-    let deleting = plans.iter().filter_map(|plan| {
-        let names: Vec<_> = plan.deletes(now).iter().map(|data| data.as_str()).collect();
-        (!names.is_empty()).then(|| (&plan.after().slug, names.join(" and ")))
-    });
-    let deleting: Vec<_> = deleting.collect();
-    if deleting.is_empty() {
+    if plans.iter().all(|plan| plan.deletes.is_empty()) {
         return terminal.confirm(&format!("{shown}Apply {this}?"), Answer::Yes, args.confirm);
     }
-    for (slug, names) in deleting {
+    for Plan { slug, deletes, .. } in plans.iter().filter(|plan| !plan.deletes.is_empty()) {
+        let names: Vec<_> = deletes.iter().copied().map(PersonalData::as_str).collect();
+        let names = names.join(" and ");
         if args.confirm.yes && !args.delete_now {
             let message = format!(
                 "nothing was changed: the deletion of the {names} of {slug} would begin within the hour, which cannot be undone; \
@@ -132,16 +116,13 @@ fn ask(
     Ok(())
 }
 
-/// What a new campaign needs before it can take entries.
 fn next_steps(campaign: &Campaign) -> String {
     let slug = &campaign.slug;
     let codes = match campaign.code {
-        CodePolicy::Service => {
-            format!(
-                "; make codes with `ops code mint --campaign {slug} --environment test --count N --output FILE.csv`, or bring \
-                 printed ones with `ops code import`"
-            )
-        }
+        CodePolicy::Service => format!(
+            "; make codes with `ops code mint --campaign {slug} --environment test --count N --output FILE.csv`, or bring \
+             printed ones with `ops code import`"
+        ),
         CodePolicy::Partner | CodePolicy::None => String::new(),
     };
     format!(
@@ -149,65 +130,57 @@ fn next_steps(campaign: &Campaign) -> String {
     )
 }
 
-fn report(
-    plans: &[(Plan, Vec<FieldChange>)],
-    notes: &[String],
-    dry_run: bool,
-    text: String,
-) -> Report {
-    let campaign = |(plan, differences): &(Plan, Vec<FieldChange>)| {
-        let Applied {
-            slug,
-            change,
-            resumed,
-        } = plan.outcome();
-        json!({ "slug": slug, "change": change, "resumed": resumed, "differences": differences })
-    };
-    let campaigns: Vec<Value> = plans.iter().map(campaign).collect();
-    let json = json!({ "campaigns": campaigns, "notes": notes, "dry_run": dry_run });
-    let note = (!notes.is_empty()).then(|| notes.join("\n"));
-    Report {
-        note,
-        ..Report::new(json, text)
+fn in_words(plan: &Plan) -> String {
+    let Plan {
+        slug,
+        differences,
+        after,
+        ..
+    } = plan;
+    if plan.change == Change::Created {
+        let fields = campaigns::text_of_new(differences, after);
+        return format!("{slug} is new:\n{fields}");
     }
-}
-
-/// What a file changes, for people.
-fn in_words(plan: &Plan, differences: &[FieldChange]) -> String {
-    let (slug, after) = (&plan.after().slug, plan.after());
-    match plan.change() {
-        Change::Created => format!(
-            "{slug} is new:\n{}",
-            campaigns::text_of_new(differences, after)
-        ),
-        Change::Updated => {
-            let archived = if after.archived {
-                format!("  (it is archived; `ops campaign unarchive {slug}` takes it back)\n")
-            } else {
-                String::new()
-            };
-            format!(
-                "{slug} changes:\n{}{archived}",
-                campaigns::text(differences, after)
-            )
-        }
-        Change::Unchanged => String::new(),
+    let mut text = format!("{slug} changes:\n{}", campaigns::text(differences, after));
+    if after.archived {
+        text.push_str(&format!(
+            "  (it is archived; `ops campaign unarchive {slug}` takes it back)\n"
+        ));
     }
+    text
 }
 
 /// What an operator should know about the changed campaign.
 fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<String> {
-    let campaign = plan.after();
-    let slug = &campaign.slug;
+    let Plan {
+        slug,
+        after: campaign,
+        ..
+    } = plan;
     let mut notes = Vec::new();
-    if plan.change() != Change::Unchanged {
+    if plan.change != Change::Unchanged {
         if campaign.status(now) == CampaignStatus::Live && campaign.window.start.is_none() {
             notes.push(format!(
                 "{slug} has no window.start and is not paused, so it takes entries once it is applied; \
                  `ops campaign pause {slug}` stops it"
             ));
         }
-        notes.extend(rate_notes(campaign, concurrency));
+        // The rates at which pending submissions are settled.
+        if let Some(partner) = &campaign.partner {
+            notes.push(format!(
+                "{slug}: at most {} requests ask the partner at a time (partner.max_in_flight); the queue asks \
+                 about the rest, {}",
+                partner.max_in_flight,
+                concurrency.rate(partner.timeout_seconds)
+            ));
+        }
+        if campaign.receipt.is_some() {
+            notes.push(format!(
+                "{slug}: receipts are looked up at the tax authority at {LOOK_UPS_PER_MINUTE} a minute, {} an hour, for all \
+                 campaigns of the deployment together; what comes faster waits",
+                grouped(LOOK_UPS_PER_MINUTE * 60)
+            ));
+        }
     }
     if lets_anyone_in(campaign) {
         notes.push(anyone_note(campaign));
@@ -225,30 +198,4 @@ fn anyone_note(campaign: &Campaign) -> String {
          phones; set code.checked_by, or add a receipt block with `required: true`",
         campaign.slug
     )
-}
-
-/// Notes on the rates at which pending submissions are settled.
-fn rate_notes(campaign: &Campaign, concurrency: PartnerConcurrency) -> Vec<String> {
-    let slug = &campaign.slug;
-    let mut notes = Vec::new();
-    if let Some(PartnerRules {
-        max_in_flight,
-        timeout_seconds,
-        ..
-    }) = &campaign.partner
-    {
-        notes.push(format!(
-            "{slug}: at most {max_in_flight} requests ask the partner at a time (partner.max_in_flight); the queue asks \
-             about the rest, {}",
-            concurrency.rate(*timeout_seconds)
-        ));
-    }
-    if campaign.receipt.is_some() {
-        notes.push(format!(
-            "{slug}: receipts are looked up at the tax authority at {LOOK_UPS_PER_MINUTE} a minute, {} an hour, for all \
-             campaigns of the deployment together; what comes faster waits",
-            grouped(LOOK_UPS_PER_MINUTE * 60)
-        ));
-    }
-    notes
 }

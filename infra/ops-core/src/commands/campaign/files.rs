@@ -104,7 +104,6 @@ pub(super) async fn clone(
     ))
 }
 
-/// Writes a file that must not exist yet.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let created = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = created.map_err(|error| match error.kind() {

@@ -31,7 +31,6 @@ pub(super) fn retention_lines(
     lines
 }
 
-/// How long some data is kept.
 fn kept(campaign: &Campaign, data: PersonalData) -> String {
     let settings = campaign.retention.unwrap_or_default();
     let days = match data {
@@ -87,15 +86,11 @@ fn progress(
     let Some(deletion) = retention.deletion(campaign, environment, data) else {
         return "begins within the hour".to_owned();
     };
+    let done = grouped(deletion.done);
     let done = match data {
-        PersonalData::Phones => {
-            format!("{} submissions are without a phone", grouped(deletion.done))
-        }
-        PersonalData::Photos => format!("{} photos are deleted", grouped(deletion.done)),
-        PersonalData::Limits => format!(
-            "those of {} erased persons are deleted",
-            grouped(deletion.done)
-        ),
+        PersonalData::Phones => format!("{done} submissions are without a phone"),
+        PersonalData::Photos => format!("{done} photos are deleted"),
+        PersonalData::Limits => format!("those of {done} erased persons are deleted"),
     };
     if let Some(at) = deletion.finished_at {
         return format!("{done}, finished {}", zoned_time(at, campaign.timezone));
@@ -115,8 +110,6 @@ fn progress(
             grouped(deletion.left)
         ),
     };
-    format!(
-        "{done}; {why}; tried again {}",
-        zoned_time(postponed.until, campaign.timezone)
-    )
+    let until = zoned_time(postponed.until, campaign.timezone);
+    format!("{done}; {why}; tried again {until}")
 }

@@ -1,27 +1,26 @@
 //! `ops campaign clear-test-data`.
 
+use common::aws::photos::Photos;
 use common::clock::Clock;
-use common::config::Env;
 use common::domain::scope::CampaignSlug;
 use serde_json::{Map, json};
 
 use crate::audit::Action;
 use crate::campaigns::test_data;
 use crate::confirm::{Answer, ConfirmArgs};
-use crate::connection;
 use crate::failure::Failure;
 use crate::format::grouped;
+use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
 pub(super) async fn clear(
-    env: &Env,
+    tables: &Tables,
+    photos: &Photos,
     slug: &CampaignSlug,
     confirm: ConfirmArgs,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let tables = connection::tables(env).await?;
-    let photos = tables.photos(env)?;
     tables.campaign(slug).await?;
     let question = format!(
         "This deletes the submissions, entrants, receipts and photos of {slug} in test mode, and frees the codes that were \
@@ -30,27 +29,21 @@ pub(super) async fn clear(
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
     terminal.confirm(&question, Answer::Word(slug.as_str()), confirm)?;
-    tables
-        .audit
-        .append(
-            Action::new("campaign.clear_test_data").in_campaign(slug),
-            clock.now(),
-        )
-        .await?;
+    let begun = Action::new("campaign.clear_test_data").in_campaign(slug);
+    tables.audit.append(begun, clock.now()).await?;
     let mut counts = Map::new();
-    let mut text = String::new();
-    test_data::clear(&tables, &photos, slug, clock.now(), |kind, count| {
+    let mut text = String::from("cleared:\n");
+    test_data::clear(tables, photos, slug, clock.now(), |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
         text.push_str(&format!("{} {kind}\n", grouped(count)));
     })
     .await?;
-    // It can take long, and `ops numbers verify --correct` has to know when it ended.
-    let ended = Action::new("campaign.test_data_cleared")
-        .in_campaign(slug)
-        .with(json!(counts));
+    // It can take long, and `ops numbers recount` has to know when it ended.
+    let ended = Action::new("campaign.test_data_cleared").in_campaign(slug);
+    let ended = ended.with(json!(counts));
     tables.audit.append(ended, clock.now()).await?;
     Ok(Report::new(
         json!({ "slug": slug, "cleared": counts }),
-        format!("cleared:\n{text}"),
+        text,
     ))
 }
