@@ -13,7 +13,6 @@ use std::path::PathBuf;
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
 use common::app::auth::DEFAULT_PER_MINUTE;
-use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
@@ -24,12 +23,14 @@ pub(crate) use self::draw::{
     WinnerArgs,
 };
 pub(crate) use self::export::{ExportArgs, ExportCommand};
-pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
+pub(crate) use self::numbers::{CountArgs, NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
 use crate::campaign_file::MAX_ENTRIES;
-use crate::codes::mint::MAX_CODES;
+use crate::codes::import::ImportRequest;
+use crate::codes::mint::MintRequest;
 use crate::confirm::ConfirmArgs;
+use crate::format::one_line;
 
 /// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
 ///
@@ -186,46 +187,18 @@ pub(crate) enum CodeCommand {
     Mint {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Number of codes
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CODES))]
-        count: u64,
+        #[command(flatten)]
+        request: MintRequest,
         /// File to write; must not exist yet
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// Instant prize of each of these codes, in words
-        #[arg(long, value_name = "TEXT")]
-        prize: Option<String>,
-        /// Name of the batch [default: batch-N]
-        #[arg(long, value_name = "NAME")]
-        batch: Option<String>,
-        /// Characters of a code; can only be set before the first minting of the environment [default: 12, or the next
-        /// length that no imported code has]
-        #[arg(long, value_name = "N",
-              value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
-        length: Option<u8>,
-        /// Mint even if more than one guess in a million would be right
-        #[arg(long)]
-        allow_weak: bool,
     },
     /// Import codes that were printed elsewhere
     Import {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// CSV file with one code per line
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// Heading of the column with the codes [default: one such as code, or the only column]
-        #[arg(long, value_name = "HEADING")]
-        column: Option<String>,
-        /// Instant prize of each of these codes, in words
-        #[arg(long, value_name = "TEXT")]
-        prize: Option<String>,
-        /// Name of the batch; if it is an imported batch, the codes are added to it [default: batch-N]
-        #[arg(long, value_name = "NAME")]
-        batch: Option<String>,
-        /// Import even if the list is short, or more than one guess in a million would be right
-        #[arg(long)]
-        allow_weak: bool,
+        #[command(flatten)]
+        request: ImportRequest,
         /// Check and describe the codes, and import nothing
         #[arg(long)]
         dry_run: bool,
@@ -366,13 +339,8 @@ pub(crate) struct AcceptArgs {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    const CHARS: std::ops::RangeInclusive<usize> = 1..=100;
-    let text = text.trim();
-    if CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
-        Ok(text.to_owned())
-    } else {
-        Err("a name has 1 to 100 characters, on one line".to_owned())
-    }
+    let name = one_line(text, 100).map(str::to_owned);
+    name.ok_or_else(|| "a name has 1 to 100 characters, on one line".to_owned())
 }
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {

@@ -2,27 +2,26 @@
 //! file of any length fits into memory.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+
+use chrono::{Datelike, NaiveDate};
 
 use crate::failure::Failure;
 use crate::problem::{Problem, Problems};
 
 /// Bytes of a line; a file with a longer one is not a list.
-const MAX_LINE_BYTES: usize = 4096;
+const MAX_LINE_BYTES: u64 = 4096;
 
-/// Reading stops after this many problems.
 const MAX_PROBLEMS: usize = 100;
 
 /// The characters between columns. Where the decimal point is a comma, spreadsheets write semicolons.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
-/// The kind of values in a column.
 #[derive(Debug)]
 pub struct ColumnType<T> {
     /// The code of the failure when a file has other values.
     pub invalid: &'static str,
-    /// Singular and plural, for messages.
     pub names: [&'static str; 2],
     /// True if a cell of the first line is a usual heading of such values.
     pub is_heading: fn(&str) -> bool,
@@ -30,55 +29,31 @@ pub struct ColumnType<T> {
     pub parse: fn(&str) -> Result<T, String>,
 }
 
-/// A column of a file.
 #[derive(Debug)]
 pub struct Column<'a, T> {
-    /// The file.
     pub path: &'a Path,
-    /// The column's heading, as given by the operator. With `None`, the heading is a usual one, or the file has only one
-    /// column.
+    /// As given by the operator. With `None`, the heading is a usual one, or the file has only one column.
     pub heading: Option<&'a str>,
-    /// The kind of its values.
     pub values: ColumnType<T>,
 }
-
-// Derived, these would ask for values that can be copied.
-impl<T> Clone for ColumnType<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for ColumnType<T> {}
-impl<T> Clone for Column<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Column<'_, T> {}
 
 /// A line that is not empty: its number, from 1, and its value, or why it has none.
 pub type Line<T> = (usize, Result<T, String>);
 
-/// Reads a column, line by line.
 #[derive(Debug)]
 pub struct Lines<'a, R, T> {
-    column: Column<'a, T>,
+    column: &'a Column<'a, T>,
     reader: R,
     line: usize,
     /// `None` before the first line.
     layout: Option<Layout>,
-    /// The first line is a heading.
     has_heading: bool,
-    /// The rest of the file cannot be read.
     ended: bool,
 }
 
-/// A column without problems.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedColumn {
-    /// The number of values.
     pub(crate) count: u64,
-    /// True if a heading is above them.
     pub(crate) has_heading: bool,
 }
 
@@ -86,21 +61,18 @@ pub(crate) struct CheckedColumn {
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     separator: char,
-    /// The index of the value's cell in a line.
     index: usize,
-    /// The number of cells in the first line.
     width: usize,
 }
 
-impl<'a, T> Column<'a, T> {
-    pub fn open(self) -> Result<Lines<'a, BufReader<File>, T>, Failure> {
-        let file = File::open(self.path)
-            .map_err(|error| Failure::from_io(self.path, "reading", &error))?;
+impl<T> Column<'_, T> {
+    pub(crate) fn open(&self) -> Result<Lines<'_, BufReader<File>, T>, Failure> {
+        let file = File::open(self.path).map_err(|error| self.failure(&error))?;
         Ok(self.lines_of(BufReader::new(file)))
     }
 
     /// Reads from `reader`; the path is only named in errors.
-    pub fn lines_of<R>(self, reader: R) -> Lines<'a, R, T> {
+    pub fn lines_of<R>(&self, reader: R) -> Lines<'_, R, T> {
         Lines {
             column: self,
             reader,
@@ -111,11 +83,14 @@ impl<'a, T> Column<'a, T> {
         }
     }
 
-    /// Checks every line. `check` gets the values of one part, each with its line, and reports problems by line. Returns the
-    /// number of values, and whether a heading was above them.
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure::from_io(self.path, "reading", error)
+    }
+
+    /// Checks every line. `check` gets the values of a part, each with its line, and reports problems by line.
     pub(crate) async fn check_all(
-        self,
-        most_at_once: usize,
+        &self,
+        part_lines: usize,
         mut check: impl AsyncFnMut(Vec<(usize, T)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
     ) -> Result<CheckedColumn, Failure> {
         let problems = Problems::from_file(&self.path.display().to_string());
@@ -123,7 +98,7 @@ impl<'a, T> Column<'a, T> {
         let mut lines = self.open()?;
         let mut count = 0;
         loop {
-            let part = lines.next_lines(most_at_once)?;
+            let part = lines.next_lines(part_lines)?;
             if part.is_empty() || problems.count() >= MAX_PROBLEMS {
                 break;
             }
@@ -138,10 +113,8 @@ impl<'a, T> Column<'a, T> {
             check(values, &mut |line, why| problems.add_line(line, why)).await?;
         }
         if problems.count() == 0 && count == 0 {
-            problems.add_line(
-                1,
-                format!("the file holds no {names}; put one {name} on each line"),
-            );
+            let message = format!("the file holds no {names}; put one {name} on each line");
+            problems.add_line(1, message);
         }
         let mut found = problems.into_sorted();
         if found.is_empty() {
@@ -156,52 +129,45 @@ impl<'a, T> Column<'a, T> {
 }
 
 impl<R: BufRead, T> Lines<'_, R, T> {
-    /// Returns at most `most` lines; none at the end of the file.
-    pub fn next_lines(&mut self, most: usize) -> Result<Vec<Line<T>>, Failure> {
+    /// None at the end of the file.
+    pub fn next_lines(&mut self, limit: usize) -> Result<Vec<Line<T>>, Failure> {
         let mut lines = Vec::new();
-        while lines.len() < most {
-            match self.next_line() {
-                Ok(Some(line)) => lines.push(line),
-                Ok(None) => break,
-                Err(error) => return Err(Failure::from_io(self.column.path, "reading", &error)),
+        while lines.len() < limit {
+            match self
+                .next_line()
+                .map_err(|error| self.column.failure(&error))?
+            {
+                Some(line) => lines.push(line),
+                None => break,
             }
         }
         Ok(lines)
     }
 
-    /// Returns at most `most` values of a file that was checked; fails if the file was changed since.
-    pub(crate) fn next_values(&mut self, most: usize) -> Result<Vec<T>, Failure> {
-        let changed = |line: usize| {
-            let path = self.column.path.display();
-            let message = format!(
-                "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
-                 Leave the file alone and run this again"
-            );
-            Failure::new("file_changed", message)
+    /// Fails if the file was changed since it was checked.
+    pub(crate) fn next_values(&mut self, limit: usize) -> Result<Vec<T>, Failure> {
+        let lines = self.next_lines(limit)?.into_iter();
+        let value = |(line, value): Line<T>| {
+            value.map_err(|_| {
+                let path = self.column.path.display();
+                let message = format!(
+                    "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
+                     Leave the file alone and run this again"
+                );
+                Failure::new("file_changed", message)
+            })
         };
-        let lines = self.next_lines(most)?;
-        lines
-            .into_iter()
-            .map(|(line, value)| value.map_err(|_| changed(line)))
-            .collect()
+        lines.map(value).collect()
     }
 
     fn next_line(&mut self) -> io::Result<Option<Line<T>>> {
+        let is_filler = |c: char| c.is_whitespace() || c == '"' || SEPARATORS.contains(&c);
         while !self.ended {
-            let text = match self.read_line()? {
-                None => return Ok(None),
-                Some(Ok(text)) => text,
-                Some(Err(why)) => return Ok(Some((self.line, Err(why)))),
-            };
-            if text
-                .chars()
-                .all(|c| c.is_whitespace() || c == '"' || SEPARATORS.contains(&c))
-            {
-                continue;
-            }
-            let cell = match self.layout {
-                Some(layout) => layout.cell(&text, self.column.values.names),
-                None => match self.read_layout(&text) {
+            let Some(text) = self.read_line()? else { break };
+            let cell = match (text, self.layout) {
+                (Ok(text), _) if text.chars().all(is_filler) => continue,
+                (Ok(text), Some(layout)) => layout.cell(&text, self.column.values.names),
+                (Ok(text), None) => match self.read_layout(&text) {
                     Ok(None) => continue,
                     Ok(Some(cell)) => Ok(cell),
                     Err(why) => {
@@ -209,24 +175,22 @@ impl<R: BufRead, T> Lines<'_, R, T> {
                         Err(why)
                     }
                 },
+                (Err(why), _) => Err(why),
             };
-            return Ok(Some((
-                self.line,
-                cell.and_then(|cell| (self.column.values.parse)(&cell)),
-            )));
+            let value = cell.and_then(|cell| (self.column.values.parse)(&cell));
+            return Ok(Some((self.line, value)));
         }
         Ok(None)
     }
 
-    /// The text of the next line, or why it is not text.
     fn read_line(&mut self) -> io::Result<Option<Result<String, String>>> {
         let mut bytes = Vec::new();
-        let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
-        if io::Read::take(&mut self.reader, most).read_until(b'\n', &mut bytes)? == 0 {
+        let mut reader = (&mut self.reader).take(MAX_LINE_BYTES);
+        if reader.read_until(b'\n', &mut bytes)? == 0 {
             return Ok(None);
         }
+        let is_cut = reader.limit() == 0 && bytes.last() != Some(&b'\n');
         self.line += 1;
-        let is_cut = bytes.len() >= MAX_LINE_BYTES && bytes.last() != Some(&b'\n');
         if self.line == 1 {
             if let Some(why) = not_text(&bytes) {
                 self.ended = true;
@@ -239,58 +203,49 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         if is_cut {
             self.reader.skip_until(b'\n')?;
             let [name, _] = self.column.values.names;
-            return Ok(Some(Err(format!(
-                "this line is too long; put one {name} on each line"
-            ))));
+            let why = format!("this line is too long; put one {name} on each line");
+            return Ok(Some(Err(why)));
         }
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(Ok(text))),
-            Err(_) => {
-                // So is the rest, or it is no text at all.
-                self.ended = true;
-                Ok(Some(Err(
-                    "this line is not UTF-8; save the file as CSV UTF-8".to_owned(),
-                )))
-            }
-        }
+        let text = String::from_utf8(bytes).map_err(|_| {
+            // So is the rest, or it is no text at all.
+            self.ended = true;
+            "this line is not UTF-8; save the file as CSV UTF-8".to_owned()
+        });
+        Ok(Some(text))
     }
 
-    /// Reads the layout from the first line. Returns the line's value, or `None` if the line is a heading.
+    /// The value of the first line; `None` if it is a heading.
     fn read_layout(&mut self, line: &str) -> Result<Option<String>, String> {
         let [name, names] = self.column.values.names;
         let several = |separator: &char| cells(line, *separator).is_ok_and(|cells| cells.len() > 1);
         let separator = SEPARATORS.into_iter().find(several).unwrap_or(',');
         let cells = cells(line, separator)?;
-        let is_wanted = |cell: &&String| match self.column.heading {
+        let wanted = self.column.heading;
+        let is_wanted = |cell: &String| match wanted {
             Some(heading) => cell.to_lowercase() == heading.trim().to_lowercase(),
             None => (self.column.values.is_heading)(cell),
         };
-        let mut headings = cells.iter().enumerate().filter(|(_, cell)| is_wanted(cell));
-        let (first, second) = (headings.next(), headings.next());
-        let layout = |index| Layout {
+        let found = cells.iter().position(is_wanted);
+        let is_twice = cells.iter().rposition(is_wanted) != found;
+        let width = cells.len();
+        self.has_heading = found.is_some();
+        self.layout = Some(Layout {
             separator,
-            index,
-            width: cells.len(),
-        };
-        match (first, second, self.column.heading) {
-            (Some((index, _)), None, _) => {
-                self.layout = Some(layout(index));
-                self.has_heading = true;
-                Ok(None)
-            }
-            (None, _, Some(_)) => Err(
+            index: found.unwrap_or(0),
+            width,
+        });
+        match (found, wanted) {
+            (Some(_), _) if !is_twice => Ok(None),
+            (None, None) if width == 1 => Ok(cells.into_iter().next()),
+            (None, Some(_)) => Err(
                 "this line has no such heading as --column names; copy the heading from here"
                     .to_owned(),
             ),
-            (Some(_), Some(_), Some(_)) => Err(
+            (Some(_), Some(_)) => Err(
                 "this line has two such headings as --column names; give them different names"
                     .to_owned(),
             ),
-            (None, _, None) if cells.len() == 1 => {
-                self.layout = Some(layout(0));
-                Ok(cells.into_iter().next())
-            }
-            (_, _, None) => Err(format!(
+            (_, None) => Err(format!(
                 "this line has several columns; name the heading of the one with the {names} with --column, or \
                  leave only that one in the file, one {name} on each line"
             )),
@@ -307,71 +262,48 @@ impl Layout {
                  only the column with the {name} in the file"
             ));
         }
-        let cell = cells
-            .into_iter()
-            .nth(self.index)
-            .filter(|cell| !cell.is_empty());
-        cell.ok_or_else(|| {
+        let cell = cells.into_iter().nth(self.index);
+        cell.filter(|cell| !cell.is_empty()).ok_or_else(|| {
             format!("this line has no {name} in its column; remove it, or fill it in")
         })
     }
 }
 
-/// The trimmed cells of a line, without empty ones at its end.
+/// The trimmed cells of a line, without empty ones at its end. The `csv` crate would read a quoted cell on over the end of the
+/// line, and then count lines in another way than people do.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
-    let mut cells = Vec::new();
-    let mut chars = line.trim_end_matches(['\r', '\n']).chars().peekable();
-    loop {
-        let mut cell = String::new();
-        while chars
-            .next_if(|c| c.is_whitespace() && *c != separator)
-            .is_some()
-        {}
-        if chars.next_if_eq(&'"').is_some() {
-            loop {
-                match chars.next() {
-                    Some('"') if chars.next_if_eq(&'"').is_some() => cell.push('"'),
-                    Some('"') => break,
-                    Some(c) => cell.push(c),
-                    None => {
-                        return Err(
-                            "this line has a quote that does not end on it; save the file with one line for \
-                                    each row"
-                                .to_owned(),
-                        );
-                    }
-                }
-            }
-            while chars
-                .next_if(|c| c.is_whitespace() && *c != separator)
-                .is_some()
-            {}
-        } else {
-            while let Some(c) = chars.next_if(|c| *c != separator && *c != '"') {
-                cell.push(c);
-            }
-        }
-        cells.push(cell.trim().to_owned());
-        match chars.next() {
-            Some(c) if c == separator => {}
-            Some(_) => {
-                return Err(
-                    "this line has a quote in the middle of a cell; put quotes around whole cells"
-                        .to_owned(),
-                );
-            }
-            None => break,
-        }
+    let mut is_quoted = false;
+    let parts = line.split(|c| {
+        is_quoted ^= c == '"';
+        c == separator && !is_quoted
+    });
+    let parts: Vec<_> = parts.collect();
+    if is_quoted {
+        let why = "this line has a quote that does not end on it; save the file with one line for each row";
+        return Err(why.to_owned());
     }
-    let used = cells
-        .iter()
-        .rposition(|cell| !cell.is_empty())
-        .map_or(1, |last| last + 1);
-    cells.truncate(used);
+    let mut cells: Vec<_> = parts.into_iter().map(unquoted).collect::<Result<_, _>>()?;
+    let used = cells.iter().rposition(|cell| !cell.is_empty());
+    cells.truncate(used.map_or(1, |last| last + 1));
     Ok(cells)
 }
 
-/// Recognises files that are not text by their first bytes.
+fn unquoted(cell: &str) -> Result<String, String> {
+    let cell = cell.trim();
+    let inner = cell
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let parts: Vec<_> = match inner {
+        Some(inner) => inner.split("\"\"").collect(),
+        None => vec![cell],
+    };
+    if parts.iter().any(|part| part.contains('"')) {
+        let why = "this line has a quote in the middle of a cell; put quotes around whole cells";
+        return Err(why.to_owned());
+    }
+    Ok(parts.join("\"").trim().to_owned())
+}
+
 fn not_text(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         Some("this file is UTF-16; save it as CSV in UTF-8")
@@ -411,7 +343,6 @@ pub(crate) fn spreadsheet_damage(cell: &str) -> Option<&'static str> {
     }
 }
 
-/// What to do about such a cell.
 pub(crate) const AFTER_DAMAGE: &str =
     "give the column the format Text in the spreadsheet, fill it in again, and save it as CSV";
 
@@ -431,39 +362,27 @@ fn is_scientific(cell: &str) -> bool {
 
 /// Such as `2026-03-12`, `12/03/2026`, `3.12.26`, `12-Mar` and `Mar-26`.
 fn is_date(cell: &str) -> bool {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    /// Codes have dashes too, so with dashes only a four-digit year or a month's name makes a date.
+    const FORMS: [&str; 10] = [
+        "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%Y",
+        "%d.%m.%y", "%d-%b-%Y", "%d-%b-%y",
     ];
-    let parts: Vec<&str> = cell.split(['-', '/', '.']).collect();
-    let in_range = |part: &str, most: u16| {
-        part.len() <= 2
-            && is_number(part)
-            && part
-                .parse::<u16>()
-                .is_ok_and(|number| (1..=most).contains(&number))
-    };
-    let is_year = |part: &str| {
-        part.len() == 4
-            && part
-                .parse::<u16>()
-                .is_ok_and(|year| (1900..=2099).contains(&year))
-    };
-    // Codes have dashes too, so with dashes only a four-digit year makes a date.
-    let is_short_year = |part: &str| !cell.contains('-') && part.len() == 2 && is_number(part);
-    match parts.as_slice() {
-        [year, month, day] if is_year(year) => in_range(month, 12) && in_range(day, 31),
-        [one, other, year] if is_year(year) || is_short_year(year) => {
-            (in_range(one, 12) && in_range(other, 31))
-                || (in_range(one, 31) && in_range(other, 12))
-                || (in_range(one, 31) && MONTHS.contains(other))
-        }
-        [day, month, year] => in_range(day, 31) && MONTHS.contains(month) && in_range(year, 99),
-        [one, other] => {
-            (in_range(one, 31) && MONTHS.contains(other))
-                || (MONTHS.contains(one) && (in_range(other, 99) || is_year(other)))
-        }
-        _ => false,
+    const MAX_CHARS: usize = "12-Mar-2026".len();
+    let may_be_code = !cell.contains(['-', '/', '.']) || cell.len() > MAX_CHARS;
+    // Spreadsheets write months as `Mar`.
+    let is_upper = cell.contains(char::is_alphabetic) && !cell.contains(char::is_lowercase);
+    if may_be_code || is_upper {
+        return false;
     }
+    let is_date = |text: &String| {
+        let mut parsed = FORMS
+            .iter()
+            .map(|form| NaiveDate::parse_from_str(text, form));
+        parsed.any(|date| date.is_ok_and(|date| (1900..=2099).contains(&date.year())))
+    };
+    // The last two lack a year or a day.
+    let whole = [cell.to_owned(), format!("{cell}-2026"), format!("1-{cell}")];
+    whole.iter().any(is_date)
 }
 
 #[cfg(test)]

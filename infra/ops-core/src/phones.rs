@@ -112,7 +112,7 @@ pub struct Changed {
 pub async fn set_all_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
-    phones: Column<'_, Phone>,
+    phones: &Column<'_, Phone>,
     blocked: bool,
     decision: &OperatorDecision,
     mut progress: impl FnMut(u64),

@@ -6,7 +6,7 @@ use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
 
 use crate::failure::Failure;
-use crate::format::{grouped, one_guess_in};
+use crate::format::{grouped, one_guess_in, one_line};
 
 /// Attempts for one change before giving up because others keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
@@ -15,7 +15,6 @@ const MAX_ATTEMPTS: u32 = 10;
 const MAX_BATCHES: usize = 500;
 
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-const PRIZE_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 
 /// Reads a scope's code book.
 ///
@@ -25,7 +24,6 @@ pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure>
     Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
 }
 
-/// The odds of guessing a minted code, in words.
 pub fn odds_line(book: &CodeBook) -> String {
     let Some(length) = book.minted_length else {
         return "No codes are minted.".to_owned();
@@ -100,14 +98,9 @@ pub(super) fn add_batch(
 }
 
 fn free_name(book: &CodeBook) -> String {
-    let mut number = book.batches.len() + 1;
-    loop {
-        let name = format!("batch-{number}");
-        if book.batch(&name).is_none() {
-            return name;
-        }
-        number += 1;
-    }
+    let names = (book.batches.len() + 1..).map(|number| format!("batch-{number}"));
+    let mut free = names.filter(|name| book.batch(name).is_none());
+    free.next().unwrap_or_default()
 }
 
 fn batch_name(name: &str) -> Result<String, Failure> {
@@ -121,15 +114,9 @@ fn batch_name(name: &str) -> Result<String, Failure> {
 }
 
 fn prize_words(prize: &str) -> Result<String, Failure> {
-    let prize = prize.trim();
-    if PRIZE_CHARS.contains(&prize.chars().count()) && !prize.chars().any(char::is_control) {
-        Ok(prize.to_owned())
-    } else {
-        Err(Failure::new(
-            "prize_invalid",
-            "a prize is 1 to 120 characters on one line; shorten --prize",
-        ))
-    }
+    let message = "a prize is 1 to 120 characters on one line; shorten --prize";
+    let prize = one_line(prize, 120).map(str::to_owned);
+    prize.ok_or_else(|| Failure::new("prize_invalid", message))
 }
 
 pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
@@ -139,10 +126,6 @@ pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mu
         .ok_or_else(unknown_batch)
 }
 
-/// The batch of this name.
-///
-/// # Errors
-/// When there is none.
 pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, Failure> {
     book.batch(name).ok_or_else(unknown_batch)
 }

@@ -11,6 +11,7 @@ use common::domain::scope::Scope;
 use common::error::StoreError;
 use common::store::codes::Codes;
 use futures_util::{StreamExt, stream};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void, refuse_minted_lengths};
@@ -27,20 +28,16 @@ const MAX_REMEMBERED: u64 = 1_000_000;
 /// A shorter list is imported only with a special option: it may be counted up behind a word, and does not show it.
 const MIN_CODES: u64 = 100;
 
-/// The result of checking a file that can be imported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Number of codes in the file.
     pub count: u64,
     /// How many of them repeat a code on an earlier line.
     pub repeated: u64,
     /// Those of the others that were imported before.
-    pub known: AlreadyImported,
-    /// Its characters and lengths.
+    pub known: u64,
+    pub known_void: u64,
     pub list: CodeList,
-    /// The digest of all codes, in their order.
     pub digest: String,
-    /// True if an import of the file was cut short, or is running.
     pub is_begun: bool,
     /// The lines of the file by the length of their code, shortest first.
     pub lengths: Vec<CodesOfLength>,
@@ -49,53 +46,37 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The number of codes that would be imported.
     pub fn new_codes(&self) -> u64 {
-        self.count.saturating_sub(self.repeated + self.known.count)
+        self.count.saturating_sub(self.repeated + self.known)
     }
 
     /// The odds that a guess at a text of the list's alphabet and shortest length is an imported code.
-    pub fn odds_of_a_guess(&self) -> f64 {
+    pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)
     }
 }
 
-/// Codes of a file that were imported before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AlreadyImported {
-    /// Number of such codes.
-    pub count: u64,
-    /// How many of them are void.
-    pub void: u64,
-}
-
-/// The lines whose codes have one length.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CodesOfLength {
-    /// Characters of a code.
     pub length: usize,
-    /// Number of lines.
     pub count: u64,
-    /// The first of these lines.
     pub first: Sample,
-    /// The last of these lines.
     pub last: Sample,
 }
 
 /// A line whose code can be recognised in the file, but not entered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
-    /// The line, from 1.
     pub line: usize,
     /// The code without most of its characters, such as `KE••••01`.
-    pub masked: String,
+    pub code: String,
 }
 
-/// Checks a file of codes. Calls `progress` with the number of codes that were looked up, and that of all codes.
+/// Checks a file of codes; writes nothing. Calls `progress` with the number of codes that were looked up, and that of all codes.
 pub async fn check(
     tables: &Tables,
     scope: &Scope,
-    request: ImportRequest<'_>,
+    request: &ImportRequest,
     progress: impl FnMut(u64, u64),
 ) -> Result<Checked, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
@@ -108,41 +89,31 @@ pub async fn check(
                     "this code has other characters than the letters A to Z and digits; remove it",
                 );
             }
-            seen.add(line, code);
+            seen.add(line, &code);
         }
         Ok(())
     };
-    let CheckedColumn { count, has_heading } = request.codes.check_all(PART, check_part).await?;
+    let CheckedColumn { count, has_heading } = request.codes().check_all(PART, check_part).await?;
     if !has_heading {
         seen.refuse_heading(request, count)?;
     }
     let digest = hex::encode(seen.digest.finalize());
-    let lengths: Vec<_> = seen
-        .lengths
-        .into_iter()
-        .map(|(length, lines)| lines.describe(length))
-        .collect();
+    let lengths: Vec<_> = seen.lengths.into_values().collect();
     refuse_minted_lengths(&book, &lengths)?;
     batch_to_fill(&mut book.clone(), request, &digest)?;
     let mut checked = Checked {
         count,
         repeated: 0,
-        known: AlreadyImported::default(),
+        known: 0,
+        known_void: 0,
         list: seen.list,
         is_begun: book.begun_import(&digest).is_some(),
         digest,
         lengths,
         imported_codes: 0,
     };
-    find_duplicates(
-        tables.codes(),
-        scope,
-        &book,
-        request,
-        &mut checked,
-        progress,
-    )
-    .await?;
+    let codes = tables.codes();
+    find_duplicates(codes, scope, &book, request, &mut checked, progress).await?;
     checked.imported_codes = book.imported_codes().saturating_add(checked.new_codes());
     if checked.new_codes() > 0 && !request.allow_weak {
         refuse_weak(&checked)?;
@@ -172,92 +143,60 @@ fn refuse_weak(checked: &Checked) -> Result<(), Failure> {
     Err(Failure::new("codes_too_weak", message))
 }
 
-/// What was seen of a file's codes.
 #[derive(Default)]
 struct FileScan {
     list: CodeList,
     digest: Sha256,
-    lengths: BTreeMap<usize, LinesOfLength>,
-    first: Option<(usize, String)>,
-    without_digits: u64,
-}
-
-struct LinesOfLength {
-    count: u64,
-    first: (usize, String),
-    last: Option<(usize, String)>,
+    lengths: BTreeMap<usize, CodesOfLength>,
+    /// The first line, if its code has no digits.
+    first_without_digits: Option<usize>,
+    with_digits: u64,
 }
 
 impl FileScan {
-    fn add(&mut self, line: usize, code: String) {
-        self.list.add(&code);
-        self.digest.update(&code);
+    fn add(&mut self, line: usize, code: &str) {
+        let has_digits = code.bytes().any(|byte| byte.is_ascii_digit());
+        if self.lengths.is_empty() && !has_digits {
+            self.first_without_digits = Some(line);
+        }
+        self.with_digits += u64::from(has_digits);
+        self.list.add(code);
+        self.digest.update(code);
         self.digest.update(b"\n");
-        self.without_digits += u64::from(has_no_digits(&code));
-        if self.first.is_none() {
-            self.first = Some((line, code.clone()));
-        }
-        match self.lengths.get_mut(&code.len()) {
-            Some(lines) => {
-                lines.count += 1;
-                lines.last = Some((line, code));
-            }
-            None => {
-                self.lengths.insert(
-                    code.len(),
-                    LinesOfLength {
-                        count: 1,
-                        first: (line, code),
-                        last: None,
-                    },
-                );
-            }
-        }
+        let sample = Sample {
+            line,
+            code: masked(code),
+        };
+        let length = code.len();
+        let of_length = self.lengths.entry(length);
+        let of_length = of_length.or_insert_with(|| CodesOfLength {
+            length,
+            count: 0,
+            first: sample.clone(),
+            last: sample.clone(),
+        });
+        of_length.count += 1;
+        of_length.last = sample;
     }
 
     /// Refuses a first line that is probably the heading of its column: the only one without digits.
-    fn refuse_heading(&self, request: ImportRequest<'_>, count: u64) -> Result<(), Failure> {
-        let first = self.first.as_ref().filter(|(_, code)| has_no_digits(code));
-        let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else {
+    fn refuse_heading(&self, request: &ImportRequest, count: u64) -> Result<(), Failure> {
+        let all_others = count > 1 && self.with_digits + 1 == count;
+        let Some(line) = self.first_without_digits.filter(|_| all_others) else {
             return Ok(());
         };
-        let problems = Problems::from_file(&request.codes.path.display().to_string());
+        let problems = Problems::from_file(&request.file.display().to_string());
         problems.add_line(
-            *line,
+            line,
             "this is probably the heading of the column, since all other lines have digits; say so with --column, or \
              put a line with the word code above it if it is a code",
         );
-        Err(Failure::from_problems(
-            request.codes.values.invalid,
-            problems.into_sorted(),
-        ))
+        let invalid = request.codes().values.invalid;
+        Err(Failure::from_problems(invalid, problems.into_sorted()))
     }
 }
 
-fn has_no_digits(code: &str) -> bool {
-    !code.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-impl LinesOfLength {
-    fn describe(self, length: usize) -> CodesOfLength {
-        let sample = |(line, code): &(usize, String)| Sample {
-            line: *line,
-            masked: masked(code),
-        };
-        let first = sample(&self.first);
-        let last = self.last.as_ref().map_or_else(|| first.clone(), sample);
-        CodesOfLength {
-            length,
-            count: self.count,
-            first,
-            last,
-        }
-    }
-}
-
-/// The ends of a code, at most half of its characters.
 fn masked(code: &str) -> String {
-    /// Characters shown at each end.
     const MAX_SHOWN: usize = 2;
     let length = code.chars().count();
     let shown = (length / 4).min(MAX_SHOWN);
@@ -271,12 +210,11 @@ fn masked(code: &str) -> String {
     code.chars().enumerate().map(mask).collect()
 }
 
-/// Counts the codes that the file repeats, and those that are imported already.
 async fn find_duplicates(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
-    request: ImportRequest<'_>,
+    request: &ImportRequest,
     checked: &mut Checked,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(), Failure> {
@@ -284,7 +222,8 @@ async fn find_duplicates(
     let rounds = checked.count.div_ceil(MAX_REMEMBERED).max(1);
     for round in 0..rounds {
         let mut remembered = HashSet::new();
-        let mut lines = request.codes.open()?;
+        let column = request.codes();
+        let mut lines = column.open()?;
         loop {
             let part = lines.next_values(PART)?;
             if part.is_empty() {
@@ -334,8 +273,8 @@ async fn count_known(
     let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
     while let Some(found) = lookups.next().await {
         let Some(is_void) = found? else { continue };
-        checked.known.count += 1;
-        checked.known.void += u64::from(is_void);
+        checked.known += 1;
+        checked.known_void += u64::from(is_void);
     }
     Ok(())
 }
@@ -345,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_masked_code_shows_at_most_half_of_it() {
+    fn masked_code_shows_at_most_half() {
         for (code, shown) in [
             ("AB", "••"),
             ("ABC", "•••"),

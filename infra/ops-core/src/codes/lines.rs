@@ -6,7 +6,6 @@ use common::domain::code::Code;
 
 use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
 
-/// Normalized codes.
 const CODES: ColumnType<String> = ColumnType {
     invalid: "code_file_invalid",
     names: ["code", "codes"],
@@ -14,7 +13,6 @@ const CODES: ColumnType<String> = ColumnType {
     parse: normal,
 };
 
-/// The codes of a file, in the column with this heading.
 pub fn codes<'a>(path: &'a Path, heading: Option<&'a str>) -> Column<'a, String> {
     Column {
         path,

@@ -2,60 +2,63 @@
 //! in between leaves a batch that is not active; no code is ever printed twice.
 
 use std::io::{self, Write};
+use std::iter;
 use std::num::NonZero;
-use std::sync::mpsc;
 use std::thread;
 
+use clap::Args;
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
 use common::domain::codebook::{
     ACCEPTABLE_ODDS, Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, LengthSource, Origin,
 };
 use common::domain::scope::Scope;
 use common::store::code_books::CodeBooks;
+use serde::Serialize;
 
 use super::book;
 use crate::failure::Failure;
-use crate::format::{grouped, one_guess_in};
+use crate::format::one_guess_in;
 
-/// Maximum number of codes in a batch.
 pub const MAX_CODES: u64 = 1_000_000_000;
 
-/// Serial numbers that a thread enciphers at a time: about 60 KB of text.
-const CHUNK: u64 = 4 * 1024;
-/// Chunks of each thread that may wait to be written. With [`MAX_THREADS`], it bounds memory.
-const WAITING_CHUNKS: usize = 8;
+/// Serial numbers that a thread enciphers at a time: about 240 KB of text. With [`MAX_THREADS`], it bounds memory.
+const CHUNK: u64 = 16 * 1024;
 /// More threads would only wait for the disk.
 const MAX_THREADS: usize = 8;
 
-/// A request to mint codes.
-#[derive(Clone, Debug, Default)]
+// The doc comments are the help of `ops code mint`.
+#[derive(Args, Clone, Debug, Default, Serialize)]
 pub struct MintRequest {
-    /// Number of codes, 1 to [`MAX_CODES`].
+    /// Number of codes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CODES))]
     pub count: u64,
-    /// The instant prize of each.
+    /// Instant prize of each of these codes, in words
+    #[arg(long, value_name = "TEXT")]
     pub prize: Option<String>,
-    /// The batch's name; `None` picks a free one.
+    /// Name of the batch [default: batch-N]
+    #[arg(long, value_name = "NAME")]
     pub batch: Option<String>,
-    /// Characters of a code; can only be set before the scope's first code is minted.
-    pub symbols: Option<u8>,
-    /// Mint even if the odds of a guess exceed [`ACCEPTABLE_ODDS`].
+    /// Characters of a code; can only be set before the first minting of the environment [default: 12, or the next
+    /// length that no imported code has]
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
+    pub length: Option<u8>,
+    /// Mint even if more than one guess in a million would be right
+    #[arg(long)]
     pub allow_weak: bool,
 }
 
 /// Serial numbers reserved for a batch whose codes are not written and not active yet.
 #[derive(Clone, Debug)]
 pub struct Reservation {
-    /// Campaign and environment.
     pub scope: Scope,
-    /// The batch, with status `Reserved`.
     pub batch: Batch,
-    /// Includes the batch.
     book: CodeBook,
     first: u64,
     count: u64,
 }
 
-/// Mints codes, writes them as printed, one per line, and activates the batch.
+/// Takes all three steps.
 ///
 /// # Errors
 /// When the request is refused, `out` cannot be written, or the table does not answer.
@@ -73,10 +76,6 @@ pub async fn mint(
     activate(books, reservation).await
 }
 
-/// Reserves the serial numbers of a batch.
-///
-/// # Errors
-/// When the request is refused, or the table does not answer.
 pub async fn reserve(
     books: &CodeBooks,
     scope: &Scope,
@@ -86,17 +85,15 @@ pub async fn reserve(
         count,
         prize,
         batch: name,
-        symbols,
+        length,
         allow_weak,
     } = request;
-    if !(1..=MAX_CODES).contains(count) {
-        let message = format!("--count must be 1 to {}", grouped(MAX_CODES));
-        return Err(Failure::new("count_invalid", message));
-    }
     book::change(books, scope, |book| {
-        book.minted_length = Some(length_to_mint(book, *symbols)?);
+        book.minted_length = Some(length_to_mint(book, *length)?);
         let first = book.minted;
-        let last = first.checked_add(count - 1);
+        let last = count
+            .checked_sub(1)
+            .and_then(|more| first.checked_add(more));
         if last
             .zip(book.cipher())
             .and_then(|(last, cipher)| cipher.encipher(last))
@@ -131,7 +128,7 @@ pub async fn reserve(
     .await
 }
 
-/// The length of the new codes. Every length belongs to minted codes or to imported ones, whichever came first.
+/// Every length belongs to minted codes or to imported ones, whichever came first.
 fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
     let Some(wanted) = wanted else {
         let message = format!(
@@ -143,14 +140,6 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
             .length_to_mint()
             .ok_or_else(|| Failure::new("length_imported", message));
     };
-    if !CODE_SYMBOLS.contains(&wanted) {
-        let message = format!(
-            "--length must be {} to {}",
-            CODE_SYMBOLS.start(),
-            CODE_SYMBOLS.end()
-        );
-        return Err(Failure::new("length_invalid", message));
-    }
     if let Some(minted) = book.minted_length.filter(|minted| *minted != wanted) {
         let message = format!(
             "codes of {minted} characters are minted already, and all have one length; leave --length out"
@@ -167,7 +156,6 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
     Ok(wanted)
 }
 
-/// `book` with the codes that were asked for.
 fn too_weak(book: &CodeBook) -> Failure {
     let message = format!(
         "with these codes, {} would be right, and {} is accepted; mint fewer, start the campaign with a longer --length, \
@@ -184,10 +172,6 @@ fn not_written(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// Activates a batch whose codes are written, so that they count.
-///
-/// # Errors
-/// When it was voided in the meantime, or the table does not answer.
 pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch, Failure> {
     let name = &reservation.batch.name;
     book::change(books, &reservation.scope, |book| {
@@ -204,7 +188,6 @@ pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Bat
     .await
 }
 
-/// Voids a batch whose codes could not be written.
 pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<(), Failure> {
     book::change(books, &reservation.scope, |book| {
         book::batch_mut(book, &reservation.batch.name)?.status = BatchStatus::Void;
@@ -214,7 +197,6 @@ pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<()
 }
 
 impl Reservation {
-    /// The code book, with the batch.
     pub fn book(&self) -> &CodeBook {
         &self.book
     }
@@ -227,63 +209,41 @@ impl Reservation {
             .filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
     }
 
-    /// Writes the codes as printed, one per line, in constant memory and on several threads.
-    ///
-    /// # Errors
-    /// Those of `out` and of `progress`, which is called with the number of codes done.
+    /// Writes the codes as printed, one per line, in constant memory. `progress` gets the number of codes done.
     pub fn write(
         &self,
         out: &mut impl Write,
         progress: &mut dyn FnMut(u64) -> io::Result<()>,
     ) -> io::Result<()> {
-        let cipher = self
-            .book
-            .cipher()
-            .ok_or_else(|| io::Error::other("the code book has no cipher"))?;
+        let cipher = self.book.cipher();
+        let cipher = cipher.ok_or_else(|| io::Error::other("the code book has no cipher"))?;
+        let cipher = &cipher;
         let end = self.first.saturating_add(self.count);
-        let threads = thread::available_parallelism()
-            .map_or(1, NonZero::get)
-            .min(MAX_THREADS);
-        let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
-        thread::scope(|scope| {
-            // The threads take chunks in turn, and chunks are written in the same turn, which keeps the order.
-            let mut starts = self.first;
-            let mut queues = Vec::new();
-            for _ in 0..threads {
-                let (sender, receiver) = mpsc::sync_channel(WAITING_CHUNKS);
-                let (cipher, start) = (&cipher, starts);
-                scope.spawn(move || encipher(cipher, start, stride, end, &sender));
-                queues.push(receiver);
-                starts = starts.saturating_add(CHUNK);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let starts = iter::successors(Some(self.first), |start| start.checked_add(CHUNK));
+        let mut starts = starts.take_while(|start| *start < end);
+        loop {
+            let turn: Vec<_> = starts.by_ref().take(threads.min(MAX_THREADS)).collect();
+            if turn.is_empty() {
+                return Ok(());
             }
-            let mut written = 0;
-            for queue in queues.iter().cycle() {
-                // The first queue that has ended is the one after the last chunk.
-                let Ok(chunk) = queue.recv() else { break };
-                out.write_all(&chunk?)?;
-                written = self.count.min(written + CHUNK);
-                progress(written)?;
-            }
-            Ok(())
-        })
-    }
-}
-
-/// Enciphers a chunk at `start` and every `stride` serial numbers further, until `end` or until the receiver is gone.
-fn encipher(
-    cipher: &CodeCipher,
-    start: u64,
-    stride: u64,
-    end: u64,
-    queue: &mpsc::SyncSender<io::Result<Vec<u8>>>,
-) {
-    let mut start = start;
-    while start < end {
-        let chunk = chunk(cipher, start, end.min(start.saturating_add(CHUNK)));
-        if queue.send(chunk).is_err() {
-            return;
+            thread::scope(|scope| -> io::Result<()> {
+                let chunk = |start: u64| {
+                    let end = end.min(start.saturating_add(CHUNK));
+                    (end, scope.spawn(move || chunk(cipher, start, end)))
+                };
+                // All of a turn run before the first is waited for.
+                let running: Vec<_> = turn.into_iter().map(chunk).collect();
+                for (end, text) in running {
+                    let text = text
+                        .join()
+                        .map_err(|_| io::Error::other("a thread failed"))?;
+                    out.write_all(&text?)?;
+                    progress(end.saturating_sub(self.first))?;
+                }
+                Ok(())
+            })?;
         }
-        start = start.saturating_add(stride);
     }
 }
 

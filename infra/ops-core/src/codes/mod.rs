@@ -1,13 +1,11 @@
 //! Mints, imports and voids codes, in batches.
 
-pub mod atomic_file;
 pub mod book;
 pub mod check;
 pub mod find;
 pub mod import;
 pub mod lines;
 pub mod mint;
-pub mod usage;
 pub mod void;
 
 use common::domain::campaign::CodePolicy;
@@ -16,16 +14,10 @@ use common::domain::scope::Scope;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Concurrent calls to the table while a file is imported.
 const MAX_CONCURRENCY: usize = 32;
 
-/// Lines of a file that are processed together.
 const PART: usize = 10_000;
 
-/// Checks that the campaign exists and that the service checks its codes.
-///
-/// # Errors
-/// When there is no such campaign, its codes are checked by a partner or not at all, or the table does not answer.
 pub async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
     let slug = &scope.campaign;
     match tables.campaign(slug).await?.code {

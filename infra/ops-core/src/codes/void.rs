@@ -10,9 +10,6 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Voids a batch; does nothing if it is void already.
-///
-/// # Errors
-/// When there is no such batch, or the table does not answer.
 pub async fn void_batch(
     tables: &Tables,
     scope: &Scope,

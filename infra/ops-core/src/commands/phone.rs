@@ -115,7 +115,7 @@ async fn change(
     tables.audit.append(action, clock.now()).await?;
     let mut progress = Progress::new(clock, doing, count);
     let show = |done| progress.show(terminal, done);
-    let changed = set_all_blocked(&tables, &campaign, column, blocked, &decision, show).await;
+    let changed = set_all_blocked(&tables, &campaign, &column, blocked, &decision, show).await;
     progress.end(terminal);
     let Changed { changed, unchanged } = changed?;
     let already = if blocked {

@@ -87,7 +87,8 @@ pub(super) fn code_lines(input: &[u8]) {
 
 /// All lines, read `at_once` at a time.
 fn lines(input: &[u8], at_once: usize) -> Vec<Line<String>> {
-    let mut file = codes(Path::new("codes.csv"), None).lines_of(input);
+    let column = codes(Path::new("codes.csv"), None);
+    let mut file = column.lines_of(input);
     let mut all = Vec::new();
     loop {
         let part = file.next_lines(at_once).expect("bytes can be read");

@@ -1,17 +1,21 @@
 //! `ops code batches`.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 
+use common::domain::code_record::CodeKey;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
+use common::store::codes::Codes;
+use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 
 use crate::codes::book::odds_line;
-use crate::codes::usage::{self, Usage};
 use crate::failure::Failure;
 use crate::format::{grouped, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
+use crate::view::extended;
 
 /// What operators should know before all codes are read.
 const READS_ALL: &str = "Counting the used codes; this takes about a minute for ten million.";
@@ -42,7 +46,7 @@ pub(super) async fn count_used(
     terminal: &mut Terminal<'_>,
 ) -> Result<AllUsage, Failure> {
     terminal.note(READS_ALL);
-    usage::of_batches(tables.codes(), scope, book).await
+    use_of_batches(tables.codes(), scope, book).await
 }
 
 fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
@@ -55,36 +59,30 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
     if usage.is_none() && !book.batches.is_empty() {
         text.push_str("\n--used counts the used and unused codes of each batch.");
     }
-    for batch in book
-        .batches
-        .iter()
-        .filter(|batch| batch.status == BatchStatus::Reserved)
-    {
-        text.push_str(&format!(
-            "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
-             void it: ops code void --campaign {} --environment {} --batch {}",
-            batch.name, scope.campaign, scope.environment, batch.name
-        ));
+    for batch in &book.batches {
+        let name = &batch.name;
+        match (batch.status, &batch.origin) {
+            (BatchStatus::Reserved, _) => text.push_str(&format!(
+                "\nBatch {name} is being minted, or its minting was cut short and its codes do not count; in that case \
+                 void it: ops code void --campaign {} --environment {} --batch {name}",
+                scope.campaign, scope.environment
+            )),
+            (BatchStatus::Active, Origin::Imported { unfinished, .. })
+                if !unfinished.is_empty() =>
+            {
+                text.push_str(&format!(
+                    "\nAn import into batch {name} is running, or was cut short; in that case run it again, which counts what is stored."
+                ));
+            }
+            (BatchStatus::Active | BatchStatus::Void, _) => {}
+        }
     }
-    let is_unfinished = |batch: &&Batch| {
-        matches!(&batch.origin, Origin::Imported { unfinished, .. } if !unfinished.is_empty())
-            && batch.status == BatchStatus::Active
-    };
-    for batch in book.batches.iter().filter(is_unfinished) {
-        text.push_str(&format!(
-            "\nAn import into batch {} is running, or was cut short; in that case run it again, which counts what is stored.",
-            batch.name
-        ));
-    }
-    let batches: Vec<Value> = book
-        .batches
-        .iter()
-        .map(|batch| batch_json(batch, usage))
-        .collect();
+    let batches = book.batches.iter();
+    let batches = batches.map(|batch| batch_json(batch, usage));
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
-        "batches": batches,
+        "batches": batches.collect::<Vec<_>>(),
         "length": book.minted_length,
         "minted": book.minted,
         "odds_of_a_guess": book.odds_of_a_guess(),
@@ -100,9 +98,7 @@ fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
             grouped(batch.count()),
         ];
         if let Some(usage) = usage {
-            let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
-            let Usage { redeemed, held } = of_batch;
-            row.extend([redeemed, held, of_batch.unused_of(batch)].map(grouped));
+            row.extend(use_of(batch, usage).map(grouped));
         }
         row.extend([
             or_dash(lengths_of(batch, book)),
@@ -121,24 +117,26 @@ fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
 }
 
 pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
-    let mut json = json!({
+    let json = json!({
         "batch": batch.name,
         "origin": kind_of(batch),
         "count": batch.count(),
         "prize": batch.prize,
         "status": batch.status,
     });
-    if let (Some(usage), Some(fields)) = (usage, json.as_object_mut()) {
-        let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
-        let Usage { redeemed, held } = of_batch;
-        let counts = [
-            ("used", redeemed),
-            ("held", held),
-            ("unused", of_batch.unused_of(batch)),
-        ];
-        fields.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
-    }
-    json
+    let Some(usage) = usage else { return json };
+    let [used, held, unused] = use_of(batch, usage).map(Value::from);
+    extended(json, [("used", used), ("held", held), ("unused", unused)])
+}
+
+/// The used, held and unused codes of a batch.
+pub(super) fn use_of(batch: &Batch, usage: &AllUsage) -> [u64; 3] {
+    let Usage { redeemed, held } = usage.get(&batch.name).copied().unwrap_or_default();
+    [
+        redeemed,
+        held,
+        batch.count().saturating_sub(redeemed + held),
+    ]
 }
 
 /// The lengths of a batch's codes, such as `6 to 8`.
@@ -169,4 +167,38 @@ pub(crate) fn status_of(batch: &Batch) -> &'static str {
         BatchStatus::Active => "active",
         BatchStatus::Void => "void",
     }
+}
+
+/// The codes of a batch that submissions have: accepted ones, and those that are not settled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    redeemed: u64,
+    held: u64,
+}
+
+/// The use of every batch of a scope, by its name; batches without used codes may be missing. Reads the whole table.
+async fn use_of_batches(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+) -> Result<AllUsage, Failure> {
+    let mut usage = AllUsage::new();
+    let mut codes = pin!(codes.all(scope));
+    while let Some((key, record)) = codes.try_next().await? {
+        let name = match key {
+            CodeKey::Minted(serial) => book.batch_of(serial).map(|batch| &batch.name),
+            CodeKey::Imported { .. } => record.batch.as_ref(),
+            CodeKey::Partner(_) | CodeKey::Sentinel(_) => None,
+        };
+        if let (Some(name), Some(hold)) = (name, &record.hold) {
+            let of_batch = usage.entry(name.clone()).or_default();
+            let count = if hold.redeemed {
+                &mut of_batch.redeemed
+            } else {
+                &mut of_batch.held
+            };
+            *count += 1;
+        }
+    }
+    Ok(usage)
 }

@@ -19,13 +19,12 @@ use tokio::sync::watch;
 use tokio::task;
 
 pub(crate) use self::batches::status_of;
+use crate::atomic_file::{AtomicFile, NotRenamed};
 use crate::audit::Action;
 use crate::cli::CodeCommand;
-use crate::codes::atomic_file::{AtomicFile, NotRenamed};
 use crate::codes::book::odds_line;
-use crate::codes::import::ImportRequest;
 use crate::codes::mint::{self, Reservation};
-use crate::codes::{book, code_scope, lines};
+use crate::codes::{book, code_scope};
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::tables::Tables;
@@ -40,42 +39,19 @@ pub(crate) async fn run(
     match command {
         CodeCommand::Mint {
             scope,
-            count,
+            request,
             output,
-            prize,
-            batch,
-            length,
-            allow_weak,
         } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let request = mint::MintRequest {
-                count,
-                prize,
-                batch,
-                symbols: length,
-                allow_weak,
-            };
             mint(tables, &scope, &request, &output, clock, terminal).await
         }
         CodeCommand::Import {
             scope,
-            file,
-            column,
-            prize,
-            batch,
-            allow_weak,
+            request,
             dry_run,
         } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let (prize, batch) = (prize.as_deref(), batch.as_deref());
-            let codes = lines::codes(&file, column.as_deref());
-            let request = ImportRequest {
-                codes,
-                prize,
-                batch,
-                allow_weak,
-            };
-            import::import(tables, &scope, request, dry_run, clock, terminal).await
+            import::import(tables, &scope, &request, dry_run, clock, terminal).await
         }
         CodeCommand::Void {
             scope,
@@ -122,23 +98,9 @@ async fn mint(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let file = AtomicFile::begin(output)?;
-    let mint::MintRequest {
-        count,
-        prize,
-        batch,
-        symbols,
-        allow_weak,
-    } = request;
-    let details = json!({
-        "batch": batch, "count": count, "prize": prize, "length": symbols, "allow_weak": allow_weak,
-    });
-    tables
-        .audit
-        .append(
-            Action::new("code.mint").in_scope(scope).with(details),
-            clock.now(),
-        )
-        .await?;
+    let action = Action::new("code.mint").in_scope(scope);
+    let action = action.with(json!(request));
+    tables.audit.append(action, clock.now()).await?;
     let reservation = mint::reserve(&tables.code_books, scope, request).await?;
     let book = reservation.book().clone();
     if let Some(length) = reservation.length_beside_imported() {
@@ -159,16 +121,21 @@ async fn mint(
     };
     // Renamed last, so that a file of the final name has only active codes.
     let name = reservation.batch.name.clone();
-    let batch = mint::activate(&tables.code_books, reservation)
-        .await
-        .map_err(|mut failure| {
-            failure.message.push_str(&format!(
+    let activated = mint::activate(&tables.code_books, reservation).await;
+    let batch = activated.map_err(|mut failure| {
+        failure.message.push_str(&format!(
             "; the file was removed. Void batch {name} before you mint again: its codes may count"
         ));
-            failure
-        })?;
-    file.finish()
-        .map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
+        failure
+    })?;
+    file.finish().map_err(|NotRenamed { partial, error }| {
+        let message = format!(
+            "the file could not be named {}: {error}; batch {name} counts, and its codes are in {}: rename that file",
+            output.display(),
+            partial.display()
+        );
+        Failure::new("file_not_renamed", message)
+    })?;
     wait_for_functions(clock).await;
     Ok(mint_report(scope, &batch, &book, output))
 }
@@ -244,15 +211,4 @@ fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
         "file_failed",
         format!("writing {} failed: {error}; {rest}", output.display()),
     )
-}
-
-fn kept(not_renamed: &NotRenamed, output: &Path, batch: &Batch) -> Failure {
-    let NotRenamed { partial, error } = not_renamed;
-    let message = format!(
-        "the file could not be named {}: {error}; batch {} counts, and its codes are in {}: rename that file",
-        output.display(),
-        batch.name,
-        partial.display()
-    );
-    Failure::new("file_not_renamed", message)
 }

@@ -7,15 +7,14 @@ use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::scope::Scope;
 use serde_json::Value;
 
-use super::batches::{AllUsage, batch_json, count_used};
+use super::batches::{AllUsage, batch_json, count_used, use_of};
 use crate::codes::{book, void};
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
 use crate::format::{grouped, seconds};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-
-const DRY_RUN: &str = "Nothing was voided, because of --dry-run.";
+use crate::view::extended;
 
 /// Says what voiding a batch would do. Reads the whole table of codes.
 pub(super) async fn plan_batch(
@@ -33,10 +32,14 @@ pub(super) async fn plan_batch(
         ""
     };
     let text = format!(
-        "{DRY_RUN} Of batch {name}, {}.{already}",
+        "Nothing was voided, because of --dry-run. Of batch {name}, {}.{already}",
         unused_in_words(batch, &usage)
     );
-    Ok(Report::new(dry(batch_json(batch, Some(&usage))), text))
+    let json = batch_json(batch, Some(&usage));
+    Ok(Report::new(
+        extended(json, [("dry_run", Value::Bool(true))]),
+        text,
+    ))
 }
 
 pub(super) async fn void_batch(
@@ -79,21 +82,10 @@ pub(super) async fn void_batch(
 }
 
 fn unused_in_words(batch: &Batch, usage: &AllUsage) -> String {
-    let unused = usage
-        .get(&batch.name)
-        .copied()
-        .unwrap_or_default()
-        .unused_of(batch);
+    let [.., unused] = use_of(batch, usage);
     format!(
         "{} of its {} codes are unused",
         grouped(unused),
         grouped(batch.count())
     )
-}
-
-fn dry(mut json: Value) -> Value {
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("dry_run".to_owned(), Value::Bool(true));
-    }
-    json
 }
