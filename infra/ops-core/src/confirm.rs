@@ -36,7 +36,13 @@ impl Terminal<'_> {
         if args.yes {
             return Ok(());
         }
-        let given = self.ask(question, answer).map_err(|error| {
+        let prompt = match answer {
+            Answer::Yes => format!("{question} [y/N] "),
+            Answer::Word(word) => {
+                format!("{question} This cannot be undone. Type {word} to continue: ")
+            }
+        };
+        let given = self.read_line(&prompt).map_err(|error| {
             Failure::new(
                 "not_confirmed",
                 format!("nothing was changed: asking failed: {error}; use --yes"),
@@ -61,18 +67,12 @@ impl Terminal<'_> {
         Err(Failure::new("not_confirmed", message))
     }
 
-    /// The line that was typed, without the space around it; `None` without a terminal.
-    fn ask(&mut self, question: &str, answer: Answer<'_>) -> io::Result<Option<String>> {
+    /// The line that is typed after a prompt on standard error, without the space around it; `None` without a terminal.
+    pub(crate) fn read_line(&mut self, prompt: &str) -> io::Result<Option<String>> {
         let Some(input) = self.input.as_mut() else {
             return Ok(None);
         };
-        match answer {
-            Answer::Yes => write!(self.err, "{question} [y/N] ")?,
-            Answer::Word(word) => write!(
-                self.err,
-                "{question} This cannot be undone. Type {word} to continue: "
-            )?,
-        }
+        write!(self.err, "{prompt}")?;
         self.err.flush()?;
         let mut line = String::new();
         input.read_line(&mut line)?;

@@ -24,8 +24,8 @@ struct ReadyFile {
     env: HashMap<String, String>,
 }
 
-/// The environment, overridden by the variables of the env file that is given, or named by the environment. Without either,
-/// the one that the local stack usually writes is taken, unless the environment names a stack.
+/// The environment, overridden by the variables of the env file that is given, or that the environment names. Without either,
+/// and if the environment names no stack, by those of the file that the local stack usually writes.
 ///
 /// # Errors
 /// When the file cannot be read or is not an env file.
@@ -41,10 +41,6 @@ pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failur
     }
 }
 
-/// The environment, overridden by the variables of an env file.
-///
-/// # Errors
-/// When the file cannot be read or is not an env file.
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
     // The local stack chooses the format by the name, too.

@@ -19,13 +19,11 @@ pub struct Failure {
     pub code: &'static str,
     /// What happened and what to do next.
     pub message: String,
-    /// Errors in the operator's files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
 
 impl Failure {
-    /// An error without file problems.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -10,9 +10,7 @@ use crate::format::printable;
 /// One problem in a file. It prints as `chai.yaml:7: limits.phone_daily must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The file, as the operator named it.
     pub file: String,
-    /// The line, from 1.
     pub line: usize,
     /// The field, such as `limits.phone_daily`; `None` for a problem of the whole line or file.
     pub field: Option<String>,

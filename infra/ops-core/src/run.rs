@@ -24,7 +24,6 @@ use crate::terminal::{Report, Terminal};
 pub struct ConsoleSettings {
     /// The stack, and the operator's credentials.
     pub env: Env,
-    /// The time.
     pub clock: Clock,
     /// The port on 127.0.0.1; 0 picks a free one.
     pub port: u16,

@@ -23,27 +23,18 @@ use common::store::submission_writes::SubmissionStore;
 use crate::audit::Audit;
 use crate::failure::Failure;
 
-/// The tables that commands read and write.
 #[derive(Clone)]
 pub struct Tables {
-    /// Campaigns, with their pause switch.
     pub campaigns: Campaigns,
-    /// Earlier versions of campaigns.
     pub campaign_versions: CampaignVersions,
-    /// API keys, by digest.
     pub api_keys: ApiKeys,
-    /// Code books, encrypted under the deployment's secret.
     pub code_books: CodeBooks,
-    /// Phones, with their blocklist.
     pub entrants: Entrants,
     pub numbers: Numbers,
-    /// Draws, with their contact logs.
     pub draws: Draws,
     /// How far the personal data of ended campaigns is deleted; only read.
     pub retention: RetentionTable,
-    /// Codes, submissions, and the writes that settle them.
     pub store: SubmissionStore,
-    /// The audit log.
     pub audit: Audit,
     aws: Aws,
     pub(crate) env: Env,
@@ -85,42 +76,33 @@ impl Tables {
         })
     }
 
-    /// Opens the bucket of photos that the environment names.
     pub fn photos(&self, env: &Env) -> Result<Photos, ConfigError> {
         Photos::from_env(env, &self.aws)
     }
 
-    /// The client of storage, for the buckets of draws.
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
         self.aws.s3()
     }
 
-    /// The table of draws, for the lock of freezes. It can be written without a row of the audit log: the row of a freeze has
-    /// the commitment, which needs the entries.
+    /// The table of draws without the guard, for the lock of freezes: the row of a freeze has the commitment, which needs the
+    /// entries.
     pub(crate) fn freeze_locks(&self) -> Result<Draws, ConfigError> {
         Draws::from_env(&self.env, &self.audit.unguarded().dynamodb())
     }
 
-    /// The locks of submissions under review, which the environment names. They can be written without a row of the audit
-    /// log: a claim changes nothing but who looks.
+    /// Without the guard: a lock changes nothing but who looks.
     pub fn review_locks(&self, env: &Env) -> Result<ReviewLocks, ConfigError> {
         ReviewLocks::from_env(env, &self.audit.unguarded().dynamodb())
     }
 
-    /// The table of codes, which [`Self::store`] holds.
     pub fn codes(&self) -> &Codes {
         self.store.codes()
     }
 
-    /// The deployment's secret, which phones are encrypted under.
     pub fn secrets(&self) -> &DeploymentSecrets {
         self.code_books.secrets()
     }
 
-    /// The id of a phone's records in a scope.
-    ///
-    /// # Errors
-    /// When Secrets Manager does not answer.
     pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
         Ok(self
             .secrets()
@@ -132,9 +114,6 @@ impl Tables {
     }
 
     /// A campaign that must exist.
-    ///
-    /// # Errors
-    /// When it does not exist, or the table does not answer.
     pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
         self.campaigns
             .get(slug)

@@ -47,7 +47,6 @@ fn is_time(name: &str) -> bool {
             .any(|end| name.ends_with(end))
 }
 
-/// Adds fields to a document.
 pub(crate) fn extended(
     mut view: Value,
     more: impl IntoIterator<Item = (impl Into<String>, Value)>,

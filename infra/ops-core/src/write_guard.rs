@@ -27,7 +27,6 @@ const READS: [&str; 8] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteGuard(Arc<AtomicBool>);
 
-/// A write without a row.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "nothing was changed: this command wrote no audit row first. This is a bug in ops; report it"

@@ -14,13 +14,11 @@ use crate::cli::KeyCommand;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::connection;
 use crate::failure::Failure;
-use crate::format::{or_dash, printable, seconds, zoned_time};
+use crate::format::{one_line, or_dash, printable, seconds, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 use crate::view::{self, extended, of_record};
-
-const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
 pub(crate) async fn run(
     command: KeyCommand,
@@ -125,15 +123,8 @@ fn hours(number: u16) -> Duration {
 }
 
 fn checked_label(label: &str) -> Result<&str, Failure> {
-    let label = label.trim();
-    if LABEL_CHARS.contains(&label.chars().count()) && !label.chars().any(char::is_control) {
-        Ok(label)
-    } else {
-        Err(Failure::new(
-            "label_invalid",
-            "a label is 1 to 100 characters on one line; shorten --label",
-        ))
-    }
+    let message = "a label is 1 to 100 characters on one line; shorten --label";
+    one_line(label, 100).ok_or_else(|| Failure::new("label_invalid", message))
 }
 
 /// Prints only the key on standard output, so that a script can read it.

@@ -32,20 +32,14 @@ fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result
     if argument.trim() != "-" {
         return Ok(argument.to_owned());
     }
-    let Some(input) = terminal.input.as_mut() else {
-        let message =
-            "there is no terminal to type it at; run this in a terminal, or give it in place of -";
-        return Err(Failure::new("no_terminal", message));
-    };
-    let mut line = String::new();
-    let asked = write!(terminal.err, "{prompt}").and_then(|()| terminal.err.flush());
-    asked
-        .and_then(|()| input.read_line(&mut line))
-        .map_err(|error| {
-            Failure::new(
-                "no_terminal",
-                format!("asking failed: {error}; give it in place of -"),
-            )
-        })?;
-    Ok(line)
+    let unread = |why: &str| Failure::new("no_terminal", why);
+    match terminal.read_line(prompt) {
+        Ok(Some(line)) => Ok(line),
+        Ok(None) => Err(unread(
+            "there is no terminal to type it at; run this in a terminal, or give it in place of -",
+        )),
+        Err(error) => Err(unread(&format!(
+            "asking failed: {error}; give it in place of -"
+        ))),
+    }
 }

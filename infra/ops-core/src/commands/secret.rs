@@ -1,14 +1,22 @@
 //! `ops secret`.
 
+use std::sync::Arc;
+
+use common::aws::deployment_secret::SecretVersion;
 use common::domain::timestamp::Timestamp;
+use common::random;
+use common::store::code_books::{CodeBooks, SaveError};
+use common::store::transaction::backoff;
 use serde_json::json;
 
 use crate::audit::Action;
 use crate::cli::SecretCommand;
 use crate::failure::Failure;
-use crate::secret::{self, Rotated};
 use crate::tables::Tables;
 use crate::terminal::Report;
+
+/// Attempts for one book before giving up because others keep changing it.
+const MAX_ATTEMPTS: u32 = 10;
 
 pub(crate) async fn run(
     command: SecretCommand,
@@ -16,30 +24,60 @@ pub(crate) async fn run(
     now: Timestamp,
 ) -> Result<Report, Failure> {
     match command {
-        SecretCommand::Rotate => {
-            tables
-                .audit
-                .append(Action::new("secret.rotate"), now)
-                .await?;
-            let Rotated {
-                version,
-                is_new,
-                books,
-            } = secret::rotate(&tables.code_books).await?;
-            let made = if is_new {
-                "The deployment's secret has a new version"
-            } else {
-                "An earlier rotation was cut short and is finished now; run this again for a new version. The \
-                 deployment's secret has had its version before"
-            };
-            let text = format!(
-                "{made}: {version}. {books} code books are encrypted under it; codes and batches are what they were. \
-                 Replace the copy of the secret that you keep."
-            );
-            Ok(Report::new(
-                json!({ "secret_version": version, "is_new": is_new, "books": books }),
-                text,
-            ))
-        }
+        SecretCommand::Rotate => rotate(tables, now).await,
     }
+}
+
+/// Creates a new version of the deployment's secret and encrypts every code book under it. If an earlier rotation was
+/// interrupted, it finishes that one instead.
+async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    let action = Action::new("secret.rotate");
+    tables.audit.append(action, now).await?;
+    let books = &tables.code_books;
+    let mut secret = books.secrets().current().await?;
+    let mut encrypted = encrypt_all(books, &secret).await?;
+    let is_new = encrypted == 0;
+    if is_new {
+        let new = hex::encode(random::bytes::<32>());
+        secret = books.secrets().rotate(&new).await?;
+        encrypted = encrypt_all(books, &secret).await?;
+    }
+    let made = if is_new {
+        "The deployment's secret has a new version"
+    } else {
+        "An earlier rotation was cut short and is finished now; run this again for a new version. The \
+         deployment's secret has had its version before"
+    };
+    let version = &secret.id;
+    let text = format!(
+        "{made}: {version}. {encrypted} code books are encrypted under it; codes and batches are what they were. \
+         Replace the copy of the secret that you keep."
+    );
+    let json = json!({ "secret_version": version, "is_new": is_new, "books": encrypted });
+    Ok(Report::new(json, text))
+}
+
+/// Re-encrypts all books that are under another version; returns their number.
+async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize, Failure> {
+    let mut encrypted = 0;
+    for scope in books.scopes().await? {
+        let mut attempt = 1;
+        let was_under_another = loop {
+            match books.reencrypt(&scope, secret).await {
+                Ok(done) => break done,
+                Err(SaveError::Store(error)) => return Err(error.into()),
+                Err(SaveError::Changed) if attempt < MAX_ATTEMPTS => {
+                    backoff(attempt).await;
+                    attempt += 1;
+                }
+                Err(SaveError::Changed) => {
+                    let message =
+                        "others keep minting or importing codes; run this again in a moment";
+                    return Err(Failure::new("code_book_busy", message));
+                }
+            }
+        };
+        encrypted += usize::from(was_under_another);
+    }
+    Ok(encrypted)
 }

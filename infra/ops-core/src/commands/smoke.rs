@@ -1,10 +1,10 @@
 //! `ops smoke`.
 
 use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::failure::Failure;
-use crate::smoke::{self, Step};
+use crate::smoke;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
@@ -18,13 +18,8 @@ pub(crate) async fn run(
         .iter()
         .map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what))
         .collect();
-    let json: Vec<Value> = steps.iter().map(as_json).collect();
     let text = format!(
         "{text}Everything is as it should be. The campaign `smoke-test` is archived again."
     );
-    Ok(Report::new(json!({ "steps": json }), text))
-}
-
-fn as_json(step: &Step) -> Value {
-    json!({ "what": step.what, "took_ms": u64::try_from(step.took_ms).unwrap_or(u64::MAX) })
+    Ok(Report::new(json!({ "steps": steps }), text))
 }

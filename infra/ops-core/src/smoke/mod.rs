@@ -16,14 +16,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Value, json};
 
 pub use self::caller::Step;
-use self::caller::{Ask, Caller, SmokeReply};
+use self::caller::{Ask, Caller, Reply};
 use crate::campaign_file;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::{campaigns, keys};
 
 const CAMPAIGN: &str = include_str!("campaign.yaml");
-/// The key's label.
 const LABEL: &str = "smoke test";
 /// Requests per minute, more than the test makes.
 const PER_MINUTE: u32 = 600;
@@ -51,7 +50,6 @@ pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>
     checked
 }
 
-/// Makes all checks with a key that is revoked at the end.
 async fn with_key(
     tables: &Tables,
     scope: &Scope,
@@ -59,12 +57,11 @@ async fn with_key(
     now: Timestamp,
 ) -> Result<Vec<Step>, Failure> {
     let issued = keys::issue(tables, scope, Some(LABEL), PER_MINUTE, Some(KEY_TTL), now).await?;
-    let checked = everything(base_url, issued.key).await;
+    let checked = everything(base_url, &issued.key).await;
     keys::revoke(tables, &issued.record.key_id, now).await?;
     checked
 }
 
-/// The API's URL; adds the scheme if there is none.
 fn base_url(url: &str) -> Result<String, Failure> {
     let with_scheme = match url.split_once("://") {
         Some(_) => url.to_owned(),
@@ -97,8 +94,8 @@ fn is_this_machine(url: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
-    let mut caller = Caller::new(base_url, key);
+async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>, Failure> {
+    let mut caller = Caller::new(base_url, key)?;
     // A random number keeps the entries of different runs apart.
     let run = u64::from_le_bytes(random::bytes());
     let phone = format!("+2557{:08}", run % 100_000_000);
@@ -111,202 +108,145 @@ async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
 
 /// What all endpoints have in common: headers, authentication, errors.
 async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
-    let get = |path| Ask::get(path);
-    let campaign = caller
-        .ask("reading the campaign", get("/api/v1/campaign"))
+    let path = "/api/v1/campaign";
+    caller
+        .ask("reading the campaign", Ask::get(path), 200)
         .await?
-        .status(200)?;
-    campaign
-        .field("slug", &json!("smoke-test"))?
-        .field("livemode", &json!(false))?
-        .field("status", &json!("live"))?
+        .field("/slug", "smoke-test")?
+        .field("/livemode", false)?
+        .field("/status", "live")?
         .header("cache-control", Some("no-store"))?
         .header("x-request-id", None)?;
-    let refused = caller
-        .ask_without_key("asking without a key", get("/api/v1/campaign"))
+    let url = format!("{}{path}", caller.base_url);
+    let what = "asking without a key";
+    let refused = get(caller, what, &url).await?;
+    let refused = refused
+        .status(&[401])?
+        .field("/error/code", "key_missing")?;
+    let page = refused.text("/error/docs_url")?;
+    let what = "opening an error's page";
+    get(caller, what, &page).await?.status(&[200])?;
+    let what = "asking for a path that is not there";
+    caller
+        .ask(what, Ask::get("/api/v1/nothing"), 404)
         .await?
-        .status(401)?;
-    let refused = refused.field("/error/code", &json!("key_missing"))?;
-    let docs_url = refused.text("/error/docs_url")?;
-    let page = caller
-        .send(
-            "opening an error's page",
-            Method::GET,
-            &docs_url,
-            HeaderMap::new(),
-            "",
-        )
-        .await?;
-    page.status(200)?;
-    let lost = caller
-        .ask(
-            "asking for a path that is not there",
-            get("/api/v1/nothing"),
-        )
-        .await?
-        .status(404)?;
-    lost.field("/error/code", &json!("not_found"))?;
+        .field("/error/code", "not_found")?;
     let patch = Ask {
         method: Method::PATCH,
-        ..get("/api/v1/campaign")
+        ..Ask::get(path)
     };
-    let wrong = caller
-        .ask("asking with a wrong method", patch)
+    caller
+        .ask("asking with a wrong method", patch, 405)
         .await?
-        .status(405)?;
-    wrong
-        .field("/error/code", &json!("method_not_allowed"))?
+        .field("/error/code", "method_not_allowed")?
         .header("allow", Some("GET"))?;
     Ok(())
+}
+
+/// Gets a page without the key.
+async fn get(caller: &mut Caller<'_>, what: &'static str, url: &str) -> Result<Reply, Failure> {
+    let headers = HeaderMap::new();
+    caller.send(what, Method::GET, url, headers, "").await
+}
+
+/// A submission with the idempotency key of this number.
+fn submission(run: u64, number: u32, body: &Value) -> Ask<'static> {
+    Ask {
+        idempotency_key: Some(format!("smoke-{run:016x}-{number}")),
+        ..Ask::post("/api/v1/submissions", body.clone())
+    }
 }
 
 /// Codes: pre-check, entry, replay, look-up, settling later.
 async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let code = format!("TEST-0-VALID.{run:x}");
-    let check = Ask::post(
-        "/api/v1/codes/check",
-        json!({ "code": code, "phone": phone }),
-    );
-    let checked = caller
-        .ask("pre-checking a code", check)
+    let check = json!({ "code": code, "phone": phone });
+    let check = Ask::post("/api/v1/codes/check", check);
+    caller
+        .ask("pre-checking a code", check, 200)
         .await?
-        .status(200)?;
-    checked.field("precheck", &json!("valid"))?;
+        .field("/precheck", "valid")?;
     let body = json!({ "phone": phone, "code": code, "consent": true });
-    let entering =
-        || Ask::post("/api/v1/submissions", body.clone()).once(&format!("smoke-{run:016x}-1"));
-    let entered = caller
-        .ask("entering a code", entering())
+    let id = caller
+        .ask("entering a code", submission(run, 1, &body), 200)
         .await?
-        .status(200)?;
-    let id = entered
-        .field("message_key", &json!("entered"))?
+        .field("/message_key", "entered")?
         .text("/id")?;
-    let again = caller
-        .ask("sending the same request again", entering())
+    let what = "sending the same request again";
+    caller
+        .ask(what, submission(run, 1, &body), 200)
         .await?
-        .status(200)?;
-    again
-        .field("id", &json!(id))?
+        .field("/id", id.as_str())?
         .header("idempotent-replayed", Some("true"))?;
-    let read = caller
-        .ask(
-            "reading the submission",
-            Ask::get(&format!("/api/v1/submissions/{id}")),
-        )
-        .await?;
-    read.status(200)?.field("state", &json!("accepted"))?;
-    let lookup = Ask::post("/api/v1/submissions/lookup", json!({ "phone": phone }));
-    let found = caller
-        .ask("looking the phone up", lookup)
+    let path = format!("/api/v1/submissions/{id}");
+    caller
+        .ask("reading the submission", Ask::get(&path), 200)
         .await?
-        .status(200)?;
-    found
-        .field("/submissions/0/id", &json!(id))?
-        .field("total_entries", &json!(1))?;
+        .field("/state", "accepted")?;
+    let lookup = Ask::post("/api/v1/submissions/lookup", json!({ "phone": phone }));
+    caller
+        .ask("looking the phone up", lookup, 200)
+        .await?
+        .field("/submissions/0/id", id)?
+        .field("/total_entries", 1)?;
 
     let slow = json!({ "phone": phone, "code": format!("TEST-0-SLOW.{run:x}"), "consent": true });
-    let slow = Ask::post("/api/v1/submissions", slow).once(&format!("smoke-{run:016x}-2"));
-    let open = caller
-        .ask("entering a code that is settled later", slow)
-        .await?
-        .status(200)?;
-    let open = open.field("state", &json!("unknown"))?;
-    settled(caller, "waiting until it is settled", &open).await
+    let what = "entering a code that is settled later";
+    let open = caller.ask(what, submission(run, 2, &slow), 200).await?;
+    let open = open.field("/state", "unknown")?;
+    accepted(caller, "waiting until it is settled", &open).await
 }
 
 async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
+    let announce = Ask::post("/api/v1/receipts", typed);
     let receipt = caller
-        .ask(
-            "announcing a typed receipt",
-            Ask::post("/api/v1/receipts", typed),
-        )
-        .await?;
-    let receipt = receipt
-        .status(200)?
-        .field("state", &json!("uploaded"))?
+        .ask("announcing a typed receipt", announce, 200)
+        .await?
+        .field("/state", "uploaded")?
         .text("/id")?;
-    let open = enter(
-        caller,
-        "entering with a typed receipt",
-        run,
-        3,
-        phone,
-        &receipt,
-    )
-    .await?;
-    settled(caller, "waiting until the typed receipt is judged", &open).await
+    let what = "entering with a typed receipt";
+    let open = enter(caller, what, run, 3, phone, &receipt).await?;
+    accepted(caller, "waiting until the typed receipt is judged", &open).await
 }
 
 async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let announced = json!({
         "type": "photo", "content_type": "image/jpeg", "size_bytes": PHOTO.len(), "qr_payload": "TEST0VERIFIED",
     });
+    let announce = Ask::post("/api/v1/receipts", announced);
     let receipt = caller
-        .ask(
-            "announcing a photo",
-            Ask::post("/api/v1/receipts", announced),
-        )
-        .await?;
-    let receipt = receipt
-        .status(200)?
-        .field("state", &json!("awaiting_upload"))?
+        .ask("announcing a photo", announce, 200)
+        .await?
+        .field("/state", "awaiting_upload")?
         .text("/id")?;
-    let fresh = format!("/api/v1/receipts/{receipt}/upload-url");
+    let path = format!("/api/v1/receipts/{receipt}");
+    let url_path = format!("{path}/upload-url");
     let fresh = Ask {
         method: Method::POST,
-        ..Ask::get(&fresh)
+        ..Ask::get(&url_path)
     };
     let fresh = caller
-        .ask("asking for a fresh upload URL", fresh)
-        .await?
-        .status(200)?;
+        .ask("asking for a fresh upload URL", fresh, 200)
+        .await?;
     let url = fresh.text("/upload/url")?;
-    let headers = upload_headers(fresh.json());
+    let headers = upload_headers(&fresh.json);
     let mut bare = headers.clone();
     bare.remove(IF_NONE_MATCH);
-    let put = Method::PUT;
-    let refused = caller
-        .send(
-            "uploading without its headers",
-            put.clone(),
-            &url,
-            bare,
-            PHOTO,
-        )
-        .await?;
-    let is_refused = refused.is_one_of(&[400, 403]);
-    refused.check(is_refused, "storage should refuse it")?;
-    let first = caller
-        .send(
-            "uploading the photo",
-            put.clone(),
-            &url,
-            headers.clone(),
-            PHOTO,
-        )
-        .await?;
-    first.status(200)?;
-    let second = caller
-        .send("uploading it a second time", put, &url, headers, PHOTO)
-        .await?;
-    let is_refused = second.is_one_of(&[403, 409, 412]);
-    second.check(is_refused, "storage should refuse it")?;
-    let path = format!("/api/v1/receipts/{receipt}");
-    caller
-        .wait_for(
-            "waiting until storage has told of it",
-            &path,
-            "state",
-            &json!("uploaded"),
-        )
-        .await?;
+    for (what, headers, expected) in [
+        ("uploading without its headers", bare, &[400, 403][..]),
+        ("uploading the photo", headers.clone(), &[200]),
+        ("uploading it a second time", headers, &[403, 409, 412]),
+    ] {
+        let put = caller.send(what, Method::PUT, &url, headers, PHOTO);
+        put.await?.status(expected)?;
+    }
+    let what = "waiting until storage has told of it";
+    caller.wait_for(what, &path, "uploaded").await?;
     let open = enter(caller, "entering with a photo", run, 4, phone, &receipt).await?;
-    settled(caller, "waiting until the photo is judged", &open).await
+    accepted(caller, "waiting until the photo is judged", &open).await
 }
 
-/// The headers that the upload has to send.
 fn upload_headers(receipt: &Value) -> HeaderMap {
     let headers = receipt
         .pointer("/upload/headers")
@@ -329,27 +269,23 @@ async fn enter(
     number: u32,
     phone: &str,
     receipt: &str,
-) -> Result<SmokeReply, Failure> {
+) -> Result<Reply, Failure> {
     let code = format!("TEST-0-VALID.{run:x}.{number}");
     let body = json!({ "phone": phone, "code": code, "consent": true, "receipt_id": receipt });
-    let key = format!("smoke-{run:016x}-{number}");
     let open = caller
-        .ask(what, Ask::post("/api/v1/submissions", body).once(&key))
+        .ask(what, submission(run, number, &body), 200)
         .await?;
-    open.status(200)?
-        .field("message_key", &json!("receipt_received"))
+    open.field("/message_key", "receipt_received")
 }
 
-async fn settled(
+/// Waits until a submission is accepted.
+async fn accepted(
     caller: &mut Caller<'_>,
     what: &'static str,
-    open: &SmokeReply,
+    open: &Reply,
 ) -> Result<(), Failure> {
     let path = format!("/api/v1/submissions/{}", open.text("/id")?);
-    caller
-        .wait_for(what, &path, "state", &json!("accepted"))
-        .await
-        .map(drop)
+    caller.wait_for(what, &path, "accepted").await
 }
 
 #[cfg(test)]
