@@ -27,18 +27,12 @@ partner:
 async fn applying_a_file_creates_then_leaves_then_updates() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
-    let change = |document: serde_json::Value| document["campaigns"][0]["change"].clone();
+    for change in ["created", "unchanged"] {
+        let done = stack.json(&format!("campaign apply --yes {file}")).await;
+        assert_eq!(done["campaigns"][0]["change"], change);
+    }
     assert_eq!(
-        change(stack.json(&["campaign", "apply", "--yes", &file]).await),
-        "created"
-    );
-    assert_eq!(
-        change(stack.json(&["campaign", "apply", "--yes", &file]).await),
-        "unchanged"
-    );
-    let file = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
-    assert_eq!(
-        stack.fine(&["campaign", "apply", "--yes", &file]).await,
+        stack.apply(CHAI.replace("Shinda", "Pata")).await.out,
         "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nchai-bora-2026 updated\n"
     );
 }
@@ -46,7 +40,7 @@ async fn applying_a_file_creates_then_leaves_then_updates() {
 #[tokio::test]
 async fn a_campaign_is_shown_in_the_words_of_its_file() {
     let stack = Stack::with_chai().await;
-    let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    let shown = stack.json("campaign show chai-bora-2026").await;
     assert_eq!(
         shown,
         json!({
@@ -74,16 +68,42 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
     );
-    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
-    assert!(text.contains("limits.phone_daily      3\n"), "{text}");
-    assert!(
-        text.contains("phones                  kept, no limit set\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("receipt                 none are taken\n"),
-        "{text}"
-    );
+    insta::assert_snapshot!(stack.fine("campaign show chai-bora-2026").await, @"
+    slug                    chai-bora-2026
+    name                    Chai Bora Shinda
+    brand                   Chai Bora
+    timezone                Africa/Dar_es_Salaam
+    paused                  false
+    window.start            2026-01-01 00:00:00 Africa/Dar_es_Salaam
+    window.end              for ever
+    code.checked_by         service
+    limits.phone_daily      3
+    limits.phone_total      20
+    entries_per_submission  2
+    wrong_codes.count       10
+    wrong_codes.minutes     60
+    messages.en             entered
+    messages.sw             the service's words
+    receipt                 it takes no receipts
+    consent                 it has no text of its own
+    status                  live
+    phones                  kept, no limit set
+    photos                  no limit set here: deleted the stack's PhotoRetentionDays after their upload (usually 180)
+    limits of erased        30 days after the end: kept, because the campaign has no window.end
+    codes, test             0 minted, 0 imported
+    codes, live             0 minted, 0 imported
+    ");
+    insta::assert_snapshot!(stack.fine("campaign list").await, @"
+    SLUG            STATUS  START                END  ZONE                  BRAND      NAME
+    chai-bora-2026  live    2026-01-01 00:00:00  -    Africa/Dar_es_Salaam  Chai Bora  Chai Bora Shinda
+    ");
+}
+
+/// The lines of `campaign show` about a block of the file.
+async fn lines_about(stack: &Stack, block: &str) -> String {
+    let text = stack.fine("campaign show chai-bora-2026").await;
+    let lines = text.lines().filter(|line| line.starts_with(block));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test]
@@ -94,13 +114,11 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
   ranges: [{ name: Classic }]
   products: [{ key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, match: [CHAI BORA 250] }]
 ";
-    let file = stack.file("chai.yaml", format!("{CHAI}{receipt}"));
-    stack.fine(&["campaign", "apply", "--yes", &file]).await;
-    assert_eq!(
-        stack.fine(&["campaign", "apply", "--yes", &file]).await,
-        "chai-bora-2026 unchanged\n"
-    );
-    let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    let file = format!("{CHAI}{receipt}");
+    stack.apply(&file).await;
+    let again = stack.apply(&file).await.out;
+    assert_eq!(again, "chai-bora-2026 unchanged\n");
+    let shown = stack.json("campaign show chai-bora-2026").await;
     assert_eq!(
         shown["receipt"],
         json!({
@@ -123,13 +141,16 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
             "draw_period": null,
         })
     );
-    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
-    for line in [
-        "receipt.typed           true\n",
-        "receipt.branches        none: any shop counts\n",
-    ] {
-        assert!(text.contains(line), "{text}");
-    }
+    insta::assert_snapshot!(lines_about(&stack, "receipt").await, @"
+    receipt.required        true
+    receipt.typed           true
+    receipt.on_no_match     review
+    receipt.max_entries     100
+    receipt.ranges          1
+    receipt.products        1
+    receipt.branches        any shop counts
+    receipt.draw_period     none
+    ");
 }
 
 #[tokio::test]
@@ -139,7 +160,7 @@ async fn colon_in_a_name_asks_for_quotes() {
         "chai.yaml",
         CHAI.replace("name: Chai Bora Shinda", "name: Chai Bora: Shinda"),
     );
-    let ended = stack.run(&["campaign", "apply", "--yes", &file]).await;
+    let ended = stack.run(&format!("campaign apply --yes {file}")).await;
     let line = CHAI
         .lines()
         .position(|line| line.starts_with("name: "))
@@ -162,7 +183,7 @@ async fn colon_in_a_name_asks_for_quotes() {
 }
 
 #[tokio::test]
-async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed() {
+async fn one_bad_file_changes_nothing_and_all_problems_are_listed() {
     let stack = Stack::empty().await;
     let good = stack.file("good.yaml", CHAI);
     let bad = stack.file(
@@ -171,7 +192,7 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
     );
     let worse = stack.file("worse.yaml", "slug: [\n");
     let ended = stack
-        .run(&["campaign", "apply", "--yes", &good, &bad, &worse])
+        .run(&format!("campaign apply --yes {good} {bad} {worse}"))
         .await;
     assert_eq!((ended.code, ended.out.as_str()), (1, ""));
     let shown = ended
@@ -190,7 +211,7 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
         "{shown}"
     );
     assert_eq!(
-        stack.json(&["campaign", "list"]).await,
+        stack.json("campaign list").await,
         json!({ "campaigns": [] })
     );
 }
@@ -199,30 +220,29 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
 async fn two_files_of_one_campaign_are_refused() {
     let stack = Stack::empty().await;
     let (a, b) = (stack.file("a.yaml", CHAI), stack.file("b.yaml", CHAI));
-    let error = stack.refused(&["campaign", "apply", "--yes", &a, &b]).await;
+    let error = stack
+        .refused(&format!("campaign apply --yes {a} {b}"))
+        .await;
     assert_eq!(error["problems"][0]["field"], "slug");
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_named() {
     let stack = Stack::empty().await;
-    let error = stack
-        .refused(&["campaign", "apply", "--yes", "nowhere.yaml"])
-        .await;
+    let error = stack.refused("campaign apply --yes nowhere.yaml").await;
     assert_eq!(error["code"], "file_failed");
 }
 
 #[tokio::test]
-async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
+async fn pause_outlives_a_file_that_does_not_name_it() {
     let stack = Stack::with_chai().await;
-    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
-    let silent = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
-    stack.fine(&["campaign", "apply", "--yes", &silent]).await;
-    let listed = stack.json(&["campaign", "list"]).await;
+    stack.fine("campaign pause chai-bora-2026").await;
+    stack.apply(CHAI.replace("Shinda", "Pata")).await;
+    let listed = stack.json("campaign list").await;
     assert_eq!(listed["campaigns"][0]["status"], "paused");
     let outspoken = stack.file("chai.yaml", format!("{CHAI}paused: false\n"));
     let said = stack
-        .fine(&["campaign", "apply", "--yes", &outspoken])
+        .fine(&format!("campaign apply --yes {outspoken}"))
         .await;
     assert_eq!(
         said,
@@ -232,12 +252,12 @@ async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
     );
     assert_eq!(
         stack
-            .json(&["campaign", "apply", "--yes", &outspoken])
+            .json(&format!("campaign apply --yes {outspoken}"))
             .await["campaigns"][0]["resumed"],
         false
     );
     assert_eq!(
-        stack.json(&["campaign", "list"]).await["campaigns"][0]["status"],
+        stack.json("campaign list").await["campaigns"][0]["status"],
         "live"
     );
 }
@@ -245,13 +265,13 @@ async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
 #[tokio::test]
 async fn pausing_and_resuming_turn_the_switch() {
     let stack = Stack::with_chai().await;
-    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
-    assert!(stack.fine(&["campaign", "list"]).await.contains("paused"));
-    stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
-    assert!(stack.fine(&["campaign", "list"]).await.contains("live"));
+    stack.fine("campaign pause chai-bora-2026").await;
+    assert!(stack.fine("campaign list").await.contains("paused"));
+    stack.fine("campaign resume chai-bora-2026").await;
+    assert!(stack.fine("campaign list").await.contains("live"));
     for command in ["pause", "resume", "show"] {
         assert_eq!(
-            stack.refused(&["campaign", command, "nobody"]).await["code"],
+            stack.refused(&format!("campaign {command} nobody")).await["code"],
             "campaign_unknown"
         );
     }
@@ -272,136 +292,85 @@ async fn applying_starts_the_code_books_once() {
     };
     let (test, live) = (book(Environment::Test).await, book(Environment::Live).await);
     assert_ne!(test.minting_key, live.minting_key);
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata")),
-        ])
-        .await;
+    stack.apply(CHAI.replace("Shinda", "Pata")).await;
     assert_eq!(book(Environment::Live).await.minting_key, live.minting_key);
 }
 
 #[tokio::test]
-async fn who_checks_codes_is_shown_with_how_a_partner_is_asked_and_no_secret() {
+async fn partner_is_shown_without_secrets() {
     let stack = Stack::empty().await;
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &stack.file("chai.yaml", with_partner()),
-        ])
-        .await;
-    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
-    for line in [
-        "code.checked_by          partner\n",
-        "partner.url              https://partner.example/redeem\n",
-        "partner.method           POST\n",
-        "partner.headers          X-Client\n",
-        "partner.secret           Authorization from partners/chai-bora\n",
-        "partner.timeout_seconds  8\n",
-        "partner.max_in_flight    50\n",
-        "partner.outcomes         2\n",
-    ] {
-        assert!(text.contains(line), "{line}{text}");
-    }
-    assert!(
-        !text.contains("hush") && !text.contains("codes, live"),
-        "{text}"
-    );
-    let json = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    stack.apply(with_partner()).await;
+    insta::assert_snapshot!(lines_about(&stack, "partner").await, @"
+    partner.url              https://partner.example/redeem?(not shown)
+    partner.method           POST
+    partner.headers          X-Client
+    partner.secret.header    Authorization
+    partner.secret.name      partners/chai-bora
+    partner.timeout_seconds  8
+    partner.max_in_flight    50
+    partner.code             folded
+    partner.body             (not shown)
+    partner.reply.code       /status
+    partner.reply.message    none
+    partner.reply.entries    `entries_per_submission`
+    partner.reply.prize      none
+    partner.outcomes         0, 20
+    ");
+    assert_eq!(lines_about(&stack, "codes").await, "");
+    let json = stack.json("campaign show chai-bora-2026").await;
     assert_eq!(json["code"]["checked_by"], "partner");
-}
-
-#[tokio::test]
-async fn a_campaign_is_shown_in_words_and_by_its_own_clocks() {
-    let stack = Stack::with_chai().await;
-    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
-    for line in [
-        "window.start            2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
-        "code.checked_by         service\n",
-        "messages.en             own words for entered; else the service's\n",
-        "messages.sw             the service's words\n",
-        "codes, live             0 minted, 0 imported\n",
-    ] {
-        assert!(text.contains(line), "{line}{text}");
-    }
-    let listed = stack.fine(&["campaign", "list"]).await;
-    assert!(
-        listed.contains("2026-01-01 00:00:00  -    Africa/Dar_es_Salaam  Chai Bora"),
-        "{listed}"
-    );
 }
 
 #[tokio::test]
 async fn applying_says_what_is_live_at_once() {
     let stack = Stack::empty().await;
     let window = "window: { start: 2026-01-01T00:00:00+03:00, end: null }\n";
-    let file = stack.file("chai.yaml", CHAI.replace(window, ""));
+    let open = CHAI.replace(window, "");
     let said = "chai-bora-2026 has no window.start and is not paused, so it takes entries once it is applied; \
                 `ops campaign pause chai-bora-2026` stops it\n";
-    let told = stack.run(&["campaign", "apply", "--yes", &file]).await.err;
+    let told = stack.apply(&open).await.err;
     assert!(
         told.starts_with("next: give the caller a key") && told.contains("`ops code mint"),
         "{told}"
     );
     assert!(told.ends_with(said), "{told}");
-    assert_eq!(
-        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
-        "",
-        "it was so before"
-    );
-    for quiet in [
-        CHAI.to_owned(),
-        format!("{}paused: true\n", CHAI.replace(window, "")),
-    ] {
-        let file = stack.file("chai.yaml", quiet);
-        assert_eq!(
-            stack.run(&["campaign", "apply", "--yes", &file]).await.err,
-            ""
-        );
+    assert_eq!(stack.apply(&open).await.err, "", "it was so before");
+    for quiet in [CHAI.to_owned(), format!("{open}paused: true\n")] {
+        assert_eq!(stack.apply(quiet).await.err, "");
     }
 }
 
 #[tokio::test]
-async fn a_campaign_that_asks_for_neither_a_code_nor_a_receipt_needs_an_option_to_be_applied() {
+async fn campaign_that_lets_anyone_in_needs_an_option() {
     let stack = Stack::empty().await;
     let open = CHAI.replace("checked_by: service", "checked_by: none");
     let receipt = "receipt: { required: false, ranges: [{ name: Classic }] }\n";
     for open in [open.clone(), format!("{open}{receipt}")] {
         let file = stack.file("chai.yaml", &open);
-        let error = stack.refused(&["campaign", "apply", "--yes", &file]).await;
+        let error = stack.refused(&format!("campaign apply --yes {file}")).await;
         assert_eq!(error["code"], "anyone_can_enter");
         let message = error["message"].as_str().expect("text");
         assert!(
             message.contains("anybody can enter") && message.contains("--allow-anyone"),
             "{message}"
         );
-        stack.fine(&["campaign", "apply", "--dry-run", &file]).await;
         stack
-            .fine(&["campaign", "apply", "--yes", "--allow-anyone", &file])
+            .fine(&format!("campaign apply --dry-run {file}"))
+            .await;
+        stack
+            .fine(&format!("campaign apply --yes --allow-anyone {file}"))
             .await;
         // What is not written is not reported again, except for this, and needs no option.
-        let json = stack.json(&["campaign", "apply", "--yes", &file]).await;
+        let json = stack.json(&format!("campaign apply --yes {file}")).await;
         assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
     }
     let asking = format!("{open}{}", receipt.replace("false", "true"));
-    let ended = stack
-        .run(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &stack.file("chai.yaml", asking),
-        ])
-        .await;
-    assert_eq!(ended.code, ops_core::EXIT_OK);
-    assert!(!ended.err.contains("anybody can enter"), "{}", ended.err);
+    let said = stack.apply(asking).await.err;
+    assert!(!said.contains("anybody can enter"), "{said}");
 }
 
 #[tokio::test]
-async fn applying_says_how_fast_receipts_and_a_partners_codes_are_settled() {
+async fn applying_says_how_fast_submissions_are_settled() {
     let stack = Stack::empty().await;
     let limited = with_partner().replace(
         "  reply:",
@@ -410,38 +379,27 @@ async fn applying_says_how_fast_receipts_and_a_partners_codes_are_settled() {
     let said = "chai-bora-2026: at most 20 requests ask the partner at a time (partner.max_in_flight); the queue asks \
                 about the rest, 120 a minute while an answer takes 5 s, 600 at 1 s (PartnerConcurrency of the \
                 deployment: 10 unless it was set)\n";
-    let file = stack.file("chai.yaml", limited);
-    let told = stack.run(&["campaign", "apply", "--yes", &file]).await.err;
+    let told = stack.apply(&limited).await.err;
     assert!(
         !told.contains("ops code mint") && told.ends_with(said),
         "{told}"
     );
-    assert_eq!(
-        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
-        "",
-        "it was so before"
-    );
-    let file = stack.file(
-        "chai.yaml",
-        format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"),
-    );
+    assert_eq!(stack.apply(&limited).await.err, "", "it was so before");
+    let receipts = format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n");
     let said = "chai-bora-2026: receipts are looked up at the tax authority at 40 a minute, 2,400 an hour, for all \
                 campaigns of the deployment together; what comes faster waits\n";
-    assert_eq!(
-        stack.run(&["campaign", "apply", "--yes", &file]).await.err,
-        said
-    );
+    assert_eq!(stack.apply(receipts).await.err, said);
 }
 
 #[tokio::test]
-async fn applying_counts_with_the_partner_concurrency_of_the_env_file() {
+async fn partner_concurrency_is_that_of_the_env_file() {
     let stack = Stack::empty().await;
     let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
         .into_iter()
         .collect();
     let env = stack.env.clone().overridden_by(deployed);
     let file = stack.file("chai.yaml", with_partner());
-    let told = run(&["campaign", "apply", "--yes", &file], env, &stack.clock)
+    let told = run(&format!("campaign apply --yes {file}"), env, &stack.clock)
         .await
         .err;
     let said = "187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the deployment: 25); what waits \
@@ -457,7 +415,10 @@ async fn a_partner_and_receipts_are_refused_together() {
         with_partner()
     );
     let error = stack
-        .refused(&["campaign", "apply", "--yes", &stack.file("chai.yaml", both)])
+        .refused(&format!(
+            "campaign apply --yes {}",
+            stack.file("chai.yaml", both)
+        ))
         .await;
     assert_eq!(
         (&error["code"], &error["problems"][0]["field"]),

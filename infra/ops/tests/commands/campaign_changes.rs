@@ -3,19 +3,22 @@
 use serde_json::{Value, json};
 
 use crate::campaign::with_partner;
-use crate::support::{CHAI, Stack};
+use crate::support::{CHAI, NOW, Stack};
 
 const SLUG: &str = "chai-bora-2026";
 
-/// The file of the campaign with one thing replaced.
-fn changed(stack: &Stack, from: &str, to: &str) -> String {
+/// The campaign's file with one thing replaced.
+fn changed(from: &str, to: &str) -> String {
     assert!(CHAI.contains(from), "{from}");
-    stack.file("changed.yaml", CHAI.replace(from, to))
+    CHAI.replace(from, to)
 }
 
 /// What a file would change, as `--dry-run` prints it, but for the first and the last line.
-async fn would_change(stack: &Stack, file: &str) -> String {
-    let said = stack.fine(&["campaign", "apply", "--dry-run", file]).await;
+async fn would_change(stack: &Stack, text: &str) -> String {
+    let file = stack.file("changed.yaml", text);
+    let said = stack
+        .fine(&format!("campaign apply --dry-run {file}"))
+        .await;
     let said = said
         .strip_prefix("chai-bora-2026 changes:\n")
         .expect("it changes");
@@ -26,7 +29,7 @@ async fn would_change(stack: &Stack, file: &str) -> String {
 
 async fn name(stack: &Stack) -> Value {
     stack
-        .json(&["campaign", "show", SLUG])
+        .json(&format!("campaign show {SLUG}"))
         .await
         .get("name")
         .expect("a name")
@@ -34,12 +37,14 @@ async fn name(stack: &Stack) -> Value {
 }
 
 #[tokio::test]
-async fn a_change_is_shown_and_written_once_somebody_agrees() {
+async fn change_is_shown_and_written_once_agreed() {
     let stack = Stack::with_chai().await;
-    let file = changed(&stack, "Shinda", "Pata");
+    let file = stack.file("changed.yaml", changed("Shinda", "Pata"));
     let shown =
         "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
-    let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
+    let refused = stack
+        .answering(&format!("campaign apply {file}"), "n\n")
+        .await;
     assert_eq!(
         (refused.code, refused.out.as_str()),
         (ops_core::EXIT_FAILURE, "")
@@ -49,13 +54,15 @@ async fn a_change_is_shown_and_written_once_somebody_agrees() {
         format!("{shown}error: nothing was changed; answer `y` to continue\n")
     );
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
-    let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
+    let applied = stack
+        .answering(&format!("campaign apply {file}"), "y\n")
+        .await;
     assert_eq!(
         (applied.out.as_str(), applied.err.as_str()),
         ("chai-bora-2026 updated\n", shown)
     );
     assert_eq!(name(&stack).await, "Chai Bora Pata");
-    let again = stack.answering(&["campaign", "apply", &file], "").await;
+    let again = stack.answering(&format!("campaign apply {file}"), "").await;
     assert_eq!(
         (again.out.as_str(), again.err.as_str()),
         ("chai-bora-2026 unchanged\n", ""),
@@ -66,8 +73,8 @@ async fn a_change_is_shown_and_written_once_somebody_agrees() {
 #[tokio::test]
 async fn without_a_terminal_a_change_needs_the_option() {
     let stack = Stack::with_chai().await;
-    let file = changed(&stack, "Shinda", "Pata");
-    let error = stack.refused(&["campaign", "apply", &file]).await;
+    let file = stack.file("changed.yaml", changed("Shinda", "Pata"));
+    let error = stack.refused(&format!("campaign apply {file}")).await;
     assert_eq!(error["code"], "confirmation_needed");
     assert!(
         error["message"]
@@ -83,7 +90,9 @@ async fn without_a_terminal_a_change_needs_the_option() {
 async fn a_new_campaign_is_shown_as_new() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
-    let said = stack.fine(&["campaign", "apply", "--dry-run", &file]).await;
+    let said = stack
+        .fine(&format!("campaign apply --dry-run {file}"))
+        .await;
     for line in [
         "chai-bora-2026 is new:\n  slug: chai-bora-2026\n  name: Chai Bora Shinda\n",
         "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
@@ -92,7 +101,7 @@ async fn a_new_campaign_is_shown_as_new() {
         assert!(said.contains(line), "{line}{said}");
     }
     assert_eq!(
-        stack.json(&["campaign", "list"]).await,
+        stack.json("campaign list").await,
         json!({ "campaigns": [] })
     );
 }
@@ -100,8 +109,10 @@ async fn a_new_campaign_is_shown_as_new() {
 #[tokio::test]
 async fn a_trial_says_what_would_change_for_programs_too() {
     let stack = Stack::with_chai().await;
-    let file = changed(&stack, "phone_total: 20", "phone_total: 5");
-    let document = stack.json(&["campaign", "apply", "--dry-run", &file]).await;
+    let file = stack.file("changed.yaml", changed("phone_total: 20", "phone_total: 5"));
+    let document = stack
+        .json(&format!("campaign apply --dry-run {file}"))
+        .await;
     assert_eq!(document["dry_run"], true);
     assert_eq!(
         document["campaigns"][0]["differences"],
@@ -113,7 +124,9 @@ async fn a_trial_says_what_would_change_for_programs_too() {
         }])
     );
     let same = stack.file("chai.yaml", CHAI);
-    let said = stack.fine(&["campaign", "apply", "--dry-run", &same]).await;
+    let said = stack
+        .fine(&format!("campaign apply --dry-run {same}"))
+        .await;
     assert_eq!(
         said,
         "chai-bora-2026 would not change\nNothing was changed, because of --dry-run; leave it out to apply this.\n"
@@ -154,23 +167,15 @@ async fn what_a_change_means_is_said() {
              consumers read it within 5 seconds, also for earlier submissions\n",
         ),
     ] {
-        let said = would_change(&stack, &changed(&stack, from, to)).await;
+        let said = would_change(&stack, &changed(from, to)).await;
         assert_eq!(said, expected);
     }
-    let without = changed(&stack, "checked_by: service", "checked_by: none");
+    let without = changed("checked_by: service", "checked_by: none");
     stack
-        .fine(&[
-            "code",
-            "mint",
-            "--campaign",
-            SLUG,
-            "--environment",
-            "live",
-            "--count",
-            "1200",
-            "--output",
-            &stack.arg("codes.csv"),
-        ])
+        .fine(&format!(
+            "code mint --campaign {SLUG} --environment live --count 1200 --output {}",
+            stack.arg("codes.csv")
+        ))
         .await;
     let said = would_change(&stack, &without).await;
     let expected = "  code.checked_by: service -> none\n      the 1,200 live codes of this campaign are no longer looked at\n";
@@ -180,11 +185,7 @@ async fn what_a_change_means_is_said() {
 #[tokio::test]
 async fn block_that_comes_or_goes_is_one_line() {
     let stack = Stack::with_chai().await;
-    let plain = stack.file("plain.yaml", CHAI);
-    let with = stack.file(
-        "with.yaml",
-        format!("{CHAI}receipt: {{ required: false, typed: true }}\n"),
-    );
+    let with = format!("{CHAI}receipt: {{ required: false, typed: true }}\n");
     let said = would_change(&stack, &with).await;
     assert!(
         said.starts_with(
@@ -192,9 +193,9 @@ async fn block_that_comes_or_goes_is_one_line() {
         ),
         "{said}"
     );
-    stack.fine(&["campaign", "apply", "--yes", &with]).await;
+    stack.apply(with).await;
     assert_eq!(
-        would_change(&stack, &plain).await,
+        would_change(&stack, CHAI).await,
         "  receipt: its rules -> it takes no receipts\n"
     );
 }
@@ -202,19 +203,9 @@ async fn block_that_comes_or_goes_is_one_line() {
 #[tokio::test]
 async fn items_of_a_list_are_compared_by_their_names() {
     let stack = Stack::empty().await;
-    let with = |ranges: &str| {
-        stack.file(
-            "r.yaml",
-            format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n"),
-        )
-    };
+    let with = |ranges: &str| format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n");
     stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &with("{ name: A, tag: one }, { name: B }"),
-        ])
+        .apply(with("{ name: A, tag: one }, { name: B }"))
         .await;
     let said = would_change(&stack, &with("{ name: A, tag: two }, { name: C }")).await;
     assert_eq!(
@@ -230,13 +221,13 @@ async fn items_of_a_list_are_compared_by_their_names() {
 async fn a_changed_consent_under_the_same_version_is_noticed() {
     let stack = Stack::with_chai().await;
     let consent = |version: &str, en: &str| {
-        stack.file("c.yaml", format!("{CHAI}consent: {{ version: \"{version}\", en: {en}, sw: Nakubali }}\nretention: {{ phones_days: 90 }}\n"))
+        format!(
+            "{CHAI}consent: {{ version: \"{version}\", en: {en}, sw: Nakubali }}\nretention: {{ phones_days: 90 }}\n"
+        )
     };
-    stack
-        .fine(&["campaign", "apply", "--yes", &consent("1", "I agree")])
-        .await;
+    stack.apply(consent("1", "I agree")).await;
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["consent"]["version"],
+        stack.json(&format!("campaign show {SLUG}")).await["consent"]["version"],
         "1"
     );
     let said = would_change(&stack, &consent("1", "I agree to more")).await;
@@ -254,20 +245,17 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     let file = |end: &str, phones_days: u32| {
         let text = CHAI.replace("start: 2026-01-01", "start: 2025-01-01");
         let text = text.replace("end: null", &format!("end: {end}T00:00:00+03:00"));
-        stack.file(
-            "due.yaml",
-            format!("{text}retention: {{ phones_days: {phones_days}, photos_days: 60 }}\n"),
-        )
+        format!("{text}retention: {{ phones_days: {phones_days}, photos_days: 60 }}\n")
     };
-    stack
-        .fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)])
-        .await;
+    stack.apply(file("2026-12-31", 90)).await;
     let said = would_change(&stack, &file("2025-12-31", 90)).await;
     let due = "the window ends in the past: no more entries are taken; photos are past their retention then, and their deletion \
                begins within the hour\n";
     assert!(said.ends_with(due), "{said}");
-    let slip = file("2025-11-30", 90);
-    let refused = stack.answering(&["campaign", "apply", &slip], "y\n").await;
+    let slip = stack.file("slip.yaml", file("2025-11-30", 90));
+    let refused = stack
+        .answering(&format!("campaign apply {slip}"), "y\n")
+        .await;
     assert!(
         refused
             .err
@@ -278,7 +266,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     let asked = "Apply this, and begin to delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
                  chai-bora-2026 to continue: error: nothing was changed";
     assert!(refused.err.contains(asked), "{}", refused.err);
-    let error = stack.refused(&["campaign", "apply", "--yes", &slip]).await;
+    let error = stack.refused(&format!("campaign apply --yes {slip}")).await;
     assert_eq!(error["code"], "deletes_personal_data");
     assert!(
         error["message"]
@@ -288,13 +276,11 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
         "{error}"
     );
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["status"],
+        stack.json(&format!("campaign show {SLUG}")).await["status"],
         "live"
     );
 
-    stack
-        .fine(&["campaign", "apply", "--yes", &file("2026-01-15", 90)])
-        .await;
+    stack.apply(file("2026-01-15", 90)).await;
     let lower = file("2026-01-15", 30);
     let said = would_change(&stack, &lower).await;
     let due = "phones are past their retention then, and their deletion begins within the hour\n";
@@ -302,24 +288,17 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
         said,
         format!("  retention.phones_days: 90 -> 30\n      {due}")
     );
+    let lower = stack.file("lower.yaml", lower);
     let typed = stack
-        .answering(&["campaign", "apply", &lower], "chai-bora-2026\n")
+        .answering(&format!("campaign apply {lower}"), "chai-bora-2026\n")
         .await;
     assert_eq!(typed.code, ops_core::EXIT_OK, "{}", typed.err);
+    stack.apply(file("2026-12-31", 90)).await;
     stack
-        .fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)])
-        .await;
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            "--delete-now",
-            &file("2025-11-30", 90),
-        ])
+        .fine(&format!("campaign apply --yes --delete-now {slip}"))
         .await;
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["status"],
+        stack.json(&format!("campaign show {SLUG}")).await["status"],
         "ended"
     );
 }
@@ -327,19 +306,12 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
 #[tokio::test]
 async fn a_difference_shows_no_secret_of_a_partner() {
     let stack = Stack::empty().await;
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &stack.file("chai.yaml", with_partner()),
-        ])
-        .await;
+    stack.apply(with_partner()).await;
     let other = with_partner()
         .replace("token=hush", "token=shhh")
         .replace("X-Client: hush", "X-Client: shhh");
     let file = stack.file("chai.yaml", other);
-    let ended = stack.run(&["campaign", "apply", "--dry-run", &file]).await;
+    let ended = stack.run(&format!("campaign apply --dry-run {file}")).await;
     assert!(
         ended
             .out
@@ -366,16 +338,14 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
     let file = |text: &str| ops_core::campaign_file::read("a.yaml", text).expect("a campaign");
-    let change = || common::store::campaign_versions::CampaignChange {
-        at: crate::support::NOW,
-        by: None,
-    };
-    let first = ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata")))
+    let change = || common::store::campaign_versions::CampaignChange { at: NOW, by: None };
+    let first = ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata")), NOW)
         .await
         .expect("a plan");
     let second = ops_core::campaigns::plan(
         &tables,
         &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4")),
+        NOW,
     )
     .await;
     let second = second.expect("a plan");
@@ -387,49 +357,37 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
         .expect_err("it has changed");
     assert_eq!(refused.code, "campaign_changed");
     assert!(refused.message.contains("run this again"), "{refused}");
-    let shown = stack.json(&["campaign", "show", SLUG]).await;
+    let shown = stack.json(&format!("campaign show {SLUG}")).await;
     assert_eq!(
         (&shown["name"], &shown["limits"]["phone_daily"]),
         (&json!("Chai Bora Pata"), &json!(3))
     );
     // A pause counts as well: the file would have taken it back unseen.
-    let third = ops_core::campaigns::plan(&tables, &file(CHAI))
+    let third = ops_core::campaigns::plan(&tables, &file(CHAI), NOW)
         .await
         .expect("a plan");
-    stack.fine(&["campaign", "pause", SLUG]).await;
+    stack.fine(&format!("campaign pause {SLUG}")).await;
     let refused = ops_core::campaigns::carry_out(&tables, &third, change())
         .await
         .expect_err("it is paused");
     assert_eq!(refused.code, "campaign_changed");
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["status"],
+        stack.json(&format!("campaign show {SLUG}")).await["status"],
         "paused"
     );
 }
 
 #[tokio::test]
-async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
+async fn every_version_is_kept_and_can_be_applied_again() {
     let stack = Stack::with_chai().await;
+    stack.apply(changed("Shinda", "Pata")).await;
+    stack.fine(&format!("campaign pause {SLUG}")).await;
     stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &changed(&stack, "Shinda", "Pata"),
-        ])
+        .apply(changed("phone_daily: 3", "phone_daily: 4"))
         .await;
-    stack.fine(&["campaign", "pause", SLUG]).await;
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &changed(&stack, "phone_daily: 3", "phone_daily: 4"),
-        ])
-        .await;
-    let text = stack.fine(&["campaign", "history", SLUG]).await;
+    let text = stack.fine(&format!("campaign history {SLUG}")).await;
     assert!(text.starts_with("REVISION  WHEN                 BY            CHANGED\n4         2026-03-01 03:00:00  asha (local)  name, limits.phone_daily\n"), "{text}");
-    let document = stack.json(&["campaign", "history", SLUG]).await;
+    let document = stack.json(&format!("campaign history {SLUG}")).await;
     let revisions: Vec<_> = document["history"]
         .as_array()
         .expect("a list")
@@ -444,24 +402,17 @@ async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
     );
     assert_eq!(document["history"][1]["differences"][0]["field"], "paused");
     let limited = stack
-        .json(&["campaign", "history", SLUG, "--limit", "1"])
+        .json(&format!("campaign history {SLUG} --limit 1"))
         .await;
     assert_eq!(limited["history"][0], document["history"][0]);
 
     let first = stack
-        .fine(&["campaign", "show", SLUG, "--yaml", "--revision", "1"])
+        .fine(&format!("campaign show {SLUG} --yaml --revision 1"))
         .await;
-    stack
-        .fine(&[
-            "campaign",
-            "apply",
-            "--yes",
-            &stack.file("first.yaml", first),
-        ])
-        .await;
+    stack.apply(first).await;
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let error = stack
-        .refused(&["campaign", "show", SLUG, "--yaml", "--revision", "99"])
+        .refused(&format!("campaign show {SLUG} --yaml --revision 99"))
         .await;
     assert_eq!(error["code"], "version_unknown");
 }
@@ -470,13 +421,14 @@ async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
 async fn a_campaign_is_shown_as_a_file_that_changes_nothing() {
     let stack = Stack::empty().await;
     for text in [CHAI.to_owned(), with_partner()] {
-        stack
-            .fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", text)])
-            .await;
-        stack.fine(&["campaign", "pause", SLUG]).await;
-        let yaml = stack.fine(&["campaign", "show", SLUG, "--yaml"]).await;
+        stack.apply(text).await;
+        stack.fine(&format!("campaign pause {SLUG}")).await;
+        let yaml = stack.fine(&format!("campaign show {SLUG} --yaml")).await;
         let said = stack
-            .fine(&["campaign", "apply", &stack.file("shown.yaml", yaml)])
+            .fine(&format!(
+                "campaign apply {}",
+                stack.file("shown.yaml", yaml)
+            ))
             .await;
         assert_eq!(said, "chai-bora-2026 unchanged\n");
     }
@@ -487,30 +439,20 @@ async fn a_clone_is_the_same_campaign_under_another_name() {
     let stack = Stack::with_chai().await;
     let path = stack.arg("next.yaml");
     stack
-        .fine(&[
-            "campaign",
-            "clone",
-            SLUG,
-            "chai-bora-2027",
-            "--output",
-            &path,
-        ])
+        .fine(&format!(
+            "campaign clone {SLUG} chai-bora-2027 --output {path}"
+        ))
         .await;
     let error = stack
-        .refused(&[
-            "campaign",
-            "clone",
-            SLUG,
-            "chai-bora-2027",
-            "--output",
-            &path,
-        ])
+        .refused(&format!(
+            "campaign clone {SLUG} chai-bora-2027 --output {path}"
+        ))
         .await;
     assert_eq!(error["code"], "file_exists");
-    stack.fine(&["campaign", "apply", "--yes", &path]).await;
+    stack.fine(&format!("campaign apply --yes {path}")).await;
     let (mut old, mut new) = (
-        stack.json(&["campaign", "show", SLUG]).await,
-        stack.json(&["campaign", "show", "chai-bora-2027"]).await,
+        stack.json(&format!("campaign show {SLUG}")).await,
+        stack.json("campaign show chai-bora-2027").await,
     );
     assert_eq!(new["slug"], "chai-bora-2027");
     for shown in [&mut old, &mut new] {
@@ -518,45 +460,45 @@ async fn a_clone_is_the_same_campaign_under_another_name() {
     }
     assert_eq!(old, new);
     let error = stack
-        .refused(&["campaign", "clone", SLUG, "chai-bora-2027"])
+        .refused(&format!("campaign clone {SLUG} chai-bora-2027"))
         .await;
     assert_eq!(error["code"], "campaign_exists");
     let printed = stack
-        .fine(&["campaign", "clone", SLUG, "chai-bora-2028"])
+        .fine(&format!("campaign clone {SLUG} chai-bora-2028"))
         .await;
     assert!(printed.contains("\nslug: chai-bora-2028\n"), "{printed}");
 }
 
 #[tokio::test]
-async fn a_campaign_that_is_over_can_be_put_away_and_taken_back() {
+async fn campaign_that_is_over_is_archived_and_taken_back() {
     let stack = Stack::with_chai().await;
-    let error = stack.refused(&["campaign", "archive", SLUG]).await;
+    let error = stack.refused(&format!("campaign archive {SLUG}")).await;
     assert_eq!(error["code"], "campaign_not_over");
-    let ended = changed(&stack, "end: null", "end: 2026-02-01T00:00:00+03:00");
-    stack.fine(&["campaign", "apply", "--yes", &ended]).await;
-    stack.fine(&["campaign", "archive", SLUG]).await;
-    let listed = stack.run(&["campaign", "list"]).await;
+    let ended = changed("end: null", "end: 2026-02-01T00:00:00+03:00");
+    stack.apply(ended).await;
+    stack.fine(&format!("campaign archive {SLUG}")).await;
+    let listed = stack.run("campaign list").await;
     assert!(!listed.out.contains(SLUG), "{}", listed.out);
     assert_eq!(listed.err, "1 archived; --all lists them too\n");
-    let all = stack.fine(&["campaign", "list", "--all"]).await;
+    let all = stack.fine("campaign list --all").await;
     assert!(all.contains("chai-bora-2026  archived"), "{all}");
     // A file that would open it again does not.
     let open = stack.file("chai.yaml", CHAI);
-    let said = stack.fine(&["campaign", "apply", "--yes", &open]).await;
+    let said = stack.fine(&format!("campaign apply --yes {open}")).await;
     assert!(
         said.contains("`ops campaign unarchive chai-bora-2026` takes it back"),
         "{said}"
     );
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["status"],
+        stack.json(&format!("campaign show {SLUG}")).await["status"],
         "ended"
     );
-    stack.fine(&["campaign", "unarchive", SLUG]).await;
+    stack.fine(&format!("campaign unarchive {SLUG}")).await;
     assert_eq!(
-        stack.json(&["campaign", "show", SLUG]).await["status"],
+        stack.json(&format!("campaign show {SLUG}")).await["status"],
         "live"
     );
-    let history = stack.fine(&["campaign", "history", SLUG]).await;
+    let history = stack.fine(&format!("campaign history {SLUG}")).await;
     for word in ["  archived\n", "  unarchived\n"] {
         assert!(history.contains(word), "{history}");
     }

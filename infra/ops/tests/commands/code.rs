@@ -3,7 +3,6 @@
 mod voiding;
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
@@ -15,13 +14,13 @@ use common::domain::resolved_code::ResolvedCode;
 use common::domain::scope::Environment;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import};
-use ops_core::codes::{lines, mint};
+use ops_core::codes::mint;
 use serde_json::json;
 use service_tests::interceptor::{FaultKind, Interceptor};
 
-use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
+use crate::support::{CHAI, CommandLine, Ended, Stack, chai, files_in, run};
 
-const LIVE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
+const LIVE: &str = "--campaign chai-bora-2026 --environment live";
 
 async fn book(stack: &Stack) -> CodeBook {
     ops_core::codes::book::read(&stack.tables().await.code_books, &chai(Environment::Live))
@@ -29,14 +28,8 @@ async fn book(stack: &Stack) -> CodeBook {
         .expect("a book")
 }
 
-fn mint_args<'a>(count: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [
-        &["code", "mint"],
-        &LIVE[..],
-        &["--count", count, "--output", output],
-        more,
-    ]
-    .concat()
+fn mint_args(count: &str, output: &str, more: &str) -> String {
+    format!("code mint {LIVE} --count {count} --output {output} {more}")
 }
 
 fn codes_in(stack: &Stack, name: &str) -> Vec<String> {
@@ -75,7 +68,7 @@ async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("codes.csv");
     let minted = stack
-        .json(&mint_args("9000", &output, &["--prize", "A kettle"]))
+        .json(&mint_args("9000", &output, "--prize 'A kettle'"))
         .await;
     assert_eq!(minted["batch"], "batch-1");
     assert_eq!(minted["count"], 9000);
@@ -97,10 +90,8 @@ async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
 async fn a_second_minting_goes_on_where_the_first_ended() {
     let stack = Stack::with_chai().await;
     let (first, second) = (stack.arg("a.csv"), stack.arg("b.csv"));
-    stack.fine(&mint_args("10", &first, &[])).await;
-    let text = stack
-        .fine(&mint_args("5", &second, &["--batch", "april"]))
-        .await;
+    stack.fine(&mint_args("10", &first, "")).await;
+    let text = stack.fine(&mint_args("5", &second, "--batch april")).await;
     assert!(
         text.contains("15 good minted codes of 12 characters"),
         "{text}"
@@ -110,16 +101,14 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
         .chain(codes_in(&stack, "b.csv"))
         .collect();
     assert_eq!(all.len(), 15);
-    let listed = stack
-        .json(&[&["code", "batches"], &LIVE[..]].concat())
-        .await;
+    let listed = stack.json(&format!("code batches {LIVE}")).await;
     let expected = json!([
         { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
         { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
     ]);
     assert_eq!(listed["batches"], expected);
     let error = stack
-        .refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"]))
+        .refused(&mint_args("5", &stack.arg("c.csv"), "--batch april"))
         .await;
     assert_eq!(error["code"], "batch_exists");
     assert_eq!(
@@ -166,7 +155,7 @@ async fn minting_at_once_never_gives_a_code_twice() {
 async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("weak.csv");
-    let weak = ["--length", "8"];
+    let weak = "--length 8";
     // 31^8 is 852,891,037,441: with more than 852,891 codes, more than one guess in a million is right.
     let error = stack.refused(&mint_args("852892", &output, &weak)).await;
     assert_eq!(error["code"], "codes_too_weak");
@@ -180,11 +169,7 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     assert!(book(&stack).await.batches.is_empty());
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
     stack
-        .fine(&mint_args(
-            "3",
-            &output,
-            &[&weak[..], &["--allow-weak"]].concat(),
-        ))
+        .fine(&mint_args("3", &output, &format!("{weak} --allow-weak")))
         .await;
     assert!(
         codes_in(&stack, "weak.csv")
@@ -192,17 +177,17 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
             .all(|code| code.len() == "XXXX-XXXX".len())
     );
     let error = stack
-        .refused(&mint_args("3", &stack.arg("b.csv"), &["--length", "12"]))
+        .refused(&mint_args("3", &stack.arg("b.csv"), "--length 12"))
         .await;
     assert_eq!(error["code"], "length_fixed");
 }
 
 #[tokio::test]
-async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
+async fn existing_file_is_not_overwritten() {
     let stack = Stack::with_chai().await;
     let output = stack.file("codes.csv", "precious");
     assert_eq!(
-        stack.refused(&mint_args("3", &output, &[])).await["code"],
+        stack.refused(&mint_args("3", &output, "")).await["code"],
         "file_exists"
     );
     assert_eq!(
@@ -211,7 +196,7 @@ async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
     );
     let nowhere = stack.arg("no/such/folder.csv");
     assert_eq!(
-        stack.refused(&mint_args("3", &nowhere, &[])).await["code"],
+        stack.refused(&mint_args("3", &nowhere, "")).await["code"],
         "file_failed"
     );
     assert_eq!(book(&stack).await.minted, 0);
@@ -228,9 +213,7 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let reservation = mint::reserve(&books, &chai(Environment::Live), &request)
         .await
         .expect("it reserves");
-    let listed = stack
-        .fine(&[&["code", "batches"], &LIVE[..]].concat())
-        .await;
+    let listed = stack.fine(&format!("code batches {LIVE}")).await;
     assert!(
         listed.contains("batch-1  minted  5      12      reserved"),
         "{listed}"
@@ -240,14 +223,7 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
         "{listed}"
     );
     stack
-        .fine(
-            &[
-                &["code", "void", "--yes"],
-                &LIVE[..],
-                &["--batch", "batch-1"],
-            ]
-            .concat(),
-        )
+        .fine(&format!("code void --yes {LIVE} --batch batch-1"))
         .await;
     let late = mint::activate(&books, reservation)
         .await
@@ -256,25 +232,13 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
 }
 
 #[tokio::test]
-async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_counted() {
+async fn imported_codes_are_found_however_they_are_written() {
     let stack = Stack::with_chai().await;
     let file = stack.file(
         "brand.csv",
         "code\nkettle-01\nKETTLE 02\nkettle01\nKETTLE-03\n",
     );
-    let import = [
-        &["code", "import"],
-        &LIVE[..],
-        &[
-            &file,
-            "--allow-weak",
-            "--batch",
-            "spring",
-            "--prize",
-            "A mug",
-        ],
-    ]
-    .concat();
+    let import = format!("code import {LIVE} {file} --allow-weak --batch spring --prize 'A mug'");
     let done = stack.json(&import).await;
     assert_eq!(
         (&done["imported"], &done["duplicates"]),
@@ -290,44 +254,30 @@ async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_co
 
     let more = stack.file("more.csv", "KETTLE-03\nKETTLE-04\n");
     stack
-        .fine(
-            &[
-                &["code", "import"],
-                &LIVE[..],
-                &[&more, "--allow-weak", "--batch", "spring"],
-            ]
-            .concat(),
-        )
+        .fine(&format!(
+            "code import {LIVE} {more} --allow-weak --batch spring"
+        ))
         .await;
-    let listed = stack
-        .json(&[&["code", "batches"], &LIVE[..]].concat())
-        .await;
+    let listed = stack.json(&format!("code batches {LIVE}")).await;
     let expected = json!({
         "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active",
     });
     assert_eq!(listed["batches"], json!([expected]));
-    let other = [
-        &["code", "import"],
-        &LIVE[..],
-        &[&more, "--batch", "spring", "--prize", "A car"],
-    ]
-    .concat();
+    let other = format!("code import {LIVE} {more} --batch spring --prize 'A car'");
     assert_eq!(stack.refused(&other).await["code"], "prize_differs");
 }
 
 #[tokio::test]
-async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
+async fn one_bad_line_imports_nothing_and_repeats_no_code() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("minted.csv");
-    stack.fine(&mint_args("1", &output, &[])).await;
+    stack.fine(&mint_args("1", &output, "")).await;
     let minted = codes_in(&stack, "minted.csv").concat();
     let file = stack.file(
         "bad.csv",
         format!("GOOD-1\nTEST-0-VALID\n{minted}/1\nA;SECRET\n"),
     );
-    let ended = stack
-        .run(&[&["code", "import"], &LIVE[..], &[&file]].concat())
-        .await;
+    let ended = stack.run(&format!("code import {LIVE} {file}")).await;
     assert_eq!(ended.code, 1);
     for line in ["bad.csv:2: ", "bad.csv:3: ", "bad.csv:4: "] {
         assert!(ended.err.contains(line), "{line} {}", ended.err);
@@ -340,9 +290,7 @@ async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
     assert_eq!(book(&stack).await.batches.len(), 1);
     assert_eq!(record(&stack, "GOOD-1").await, None);
     let empty = stack.file("empty.csv", "code\n\n");
-    let error = stack
-        .refused(&[&["code", "import"], &LIVE[..], &[&empty]].concat())
-        .await;
+    let error = stack.refused(&format!("code import {LIVE} {empty}")).await;
     assert_eq!(error["code"], "code_file_invalid");
 }
 
@@ -354,21 +302,14 @@ async fn a_campaign_without_codes_is_given_none() {
         CHAI.replace("checked_by: service", "checked_by: none"),
     );
     stack
-        .fine(&["campaign", "apply", "--yes", "--allow-anyone", &file])
+        .fine(&format!("campaign apply --yes --allow-anyone {file}"))
         .await;
     let error = stack
-        .refused(&mint_args("3", &stack.arg("a.csv"), &[]))
+        .refused(&mint_args("3", &stack.arg("a.csv"), ""))
         .await;
     assert_eq!(error["code"], "campaign_without_codes");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
-    let other = [
-        "code",
-        "batches",
-        "--campaign",
-        "nobody",
-        "--environment",
-        "test",
-    ];
+    let other = "code batches --campaign nobody --environment test";
     assert_eq!(stack.refused(&other).await["code"], "campaign_unknown");
 }
 
@@ -378,14 +319,17 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
     let stack = Stack::with_chai().await;
     let ready = stack.file("ready.json", stack.ready_file().to_string());
     let output = stack.arg("codes.csv");
+    let minting = mint_args("1000000000", &output, &format!("--env-file {ready}"));
     let minting = std::process::Command::new(env!("CARGO_BIN_EXE_ops"))
-        .args(mint_args("1000000000", &output, &["--env-file", &ready]))
+        .args(minting.words())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
-    let partial = stack.path("codes.csv.partial");
     let begun = async {
-        while std::fs::metadata(&partial).map_or(0, |file| file.len()) < 500_000 {
+        let written =
+            |name: &String| std::fs::metadata(stack.path(name)).map_or(0, |file| file.len());
+        let is_begun = |name: &String| name.ends_with(".partial") && written(name) > 500_000;
+        while !files_in(stack.folder.path()).iter().any(is_begun) {
             tokio::task::yield_now().await;
         }
     };
@@ -408,28 +352,23 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
     assert_eq!(book(&stack).await.batches[0].status, BatchStatus::Void);
 }
 
-fn import_args<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["code", "import"], &LIVE[..], &[file], more].concat()
+fn import_args(file: &str, more: &str) -> String {
+    format!("code import {LIVE} {file} {more}")
 }
 
 #[tokio::test]
-async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
+async fn campaign_whose_codes_a_partner_checks_is_given_none() {
     let stack = Stack::with_chai().await;
     stack
-        .fine(&mint_args("1", &stack.arg("before.csv"), &[]))
+        .fine(&mint_args("1", &stack.arg("before.csv"), ""))
         .await;
     let file = stack.file("chai.yaml", crate::campaign::with_partner());
-    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    stack.fine(&format!("campaign apply --yes {file}")).await;
     let brand = stack.file("brand.csv", "KETTLE-01\n");
     for refused in [
-        mint_args("3", &stack.arg("a.csv"), &[]),
-        import_args(&brand, &[]),
-        [
-            &["code", "void", "--yes"],
-            &LIVE[..],
-            &["--batch", "batch-1"],
-        ]
-        .concat(),
+        mint_args("3", &stack.arg("a.csv"), ""),
+        import_args(&brand, ""),
+        format!("code void --yes {LIVE} --batch batch-1"),
     ] {
         let error = stack.refused(&refused).await;
         assert_eq!(error["code"], "codes_checked_by_partner");
@@ -482,12 +421,12 @@ fn random_looking(count: u64, length: usize) -> String {
 async fn imported_length_is_not_minted() {
     let stack = Stack::with_chai().await;
     let brand = stack.file("brand.csv", random_looking(300, 12));
-    assert_eq!(stack.json(&import_args(&brand, &[])).await["imported"], 300);
+    assert_eq!(stack.json(&import_args(&brand, "")).await["imported"], 300);
     let wanted = stack
-        .refused(&mint_args("2", &stack.arg("a.csv"), &["--length", "12"]))
+        .refused(&mint_args("2", &stack.arg("a.csv"), "--length 12"))
         .await;
     assert_eq!(wanted["code"], "length_imported");
-    let ended = stack.run(&mint_args("2", &stack.arg("a.csv"), &[])).await;
+    let ended = stack.run(&mint_args("2", &stack.arg("a.csv"), "")).await;
     let said = "Codes of 12 characters are imported in this environment, so these have 13.\n";
     assert!(
         ended.err.starts_with(said),
@@ -509,7 +448,7 @@ async fn imported_length_is_not_minted() {
     }
     let more = stack.file("more.csv", random_looking(400, 12));
     assert_eq!(
-        stack.json(&import_args(&more, &[])).await["imported"],
+        stack.json(&import_args(&more, "")).await["imported"],
         100,
         "12 stays imported"
     );
@@ -518,12 +457,12 @@ async fn imported_length_is_not_minted() {
 #[tokio::test]
 async fn minted_length_is_not_imported() {
     let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), "")).await;
     let brand = stack.file(
         "brand.csv",
         random_looking(300, 12) + &random_looking(9, 11),
     );
-    let error = stack.refused(&import_args(&brand, &[])).await;
+    let error = stack.refused(&import_args(&brand, "")).await;
     let message = "300 of these codes have 12 characters, the length of the codes minted in this environment, and a \
                    length is either minted or imported; import them into another campaign";
     assert_eq!(
@@ -532,7 +471,7 @@ async fn minted_length_is_not_imported() {
     );
     assert_eq!(book(&stack).await.batches.len(), 1);
     let other = stack.file("other.csv", random_looking(300, 11));
-    assert_eq!(stack.json(&import_args(&other, &[])).await["imported"], 300);
+    assert_eq!(stack.json(&import_args(&other, "")).await["imported"], 300);
 }
 
 #[tokio::test]
@@ -541,17 +480,15 @@ async fn mint_and_import_at_once_never_share_a_length() {
     let brand = stack.file("brand.csv", random_looking(300, 12));
     let (scope, tables) = (chai(Environment::Live), stack.tables().await);
     let request = ImportRequest {
-        codes: lines::codes(Path::new(&brand), None),
-        prize: None,
-        batch: None,
-        allow_weak: false,
+        file: brand.into(),
+        ..ImportRequest::default()
     };
-    let checked = check(&tables, &scope, request, |_, _| ())
+    let checked = check(&tables, &scope, &request, |_, _| ())
         .await
         .expect("codes");
     // Minted after the import has looked, before it writes.
-    stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
-    let refused = import(&tables, &scope, request, &checked, |_| ())
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), "")).await;
+    let refused = import(&tables, &scope, &request, &checked, |_| ())
         .await
         .expect_err("12 is minted");
     assert_eq!(refused.code, "length_minted");
@@ -565,7 +502,7 @@ async fn code_with_other_characters_is_not_imported() {
     let error = stack
         .refused(&import_args(
             &stack.file("brand.csv", lines),
-            &["--allow-weak"],
+            "--allow-weak",
         ))
         .await;
     let lines: Vec<_> = error["problems"]
@@ -584,7 +521,7 @@ async fn imported_codes_that_can_be_guessed_are_refused() {
         .map(|number| format!("{}\n", 10_000_000 + number * 7_919))
         .collect();
     let weak = stack.file("weak.csv", digits);
-    let text = stack.fine(&import_args(&weak, &[])).await;
+    let text = stack.fine(&import_args(&weak, "")).await;
     assert!(
         text.contains("one guess in 1 million would be right: 100 imported codes"),
         "{text}"
@@ -593,7 +530,7 @@ async fn imported_codes_that_can_be_guessed_are_refused() {
         .map(|number| format!("{}\n", 20_000_000 + number * 7_919))
         .collect();
     let error = stack
-        .refused(&import_args(&stack.file("more.csv", more), &[]))
+        .refused(&import_args(&stack.file("more.csv", more), ""))
         .await;
     assert_eq!(
         error["code"], "codes_too_weak",
@@ -609,7 +546,7 @@ async fn imported_codes_that_can_be_guessed_are_refused() {
     let short = stack
         .refused(&import_args(
             &stack.file("short.csv", random_looking(99, 12)),
-            &[],
+            "",
         ))
         .await;
     assert_eq!(short["code"], "codes_too_weak");
@@ -624,8 +561,8 @@ async fn imported_codes_that_can_be_guessed_are_refused() {
 async fn list_that_is_imported_again_makes_no_batch() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-    let first = stack.json(&import_args(&file, &["--allow-weak"])).await;
-    for batch in [&[][..], &["--batch", "batch-1"], &["--batch", "other"]] {
+    let first = stack.json(&import_args(&file, "--allow-weak")).await;
+    for batch in ["", "--batch batch-1", "--batch other"] {
         let again = stack.json(&import_args(&file, batch)).await;
         assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
         assert_eq!(
@@ -638,7 +575,7 @@ async fn list_that_is_imported_again_makes_no_batch() {
             (&json!(null), &json!(0), &json!(2), &json!(0))
         );
     }
-    let text = stack.fine(&import_args(&file, &[])).await;
+    let text = stack.fine(&import_args(&file, "")).await;
     assert!(
         text.starts_with("Nothing was imported: all 2 codes were there before.\n"),
         "{text}"
@@ -655,7 +592,7 @@ async fn codes_are_good_at_once_also_with_an_older_book() {
         ResolvedCode::Unknown,
         "the book is read now"
     );
-    let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
+    let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), "")).await;
     assert!(text.contains("The codes work now."), "{text}");
     let minted = codes_in(&stack, "a.csv").concat();
     assert_eq!(
@@ -666,7 +603,7 @@ async fn codes_are_good_at_once_also_with_an_older_book() {
     let text = stack
         .fine(&import_args(
             &stack.file("brand.csv", "KETTLE-01\n"),
-            &["--allow-weak"],
+            "--allow-weak",
         ))
         .await;
     assert!(text.contains("The codes work now."), "{text}");
@@ -678,17 +615,17 @@ async fn codes_are_good_at_once_also_with_an_older_book() {
 }
 
 #[tokio::test]
-async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
+async fn codes_of_a_void_batch_stay_void() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
     stack
-        .fine(&import_args(&file, &["--allow-weak", "--batch", "april"]))
+        .fine(&import_args(&file, "--allow-weak --batch april"))
         .await;
     stack
-        .fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "april"]].concat())
+        .fine(&format!("code void --yes {LIVE} --batch april"))
         .await;
     let more = stack.file("more.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\n");
-    let text = stack.fine(&import_args(&more, &["--allow-weak"])).await;
+    let text = stack.fine(&import_args(&more, "--allow-weak")).await;
     assert!(
         text.contains("Imported 1 codes as batch batch-2; 2 were there before."),
         "{text}"
@@ -708,7 +645,7 @@ async fn mint_cut(stack: &Stack, cuts: &Interceptor, output: &str) -> Option<End
     let env = cuts
         .in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env)
         .await;
-    let args = mint_args("5", output, &["--batch", "april"]);
+    let args = mint_args("5", output, "--batch april");
     tokio::select! {
         ended = run(&args, env, &stack.clock) => Some(ended),
         () = cuts.death() => None,
@@ -716,7 +653,7 @@ async fn mint_cut(stack: &Stack, cuts: &Interceptor, output: &str) -> Option<End
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_count() {
+async fn file_of_a_cut_minting_is_there_only_when_its_codes_count() {
     let mut calls = 0;
     for how in [
         FaultKind::DiesBefore,

@@ -2,14 +2,12 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 use std::process::Command;
 
 use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import as import_file};
-use ops_core::codes::lines;
 use ops_core::codes::void::void_batch;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -17,25 +15,20 @@ use tokio::task::spawn_blocking;
 
 use crate::support::{NOW, Stack, chai};
 
-const IMPORT: [&str; 6] = [
-    "code",
-    "import",
-    "--campaign",
-    "chai-bora-2026",
-    "--environment",
-    "live",
-];
-const BATCHES: [&str; 6] = [
-    "code",
-    "batches",
-    "--campaign",
-    "chai-bora-2026",
-    "--environment",
-    "live",
-];
+const IMPORT: &str = "code import --campaign chai-bora-2026 --environment live";
+const BATCHES: &str = "code batches --campaign chai-bora-2026 --environment live";
 
-fn import<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&IMPORT[..], &[file], more].concat()
+fn import(file: &str, more: &str) -> String {
+    format!("{IMPORT} {file} {more}")
+}
+
+fn import_request(file: &str, batch: Option<&str>) -> ImportRequest {
+    ImportRequest {
+        file: file.into(),
+        batch: batch.map(str::to_owned),
+        allow_weak: true,
+        ..ImportRequest::default()
+    }
 }
 
 async fn is_without_codes(stack: &Stack) -> bool {
@@ -62,12 +55,12 @@ fn random_looking(count: u64) -> impl Iterator<Item = String> {
 }
 
 #[tokio::test]
-async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported() {
+async fn damage_of_a_spreadsheet_is_named_by_its_line() {
     let stack = Stack::with_chai().await;
     let text = "\u{feff}\"Code\",\"Note\"\r\n\"KET-01\",\"a, b\"\r\n#REF!,x\r\n1.2E+11,\r\n2026-03-12,\r\n12-Mar,\r\n123.0,\r\n\
                 ,x\r\nKET/02,\r\n\"KET\"03,\r\nKET-04,\r\n";
     let file = stack.file("brand.csv", text);
-    let ended = stack.run(&import(&file, &["--allow-weak"])).await;
+    let ended = stack.run(&import(&file, "--allow-weak")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     for (line, why) in [
         (3, "an error of a spreadsheet"),
@@ -101,7 +94,7 @@ async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported
         ("utf16.csv", b"\xff\xfeA\x001\0\n\0"),
     ] {
         let file = stack.file(name, bytes);
-        let error = stack.refused(&import(&file, &[])).await;
+        let error = stack.refused(&import(&file, "")).await;
         assert_eq!(
             (&error["code"], &error["problems"][0]["line"]),
             (&json!("code_file_invalid"), &json!(1))
@@ -110,12 +103,12 @@ async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported
 }
 
 #[tokio::test]
-async fn one_bad_line_in_the_middle_of_a_long_file_is_named_and_nothing_is_imported() {
+async fn one_bad_line_of_a_long_file_is_named() {
     let stack = Stack::with_chai().await;
     let mut lines: Vec<_> = random_looking(300_000).collect();
     lines[149_999] = "#N/A".to_owned();
     let file = stack.file("brand.csv", lines.join("\r\n"));
-    let error = stack.refused(&import(&file, &[])).await;
+    let error = stack.refused(&import(&file, "")).await;
     assert_eq!(error["problems"].as_array().map(Vec::len), Some(1));
     assert_eq!(error["problems"][0]["line"], 150_000);
     assert!(is_without_codes(&stack).await);
@@ -128,9 +121,7 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
         "brand.csv",
         "promo code\nKETTLE-01\nkettle 02\nKETTLE01\nMUG-7\n",
     );
-    let described = stack
-        .json(&import(&file, &["--allow-weak", "--dry-run"]))
-        .await;
+    let described = stack.json(&import(&file, "--allow-weak --dry-run")).await;
     let expected = json!({
         "count": 4, "repeated": 1, "imported_before": 0, "characters": "0127EGKLMTU",
         "lengths": [
@@ -149,9 +140,7 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
         ),
         (&expected, &json!(true), &json!(0))
     );
-    let text = stack
-        .fine(&import(&file, &["--allow-weak", "--dry-run"]))
-        .await;
+    let text = stack.fine(&import(&file, "--allow-weak --dry-run")).await;
     for shown in [
         "Nothing was imported, because of --dry-run. The file can be imported: 3 codes would be new.",
         "The file has 4 codes of 11 different characters: 0127EGKLMTU",
@@ -164,14 +153,14 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
     }
     assert!(!text.contains("KETTLE"), "no whole code is shown: {text}");
     assert!(is_without_codes(&stack).await);
-    let done = stack.json(&import(&file, &["--allow-weak"])).await;
+    let done = stack.json(&import(&file, "--allow-weak")).await;
     assert_eq!(
         (&done["imported"], &done["duplicates"], &done["file"]),
         (&json!(3), &json!(1), &expected)
     );
     let weak = stack.file("weak.csv", "MUG-8\nMUG-9\n");
     assert_eq!(
-        stack.refused(&import(&weak, &["--dry-run"])).await["code"],
+        stack.refused(&import(&weak, "--dry-run")).await["code"],
         "codes_too_weak"
     );
 }
@@ -181,7 +170,7 @@ async fn the_column_is_recognised_or_named() {
     let stack = Stack::with_chai().await;
     let text = "Shop;Voucher no.;Printed\nMwanza;AB-1201;x\n\"Arusha; north\";AB-1202;x\n";
     let file = stack.file("brand.csv", text);
-    let error = stack.refused(&import(&file, &[])).await;
+    let error = stack.refused(&import(&file, "")).await;
     let message = error["problems"][0]["message"]
         .as_str()
         .expect("a message")
@@ -190,17 +179,15 @@ async fn the_column_is_recognised_or_named() {
         message.contains("several columns") && message.contains("--column"),
         "{message}"
     );
-    let wrong = stack
-        .refused(&import(&file, &["--column", "Voucher"]))
-        .await;
+    let wrong = stack.refused(&import(&file, "--column Voucher")).await;
     assert_eq!(wrong["problems"].as_array().map(Vec::len), Some(1));
     let named = stack
-        .json(&import(&file, &["--allow-weak", "--column", "voucher no."]))
+        .json(&import(&file, "--allow-weak --column 'voucher no.'"))
         .await;
     assert_eq!(named["imported"], 2);
 
     let heading = stack.file("heading.csv", "Voucher\nAB-1203\nAB-1204\n");
-    let error = stack.refused(&import(&heading, &[])).await;
+    let error = stack.refused(&import(&heading, "")).await;
     assert!(
         error["problems"][0]["message"]
             .as_str()
@@ -210,7 +197,7 @@ async fn the_column_is_recognised_or_named() {
     );
     assert_eq!(
         stack
-            .json(&import(&heading, &["--allow-weak", "--column", "Voucher"]))
+            .json(&import(&heading, "--allow-weak --column Voucher"))
             .await["imported"],
         2
     );
@@ -221,7 +208,7 @@ async fn heading_that_was_found_is_not_looked_for_again() {
     let stack = Stack::with_chai().await;
     let codes = "code\nABCDEFGH\n".to_owned() + &random_looking(200).collect::<Vec<_>>().join("\n");
     let file = stack.file("brand.csv", codes);
-    assert_eq!(stack.json(&import(&file, &[])).await["imported"], 201);
+    assert_eq!(stack.json(&import(&file, "")).await["imported"], 201);
 }
 
 #[tokio::test]
@@ -249,7 +236,7 @@ async fn workbook_is_named_in_one_line() {
         ),
     ] {
         let file = stack.file("book.xlsx", [start, &garbage].concat());
-        let error = stack.refused(&import(&file, &[])).await;
+        let error = stack.refused(&import(&file, "")).await;
         assert_eq!(
             error["problems"].as_array().map(Vec::len),
             Some(1),
@@ -269,15 +256,13 @@ async fn workbook_is_named_in_one_line() {
 async fn numbers_of_different_lengths_are_pointed_out() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
-    let text = stack
-        .fine(&import(&file, &["--allow-weak", "--dry-run"]))
-        .await;
+    let text = stack.fine(&import(&file, "--allow-weak --dry-run")).await;
     assert!(text.contains("numbers of different lengths"), "{text}");
 }
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
+async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
     let stack = Stack::with_chai().await;
     let codes = "KETTLE-01\nKETTLE-02\n";
     let (file, pipe) = (stack.file("brand.csv", codes), stack.arg("pipe.csv"));
@@ -289,13 +274,8 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
             .success()
     );
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let request = |path| ImportRequest {
-        codes: lines::codes(Path::new(path), None),
-        prize: None,
-        batch: Some("april"),
-        allow_weak: true,
-    };
-    let checked = check(&tables, &scope, request(&file), |_, _| ())
+    let request = |file: &str| import_request(file, Some("april"));
+    let checked = check(&tables, &scope, &request(&file), |_, _| ())
         .await
         .expect("codes");
     let (others, runtime) = (tables.clone(), Handle::current());
@@ -310,7 +290,7 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
             pipe.write_all(codes.as_bytes()).expect("a reader");
         })
     };
-    let imported = import_file(&tables, &scope, request(&pipe), &checked, |_| ()).await;
+    let imported = import_file(&tables, &scope, &request(&pipe), &checked, |_| ()).await;
     voiding.await.expect("no panic");
     let failure = imported.expect_err("its codes count nowhere");
     assert_eq!(failure.code, "batch_void");
@@ -330,21 +310,16 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
 
 /// An import that ended after it had stored a part and before it counted it.
 #[tokio::test]
-async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
+async fn import_that_was_cut_short_counts_every_code_when_run_again() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\nMUG-00001\n");
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let earlier = stack.file("earlier.csv", "KETTLE-03\n");
     stack
-        .fine(&import(&earlier, &["--allow-weak", "--batch", "april"]))
+        .fine(&import(&earlier, "--allow-weak --batch april"))
         .await;
-    let request = ImportRequest {
-        codes: lines::codes(Path::new(&file), None),
-        prize: None,
-        batch: Some("april"),
-        allow_weak: true,
-    };
-    let checked = check(&tables, &scope, request, |_, _| ())
+    let request = import_request(&file, Some("april"));
+    let checked = check(&tables, &scope, &request, |_, _| ())
         .await
         .expect("codes");
     let books = &tables.code_books;
@@ -378,10 +353,10 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
         "{text}"
     );
     let other = stack
-        .refused(&import(&file, &["--allow-weak", "--batch", "may"]))
+        .refused(&import(&file, "--allow-weak --batch may"))
         .await;
     assert_eq!(other["code"], "import_unfinished");
-    let resumed = stack.json(&import(&file, &["--allow-weak"])).await;
+    let resumed = stack.json(&import(&file, "--allow-weak")).await;
     assert_eq!(
         (&resumed["batch"], &resumed["imported"]),
         (&json!("april"), &json!(2))
@@ -394,7 +369,7 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
         ),
         (&json!(4), Some(1))
     );
-    let again = stack.json(&import(&file, &["--allow-weak"])).await;
+    let again = stack.json(&import(&file, "--allow-weak")).await;
     assert_eq!(
         (&again["batch"], &again["duplicates"]),
         (&json!(null), &json!(4))
@@ -403,20 +378,15 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cut_short() {
+async fn file_of_a_void_batch_begins_no_other_batch() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\n");
     stack
-        .fine(&import(&file, &["--allow-weak", "--batch", "april"]))
+        .fine(&import(&file, "--allow-weak --batch april"))
         .await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let request = ImportRequest {
-        codes: lines::codes(Path::new(&file), None),
-        prize: None,
-        batch: None,
-        allow_weak: true,
-    };
-    let checked = check(&tables, &scope, request, |_, _| ())
+    let request = import_request(&file, None);
+    let checked = check(&tables, &scope, &request, |_, _| ())
         .await
         .expect("codes");
     let mut stored = tables
@@ -433,20 +403,10 @@ async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cu
         .save(&scope, &stored)
         .await
         .expect("it answers");
-    let void = [
-        "code",
-        "void",
-        "--yes",
-        "--campaign",
-        "chai-bora-2026",
-        "--environment",
-        "live",
-        "--batch",
-        "april",
-    ];
+    let void = "code void --yes --campaign chai-bora-2026 --environment live --batch april";
     stack.fine(&void).await;
     assert_eq!(
-        stack.json(&import(&file, &["--allow-weak"])).await["batch"],
+        stack.json(&import(&file, "--allow-weak")).await["batch"],
         json!(null)
     );
     assert_eq!(

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::submission::{submission, waiting, write};
 use crate::support::{Stack, chai};
 
-const SCOPE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
+const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
 
-fn code<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["code", command][..], &SCOPE, more].concat()
+fn code(command: &str, more: &str) -> String {
+    format!("code {command} {SCOPE} {more}")
 }
 
 /// A batch of five minted codes, of which the first is redeemed and the second held, and an imported one of two.
@@ -29,16 +29,14 @@ impl Fixture {
         stack
             .fine(&code(
                 "mint",
-                &[
-                    "--count", "5", "--batch", "packs", "--prize", "A mug", "--output", &output,
-                ],
+                &format!("--count 5 --batch packs --prize 'A mug' --output {output}"),
             ))
             .await;
         let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
         stack
             .fine(&code(
                 "import",
-                &["--allow-weak", "--batch", "brand", &brand],
+                &format!("--allow-weak --batch brand {brand}"),
             ))
             .await;
         let text = std::fs::read_to_string(&output).expect("a file");
@@ -59,7 +57,7 @@ impl Fixture {
     }
 
     async fn shown(&self, typed: &str) -> Value {
-        let shown = self.stack.json(&code("show", &[typed])).await;
+        let shown = self.stack.json(&code("show", &format!("'{typed}'"))).await;
         shown["code"].clone()
     }
 }
@@ -67,7 +65,7 @@ impl Fixture {
 #[tokio::test]
 async fn used_and_unused_codes_are_counted_by_batch() {
     let fixture = Fixture::new().await;
-    let ended = fixture.stack.run(&code("batches", &["--used"])).await;
+    let ended = fixture.stack.run(&code("batches", "--used")).await;
     assert!(
         ended.err.starts_with("Counting the used codes"),
         "{}",
@@ -80,13 +78,13 @@ async fn used_and_unused_codes_are_counted_by_batch() {
     ] {
         assert!(ended.out.contains(row), "{row}: {}", ended.out);
     }
-    let json = fixture.stack.json(&code("batches", &["--used"])).await;
+    let json = fixture.stack.json(&code("batches", "--used")).await;
     let packs = &json["batches"][0];
     assert_eq!(
         (&packs["used"], &packs["held"], &packs["unused"]),
         (&json!(1), &json!(1), &json!(3))
     );
-    let without = fixture.stack.run(&code("batches", &[])).await;
+    let without = fixture.stack.run(&code("batches", "")).await;
     assert!(
         without.err.is_empty() && without.out.contains("--used counts"),
         "{}{}",
@@ -94,7 +92,7 @@ async fn used_and_unused_codes_are_counted_by_batch() {
         without.err
     );
     assert_eq!(
-        fixture.stack.json(&code("batches", &[])).await["batches"][0].get("used"),
+        fixture.stack.json(&code("batches", "")).await["batches"][0].get("used"),
         None
     );
 }
@@ -117,7 +115,7 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
             },
         });
         assert_eq!(fixture.shown(&typed).await, expected);
-        let text = fixture.stack.fine(&code("show", &[&typed])).await;
+        let text = fixture.stack.fine(&code("show", &typed)).await;
         let of_submission = format!(
             "submission  {} ({}) of +2557•••••678, 2026-03-01 03:00:00 Africa/Dar_es_Salaam",
             submission.reference(),
@@ -149,13 +147,10 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
         );
     }
     assert_eq!(
-        fixture
-            .stack
-            .refused(&code("show", &["TEST-0-VALID"]))
-            .await["code"],
+        fixture.stack.refused(&code("show", "TEST-0-VALID")).await["code"],
         "code_is_sentinel"
     );
-    let wrong = fixture.stack.run(&code("show", &["\u{7}"])).await;
+    let wrong = fixture.stack.run(&code("show", "\u{7}")).await;
     assert!(
         wrong.code == ops_core::EXIT_FAILURE && !wrong.err.contains('\u{7}'),
         "{}",
@@ -167,7 +162,7 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
 async fn a_code_can_be_typed_when_asked() {
     let fixture = Fixture::new().await;
     let typed = format!(" {}\n", fixture.minted[3]);
-    let ended = fixture.stack.answering(&code("show", &["-"]), &typed).await;
+    let ended = fixture.stack.answering(&code("show", "-"), &typed).await;
     assert!(
         ended.err == "Code: " && ended.out.contains("unused"),
         "{}{}",
@@ -175,15 +170,15 @@ async fn a_code_can_be_typed_when_asked() {
         ended.err
     );
     assert_eq!(
-        fixture.stack.refused(&code("show", &["-"])).await["code"],
+        fixture.stack.refused(&code("show", "-")).await["code"],
         "no_terminal"
     );
 }
 
 #[tokio::test]
-async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
+async fn voiding_says_how_many_are_unused_and_asks_for_the_name() {
     let fixture = Fixture::new().await;
-    let void = code("void", &["--batch", "packs"]);
+    let void = code("void", "--batch packs");
     assert_eq!(
         fixture.stack.refused(&void).await["code"],
         "confirmation_needed"
@@ -221,7 +216,7 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     );
     let unknown = fixture
         .stack
-        .answering(&code("void", &["--batch", "nothing"]), "nothing\n")
+        .answering(&code("void", "--batch nothing"), "nothing\n")
         .await;
     assert!(
         unknown.err.contains("there is no batch of this name"),

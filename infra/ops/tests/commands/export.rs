@@ -11,9 +11,9 @@ use common::store::audit::VARIABLE as AUDIT_TABLE;
 use serde_json::{Value, json};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, files_in, run};
+use crate::support::{CommandLine, NOW, Stack, files_in, run};
 
-const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
+const CAMPAIGN: &str = "--campaign chai-bora-2026";
 
 /// An accepted submission, created this many hours after the start of the test.
 fn accepted(hours: i64, prize: Option<&str>) -> Submission {
@@ -40,15 +40,9 @@ async fn with_three() -> (Stack, [Submission; 3]) {
     (stack, [winner, later, open])
 }
 
-async fn export(stack: &Stack, what: &str, name: &str, options: &[&str]) -> (Value, String) {
+async fn export(stack: &Stack, what: &str, name: &str, options: &str) -> (Value, String) {
     let output = stack.arg(name);
-    let args = [
-        &["export", what],
-        &CAMPAIGN[..],
-        &["--output", &output],
-        options,
-    ]
-    .concat();
+    let args = format!("export {what} {CAMPAIGN} --output {output} {options}");
     let manifest = stack.json(&args).await;
     (manifest, std::fs::read_to_string(output).expect("a file"))
 }
@@ -70,9 +64,9 @@ fn references(text: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_compute() {
+async fn spreadsheet_gets_masked_phones_and_nothing_to_compute() {
     let (stack, [winner, ..]) = with_three().await;
-    let (manifest, text) = export(&stack, "submissions", "all.csv", &[]).await;
+    let (manifest, text) = export(&stack, "submissions", "all.csv", "").await;
     let mut lines = text.split_terminator("\r\n");
     let heading = lines.next().expect("a heading");
     assert!(
@@ -106,9 +100,9 @@ async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_c
 }
 
 #[tokio::test]
-async fn a_manifest_says_what_the_file_holds_and_only_the_operator_can_read_either() {
+async fn manifest_says_what_the_private_file_holds() {
     let (stack, _) = with_three().await;
-    let (manifest, _) = export(&stack, "winners", "winners.csv", &["--phones"]).await;
+    let (manifest, _) = export(&stack, "winners", "winners.csv", "--phones").await;
     assert_eq!(
         files_in(stack.folder.path()),
         ["chai.yaml", "winners.csv", "winners.csv.manifest.json"]
@@ -153,26 +147,18 @@ async fn submissions_are_picked_by_time_and_state() {
         [winner, later, open].map(|submission| submission.reference().to_string());
     // The campaign's day begins at 21:00 UTC.
     for (number, (options, expected)) in [
-        (&[][..], vec![&winner, &later, &open]),
-        (&["--to", "2026-03-01"], vec![&winner, &open]),
-        (&["--from", "2026-03-02"], vec![&later]),
+        ("", vec![&winner, &later, &open]),
+        ("--to 2026-03-01", vec![&winner, &open]),
+        ("--from 2026-03-02", vec![&later]),
         (
-            &[
-                "--from",
-                "2026-03-01T00:00:00Z",
-                "--to",
-                "2026-03-02T00:00:00Z",
-            ],
+            "--from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z",
             vec![&winner, &open],
         ),
-        (&["--from", "2026-03-01T00:00:00.001Z"], vec![&later]),
-        (&["--state", "pending"], vec![&open]),
-        (
-            &["--state", "accepted,rejected", "--from", "2026-03-02"],
-            vec![&later],
-        ),
-        (&["--state", "rejected", "--state", "unknown"], vec![]),
-        (&["--environment", "test"], vec![]),
+        ("--from 2026-03-01T00:00:00.001Z", vec![&later]),
+        ("--state pending", vec![&open]),
+        ("--state accepted,rejected --from 2026-03-02", vec![&later]),
+        ("--state rejected --state unknown", vec![]),
+        ("--environment test", vec![]),
     ]
     .into_iter()
     .enumerate()
@@ -184,7 +170,7 @@ async fn submissions_are_picked_by_time_and_state() {
             "{options:?}"
         );
     }
-    let (_, text) = export(&stack, "winners", "winners.csv", &["--phones"]).await;
+    let (_, text) = export(&stack, "winners", "winners.csv", "--phones").await;
     let rows = rows_of(&text);
     assert_eq!(
         (rows.len(), rows[0]["ref"], rows[0]["phone"]),
@@ -200,16 +186,11 @@ async fn submissions_are_picked_by_time_and_state() {
 async fn entrants_come_with_their_counts_and_their_latest_submission() {
     let (stack, [_, later, _]) = with_three().await;
     stack
-        .fine(
-            &[
-                &["phone", "block"],
-                &CAMPAIGN[..],
-                &["--why", "Sells codes", "0787654321"],
-            ]
-            .concat(),
-        )
+        .fine(&format!(
+            "phone block {CAMPAIGN} --why 'Sells codes' 0787654321"
+        ))
         .await;
-    let (_, text) = export(&stack, "entrants", "entrants.csv", &[]).await;
+    let (_, text) = export(&stack, "entrants", "entrants.csv", "").await;
     let rows = rows_of(&text);
     assert_eq!(rows.len(), 2);
     let (entered, blocked): (Vec<_>, Vec<_>) =
@@ -220,13 +201,13 @@ async fn entrants_come_with_their_counts_and_their_latest_submission() {
     assert_eq!(entered["phone"], "2557•••••678");
     assert_eq!((blocked["phone"], blocked["submissions"]), ("", "0"));
 
-    let (_, text) = export(&stack, "entrants", "first.csv", &["--to", "2026-03-01"]).await;
+    let (_, text) = export(&stack, "entrants", "first.csv", "--to 2026-03-01").await;
     assert_eq!(
         rows_of(&text).len(),
         1,
         "a blocked phone has no submission in that time"
     );
-    let (_, text) = export(&stack, "entrants", "none.csv", &["--from", "2026-03-03"]).await;
+    let (_, text) = export(&stack, "entrants", "none.csv", "--from 2026-03-03").await;
     assert_eq!(rows_of(&text).len(), 0);
 }
 
@@ -234,12 +215,7 @@ async fn entrants_come_with_their_counts_and_their_latest_submission() {
 async fn an_existing_file_is_never_written_over() {
     let (stack, _) = with_three().await;
     let output = stack.file("taken.csv", "precious");
-    let args = [
-        &["export", "submissions"],
-        &CAMPAIGN[..],
-        &["--output", &output],
-    ]
-    .concat();
+    let args = format!("export submissions {CAMPAIGN} --output {output}");
     assert_eq!(stack.refused(&args).await["code"], "file_exists");
     assert_eq!(
         std::fs::read(stack.path("taken.csv")).expect("a file"),
@@ -247,12 +223,7 @@ async fn an_existing_file_is_never_written_over() {
     );
 
     let output = stack.arg("free.csv");
-    let args = [
-        &["export", "submissions"],
-        &CAMPAIGN[..],
-        &["--output", &output],
-    ]
-    .concat();
+    let args = format!("export submissions {CAMPAIGN} --output {output}");
     let manifest = "free.csv.manifest.json";
     stack.file(manifest, "precious");
     assert_eq!(stack.refused(&args).await["code"], "file_exists");
@@ -273,54 +244,34 @@ async fn an_existing_file_is_never_written_over() {
 async fn what_cannot_be_exported_is_said_before_anything_is_read() {
     let stack = Stack::with_chai().await;
     for (options, code) in [
+        ("--campaign nobody --output a.csv", "campaign_unknown"),
         (
-            &["--campaign", "nobody", "--output", "a.csv"][..],
-            "campaign_unknown",
-        ),
-        (
-            &["--campaign", "chai-bora-2026", "--output", "a.xlsx"],
+            "--campaign chai-bora-2026 --output a.xlsx",
             "format_unknown",
         ),
         (
-            &[
-                "--campaign",
-                "chai-bora-2026",
-                "--output",
-                "a.csv",
-                "--from",
-                "2026-03-02",
-                "--to",
-                "2026-03-01",
-            ],
+            "--campaign chai-bora-2026 --output a.csv --from 2026-03-02 --to 2026-03-01",
             "period_empty",
         ),
         (
-            &["--campaign", "chai-bora-2026", "--output", "/nowhere/a.csv"],
+            "--campaign chai-bora-2026 --output /nowhere/a.csv",
             "file_failed",
         ),
     ] {
         assert_eq!(
             stack
-                .refused(&[&["export", "submissions"], options].concat())
+                .refused(&format!("export submissions {options}"))
                 .await["code"],
             code
         );
     }
-    let ended = stack.run(&[
-        "export",
-        "entrants",
-        "--campaign",
-        "chai-bora-2026",
-        "--output",
-        "a.csv",
-        "--state",
-        "accepted",
-    ]);
+    let ended =
+        stack.run("export entrants --campaign chai-bora-2026 --output a.csv --state accepted");
     assert_eq!(ended.await.code, ops_core::EXIT_USAGE);
 }
 
 /// Runs the program in a shell that cannot write more than this to a file.
-fn with_room_for(kibibytes: u32, ready: &Path, args: &[&str]) -> std::process::Output {
+fn with_room_for(kibibytes: u32, ready: &Path, args: &str) -> std::process::Output {
     let limited = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$@\"");
     Command::new("bash")
         .args([
@@ -331,7 +282,7 @@ fn with_room_for(kibibytes: u32, ready: &Path, args: &[&str]) -> std::process::O
             "--env-file",
         ])
         .arg(ready)
-        .args(args)
+        .args(args.words())
         .output()
         .expect("bash")
 }
@@ -346,12 +297,7 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
     let ready = stack.path("ready.json");
     stack.write_ready_file(&ready.display().to_string());
     let output = stack.arg("all.csv");
-    let args = [
-        &["export", "submissions"],
-        &CAMPAIGN[..],
-        &["--output", &output],
-    ]
-    .concat();
+    let args = format!("export submissions {CAMPAIGN} --output {output}");
     let full = with_room_for(40, &ready, &args);
     let said = String::from_utf8(full.stderr).expect("text");
     assert_eq!(full.status.code(), Some(1), "{said}");
@@ -380,7 +326,7 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
 async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
     let (stack, _) = with_three().await;
     let rows = async || {
-        let rows = stack.json(&["audit", "list"]).await["rows"]
+        let rows = stack.json("audit list").await["rows"]
             .as_array()
             .expect("rows")
             .clone();
@@ -388,9 +334,9 @@ async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
             .filter(|row| row["action"] == "export")
             .collect::<Vec<_>>()
     };
-    export(&stack, "submissions", "masked.csv", &[]).await;
+    export(&stack, "submissions", "masked.csv", "").await;
     assert_eq!(rows().await, [Value::Null; 0], "a masked phone is no look");
-    let (_, text) = export(&stack, "submissions", "whole.csv", &["--phones"]).await;
+    let (_, text) = export(&stack, "submissions", "whole.csv", "--phones").await;
     assert!(text.contains(",255712345678,"), "{text}");
     let written = rows().await;
     assert_eq!(written.len(), 1, "{written:?}");
@@ -409,11 +355,7 @@ async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
         .into_iter()
         .collect();
     let output = stack.arg("unrecorded.csv");
-    let args = [
-        &["export", "submissions", "--phones", "--output", &output],
-        &CAMPAIGN[..],
-    ]
-    .concat();
+    let args = format!("export submissions --phones --output {output} {CAMPAIGN}");
     let ended = run(
         &args,
         stack.env.clone().overridden_by(elsewhere),

@@ -13,26 +13,17 @@ use crate::support::{Stack, run};
 async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
     let stack = Stack::with_chai().await;
     let ended = stack
-        .run(&[
-            "key",
-            "issue",
-            "--campaign",
-            "chai-bora-2026",
-            "--environment",
-            "test",
-        ])
+        .run("key issue --campaign chai-bora-2026 --environment test")
         .await;
     assert_eq!(ended.code, 0);
     let key = ended.out.trim_end();
-    assert!(key.starts_with("svc_test_") && key.len() == 41, "{key}");
+    assert!(key.starts_with("svc_test_") && key.len() == 57, "{key}");
     assert!(
         ended.err.contains("the only time that the key is shown"),
         "{}",
         ended.err
     );
-    let listed = stack
-        .json(&["key", "list", "--campaign", "chai-bora-2026"])
-        .await;
+    let listed = stack.json("key list --campaign chai-bora-2026").await;
     assert!(!listed.to_string().contains(key));
     assert_eq!(listed["keys"][0]["per_minute"], 600);
 }
@@ -50,14 +41,7 @@ async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
         (&staging, "test", false),
         (&stack.env, "live", false),
     ] {
-        let issue = [
-            "key",
-            "issue",
-            "--campaign",
-            "chai-bora-2026",
-            "--environment",
-            environment,
-        ];
+        let issue = format!("key issue --campaign chai-bora-2026 --environment {environment}");
         let ended = run(&issue, env.clone(), &stack.clock).await;
         assert_eq!(
             (ended.code, ended.err.contains("live keys are refused")),
@@ -71,13 +55,8 @@ async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
 #[tokio::test]
 async fn an_issued_key_can_be_listed_and_revoked() {
     let stack = Stack::with_chai().await;
-    let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let issue = [
-        &["key", "issue"],
-        &scope[..],
-        &["--label", "Duka Ltd", "--per-minute", "30"],
-    ]
-    .concat();
+    let scope = "--campaign chai-bora-2026 --environment live";
+    let issue = format!("key issue {scope} --label 'Duka Ltd' --per-minute 30");
     let issued = stack.json(&issue).await;
     assert!(
         issued["key"]
@@ -86,7 +65,7 @@ async fn an_issued_key_can_be_listed_and_revoked() {
             .starts_with("svc_live_")
     );
     let id = issued["key_id"].as_str().expect("an id");
-    let revoke = ["key", "revoke", id];
+    let revoke = format!("key revoke {id}");
     assert_eq!(stack.refused(&revoke).await["code"], "confirmation_needed");
     let unsure = stack.answering(&revoke, "y\n").await;
     let asked = format!(
@@ -99,13 +78,10 @@ async fn an_issued_key_can_be_listed_and_revoked() {
         unsure.err
     );
     assert!(
-        stack
-            .json(&["key", "list", "--campaign", "chai-bora-2026"])
-            .await["keys"][0]["revoked_at"]
-            .is_null()
+        stack.json("key list --campaign chai-bora-2026").await["keys"][0]["revoked_at"].is_null()
     );
     let sure = stack
-        .answering(&[&revoke[..], &["--json"]].concat(), &format!("{id}\n"))
+        .answering(&format!("{revoke} --json"), &format!("{id}\n"))
         .await;
     let revoked: Value = serde_json::from_str(&sure.out).expect("JSON");
     assert_eq!(revoked["revoked_at"], "2026-03-01T00:00:00.000Z");
@@ -114,14 +90,12 @@ async fn an_issued_key_can_be_listed_and_revoked() {
         again.out,
         format!("{id} was revoked before; nothing changes\n")
     );
-    let listed = stack
-        .json(&["key", "list", "--campaign", "chai-bora-2026"])
-        .await;
+    let listed = stack.json("key list --campaign chai-bora-2026").await;
     assert_eq!(listed["keys"][0], revoked);
     assert_eq!(listed["keys"][0]["label"], "Duka Ltd");
     assert!(
         stack
-            .fine(&["key", "list", "--campaign", "chai-bora-2026"])
+            .fine("key list --campaign chai-bora-2026")
             .await
             .contains("Duka Ltd")
     );
@@ -130,8 +104,8 @@ async fn an_issued_key_can_be_listed_and_revoked() {
 #[tokio::test]
 async fn a_key_can_be_issued_for_some_hours() {
     let stack = Stack::with_chai().await;
-    let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let issue = |hours| [&["key", "issue"], &scope[..], &["--valid-for", hours]].concat();
+    let scope = "--campaign chai-bora-2026 --environment live";
+    let issue = |hours| format!("key issue {scope} --valid-for {hours}");
     let ended = stack.run(&issue("48")).await;
     let said = "\nIt works until 2026-03-03 03:00:00 Africa/Dar_es_Salaam, and is refused as revoked from then on.\n";
     assert!(
@@ -139,18 +113,18 @@ async fn a_key_can_be_issued_for_some_hours() {
         "{}",
         ended.err
     );
-    let list = ["key", "list", "--campaign", "chai-bora-2026"];
+    let list = "key list --campaign chai-bora-2026";
     assert!(stack.fine(&list).await.contains("  2026-03-03 03:00:00  "));
     let listed = stack.json(&list).await;
     let key = &listed["keys"][0];
     assert_eq!(key["valid_until"], "2026-03-03T00:00:00.000Z");
     let id = key["key_id"].as_str().expect("an id");
     assert_eq!(
-        stack.refused(&["key", "roll", id]).await["code"],
+        stack.refused(&format!("key roll {id}")).await["code"],
         "key_rolled",
         "its successor would have no end"
     );
-    let set = ["key", "set", id, "--per-minute", "9"];
+    let set = format!("key set {id} --per-minute 9");
     stack
         .clock
         .advance(Duration::from_hours(48) - Duration::from_millis(1));
@@ -169,35 +143,21 @@ async fn a_key_can_be_issued_for_some_hours() {
 #[tokio::test]
 async fn an_unknown_campaign_or_key_is_refused() {
     let stack = Stack::with_chai().await;
-    let issue = [
-        "key",
-        "issue",
-        "--campaign",
-        "nobody",
-        "--environment",
-        "test",
-    ];
+    let issue = "key issue --campaign nobody --environment test";
     assert_eq!(stack.refused(&issue).await["code"], "campaign_unknown");
     assert_eq!(
-        stack
-            .refused(&["key", "list", "--campaign", "nobody"])
-            .await["code"],
+        stack.refused("key list --campaign nobody").await["code"],
         "campaign_unknown"
     );
     assert_eq!(
-        stack.refused(&["key", "revoke", "0123456789ab"]).await["code"],
+        stack.refused("key revoke 0123456789ab").await["code"],
         "key_unknown"
     );
 }
 
 async fn issue(stack: &Stack) -> String {
-    let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let issue = [
-        &["key", "issue"],
-        &scope[..],
-        &["--label", "Duka Ltd", "--per-minute", "30"],
-    ]
-    .concat();
+    let scope = "--campaign chai-bora-2026 --environment live";
+    let issue = format!("key issue {scope} --label 'Duka Ltd' --per-minute 30");
     let issued = stack.json(&issue).await;
     issued
         .get("key_id")
@@ -211,14 +171,10 @@ async fn a_keys_limit_can_be_changed_while_it_works() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
     assert_eq!(
-        stack
-            .json(&["key", "set", &id, "--per-minute", "900"])
-            .await["per_minute"],
+        stack.json(&format!("key set {id} --per-minute 900")).await["per_minute"],
         900
     );
-    let listed = stack
-        .json(&["key", "list", "--campaign", "chai-bora-2026"])
-        .await;
+    let listed = stack.json("key list --campaign chai-bora-2026").await;
     assert_eq!(
         (
             &listed["keys"][0]["per_minute"],
@@ -226,31 +182,27 @@ async fn a_keys_limit_can_be_changed_while_it_works() {
         ),
         (&900.into(), &"Duka Ltd".into())
     );
-    let said = stack.fine(&["key", "set", &id, "--per-minute", "9"]).await;
+    let said = stack.fine(&format!("key set {id} --per-minute 9")).await;
     assert!(
         said.contains("9 requests a minute; functions follow within 5 seconds"),
         "{said}"
     );
-    stack.fine(&["key", "revoke", "--yes", &id]).await;
+    stack.fine(&format!("key revoke --yes {id}")).await;
     assert_eq!(
-        stack
-            .refused(&["key", "set", &id, "--per-minute", "9"])
-            .await["code"],
+        stack.refused(&format!("key set {id} --per-minute 9")).await["code"],
         "key_revoked"
     );
     assert_eq!(
-        stack
-            .refused(&["key", "set", "0123456789ab", "--per-minute", "9"])
-            .await["code"],
+        stack.refused("key set 0123456789ab --per-minute 9").await["code"],
         "key_unknown"
     );
 }
 
 #[tokio::test]
-async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_said() {
+async fn rolled_key_has_a_successor_like_it_and_ends() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    let rolled = stack.json(&["key", "roll", &id]).await;
+    let rolled = stack.json(&format!("key roll {id}")).await;
     assert!(
         rolled["key"]
             .as_str()
@@ -267,18 +219,18 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
     );
     assert_eq!(rolled["old_valid_until"], "2026-03-02T00:00:00.000Z");
     assert_eq!(
-        stack.refused(&["key", "roll", &id]).await["code"],
+        stack.refused(&format!("key roll {id}")).await["code"],
         "key_rolled",
         "it has a successor"
     );
     let new = rolled["key_id"].as_str().expect("an id");
 
     let ended = stack
-        .run(&["key", "roll", new, "--old-valid-for", "2"])
+        .run(&format!("key roll {new} --old-valid-for 2"))
         .await;
     let key = ended.out.trim_end();
     assert!(
-        ended.code == 0 && key.starts_with("svc_live_") && key.len() == 41,
+        ended.code == 0 && key.starts_with("svc_live_") && key.len() == 57,
         "the key alone: {key}"
     );
     assert!(
@@ -293,9 +245,7 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
         "{}",
         ended.err
     );
-    let listed = stack
-        .json(&["key", "list", "--campaign", "chai-bora-2026"])
-        .await;
+    let listed = stack.json("key list --campaign chai-bora-2026").await;
     let until = |id: &str| {
         let mut keys = listed["keys"].as_array().expect("a list").iter();
         keys.find(|key| key["key_id"] == id).expect("it is listed")["valid_until"].clone()
@@ -311,11 +261,11 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
 
     stack.clock.advance(Duration::from_hours(2));
     assert_eq!(
-        stack.refused(&["key", "roll", new]).await["code"],
+        stack.refused(&format!("key roll {new}")).await["code"],
         "key_revoked",
         "its time is over"
     );
-    let revoked = stack.json(&["key", "revoke", "--yes", &id]).await;
+    let revoked = stack.json(&format!("key revoke --yes {id}")).await;
     assert_eq!(
         revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
         "one whose time is not over can be revoked"
@@ -342,7 +292,7 @@ async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
         .await
         .expect("it is deleted");
     assert_eq!(
-        stack.refused(&["key", "roll", &id]).await["code"],
+        stack.refused(&format!("key roll {id}")).await["code"],
         "campaign_unknown"
     );
     let slug = "chai-bora-2026".parse().expect("a slug");

@@ -11,18 +11,27 @@ use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::retention::{CampaignRetention, Deletion, Revised};
 use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
+use ops_core::numbers::QUIET;
 use serde_json::{Value, json};
 use service_tests::counting::Counter;
 
-use crate::submission::{WHY, submission, waiting, write};
+use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, NOW, Stack, chai};
 
-const SHOW: [&str; 3] = ["numbers", "--campaign", "chai-bora-2026"];
-const VERIFY: [&str; 5] = ["numbers", "verify", "--campaign", "chai-bora-2026", "--yes"];
+const SHOW: &str = "numbers --campaign chai-bora-2026";
+const VERIFY: &str = "numbers verify --campaign chai-bora-2026 --yes";
+const RECOUNT: &str = "numbers recount --campaign chai-bora-2026 --yes";
+const WHY: &str = "--why 'Receipt seen'";
+
+/// Pauses the campaign for long enough to recount.
+async fn pause(stack: &Stack) {
+    stack.fine("campaign pause chai-bora-2026").await;
+    stack.clock.advance(QUIET);
+}
 
 /// Verifies numbers that are wrong.
 async fn verify_wrong(stack: &Stack) -> Value {
-    let ended = stack.run(&[&VERIFY[..], &["--json"]].concat()).await;
+    let ended = stack.run(&format!("{VERIFY} --json")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("one JSON document")
 }
@@ -30,25 +39,12 @@ async fn verify_wrong(stack: &Stack) -> Value {
 /// Two accepted submissions, of which one won with a minted code, and one that an operator rejected. All are counted.
 pub(crate) async fn counted() -> (Stack, Counter) {
     let stack = Stack::with_chai().await;
-    let mint = [
-        "code",
-        "mint",
-        "--campaign",
-        "chai-bora-2026",
-        "--environment",
-        "live",
-        "--count",
-        "5",
-    ];
-    let named = [
-        "--output",
-        &stack.arg("codes.csv"),
-        "--prize",
-        "A kettle",
-        "--batch",
-        "kettles",
-    ];
-    stack.fine(&[&mint[..], &named].concat()).await;
+    let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
+    let named = format!(
+        "--output {} --prize 'A kettle' --batch kettles",
+        stack.arg("codes.csv")
+    );
+    stack.fine(&format!("{mint} {named}")).await;
     let key = CodeKey::Minted(0);
     let won = Submission {
         batch: Some("kettles".to_owned()),
@@ -78,14 +74,11 @@ pub(crate) async fn counted() -> (Stack, Counter) {
     .await;
     let mut counter = Counter::new(&stack.env, &stack.clock);
     counter.count_all().await;
-    let reject = [
-        "submission",
-        "settle",
-        &reviewed.submission_id.to_string(),
-        "--reject",
-        "receipt_wrong_store",
-    ];
-    stack.fine(&[&reject[..], &WHY].concat()).await;
+    let reject = format!(
+        "submission settle {} --reject receipt_wrong_store",
+        reviewed.submission_id
+    );
+    stack.fine(&format!("{reject} {WHY}")).await;
     counter.count_all().await;
     (stack, counter)
 }
@@ -95,9 +88,9 @@ fn won() -> SubmissionStatus {
 }
 
 #[tokio::test]
-async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
+async fn numbers_are_shown_by_day_hour_outcome_and_place() {
     let (stack, _) = counted().await;
-    let shown = stack.json(&SHOW).await;
+    let shown = stack.json(SHOW).await;
     let day = |day: &str, submissions: u32, entries: u32, phones: [u32; 2]| {
         let [new, active] = phones;
         json!({ "day": day, "submissions": submissions, "entries": entries, "new_phones": new, "active_phones": active })
@@ -139,7 +132,7 @@ async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
         (&shown["phones"], &shown["unknown_now"]),
         (&json!(1), &json!(0))
     );
-    let text = stack.fine(&SHOW).await;
+    let text = stack.fine(SHOW).await;
     assert!(
         text.contains("Submissions: 3; entries: 4; phones: 1; unknown now: 0\n"),
         "{text}"
@@ -164,9 +157,9 @@ async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
 
 /// One phone entered on both days: on the second it is active, and not new.
 #[tokio::test]
-async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day() {
+async fn phones_of_some_days_are_told_as_new_and_active() {
     let (stack, _) = counted().await;
-    let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
+    let second = format!("{SHOW} --from 2026-03-02");
     let text = stack.fine(&second).await;
     assert!(
         text.contains("Submissions: 1; entries: 2; new phones: 0; unknown now: 0\n"),
@@ -177,7 +170,7 @@ async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day
         "{text}"
     );
     assert!(!text.contains("Entries of a phone"), "{text}");
-    assert!(stack.fine(&SHOW).await.contains("Entries of a phone"));
+    assert!(stack.fine(SHOW).await.contains("Entries of a phone"));
     let shown = stack.json(&second).await;
     assert_eq!(
         (&shown["phones"], &shown["new_phones"]),
@@ -185,9 +178,7 @@ async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day
     );
     assert_eq!(shown["entries_per_phone"], Value::Null);
     assert_eq!(
-        stack
-            .json(&[&SHOW[..], &["--to", "2026-03-01"]].concat())
-            .await["new_phones"],
+        stack.json(&format!("{SHOW} --to 2026-03-01")).await["new_phones"],
         1
     );
 }
@@ -196,40 +187,31 @@ async fn of_some_days_phones_are_told_as_new_ones_and_as_active_ones_of_each_day
 async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
     let (stack, _) = counted().await;
     let left = |batch: &str, prize: &str, status: &str, codes: u32, at_most: Value| json!({ "batch": batch, "prize": prize, "status": status, "codes": codes, "left_at_most": at_most });
-    let second = [&SHOW[..], &["--from", "2026-03-02"]].concat();
+    let second = format!("{SHOW} --from 2026-03-02");
     let kettles = left("kettles", "A kettle", "active", 5, json!(4));
-    assert_eq!(stack.json(&SHOW).await["prizes_left"], json!([kettles]));
+    assert_eq!(stack.json(SHOW).await["prizes_left"], json!([kettles]));
     assert_eq!(
         stack.json(&second).await["prizes_left"],
         json!([kettles]),
         "one was won the day before"
     );
-    let live = ["--campaign", "chai-bora-2026", "--environment", "live"];
-    let mint = ["code", "mint", "--count", "7", "--batch"];
-    for (batch, prize) in [("mugs", &["--prize", "A mug"][..]), ("plain", &[])] {
+    let live = "--campaign chai-bora-2026 --environment live";
+    let mint = "code mint --count 7 --batch";
+    for (batch, prize) in [("mugs", "--prize 'A mug'"), ("plain", "")] {
         let output = stack.arg(&format!("{batch}.csv"));
         stack
-            .fine(
-                &[
-                    &mint[..],
-                    &[batch],
-                    &live[..],
-                    &["--output", &output],
-                    prize,
-                ]
-                .concat(),
-            )
+            .fine(&format!("{mint} {batch} {live} --output {output} {prize}"))
             .await;
     }
     stack
-        .fine(&[&["code", "void", "--yes", "--batch", "mugs"][..], &live].concat())
+        .fine(&format!("code void --yes --batch mugs {live}"))
         .await;
     let mugs = left("mugs", "A mug", "void", 7, Value::Null);
     assert_eq!(
-        stack.json(&SHOW).await["prizes_left"],
+        stack.json(SHOW).await["prizes_left"],
         json!([kettles, mugs])
     );
-    let text = stack.fine(&SHOW).await;
+    let text = stack.fine(SHOW).await;
     let part = text.split("Prizes left, at most\n").nth(1).expect("a part");
     for line in [
         "kettles  A kettle  4     5   ████",
@@ -244,24 +226,12 @@ async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
 #[tokio::test]
 async fn numbers_follow_a_revocation_and_a_reopening() {
     let stack = Stack::with_chai().await;
-    let mint = [
-        "code",
-        "mint",
-        "--campaign",
-        "chai-bora-2026",
-        "--environment",
-        "live",
-        "--count",
-        "5",
-    ];
+    let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
     stack
-        .fine(
-            &[
-                &mint[..],
-                &["--output", &stack.arg("codes.csv"), "--batch", "plain"],
-            ]
-            .concat(),
-        )
+        .fine(&format!(
+            "{mint} --output {} --batch plain",
+            stack.arg("codes.csv")
+        ))
         .await;
     let key = CodeKey::Minted(0);
     let entered = Submission {
@@ -278,20 +248,20 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
     let id = entered.submission_id.to_string();
     let accepted = ("accepted", 2, 1, 1);
     for (command, (state, entries, redeemed, phones)) in [
-        (&[][..], accepted),
-        (&["submission", "revoke", &id], ("rejected", 0, 0, 0)),
-        (&["submission", "reopen", &id], ("unknown", 0, 0, 1)),
-        (&["submission", "settle", &id, "--accept"], accepted),
+        ("", accepted),
+        (&format!("submission revoke {id}"), ("rejected", 0, 0, 0)),
+        (&format!("submission reopen {id}"), ("unknown", 0, 0, 1)),
+        (&format!("submission settle {id} --accept"), accepted),
         (
-            &["submission", "revoke", &id, "--free-code"],
+            &format!("submission revoke {id} --free-code"),
             ("rejected", 0, 0, 0),
         ),
     ] {
         if !command.is_empty() {
-            stack.fine(&[command, &WHY].concat()).await;
+            stack.fine(&format!("{command} {WHY}")).await;
         }
         counter.count_all().await;
-        let shown = stack.json(&SHOW).await;
+        let shown = stack.json(SHOW).await;
         assert_eq!(
             shown["outcomes"].as_array().map(Vec::len),
             Some(1),
@@ -306,7 +276,7 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
         assert_eq!(shown["codes"][0]["redeemed"], redeemed, "{command:?}");
         assert_eq!(shown["phones"], phones, "{command:?}");
         assert_eq!(
-            stack.json(&VERIFY).await["differences"],
+            stack.json(VERIFY).await["differences"],
             json!([]),
             "{command:?}"
         );
@@ -314,53 +284,44 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
 }
 
 #[tokio::test]
-async fn numbers_can_be_those_of_some_days_or_of_the_other_environment() {
+async fn numbers_can_be_of_some_days_or_of_the_other_environment() {
     let (stack, _) = counted().await;
-    let days = async |more: &[&str]| {
-        let shown = stack.json(&[&SHOW[..], more].concat()).await;
+    let days = async |more: &str| {
+        let shown = stack.json(&format!("{SHOW} {more}")).await;
         let days = shown["days"].as_array().expect("days").iter();
         days.map(|day| day["day"].as_str().expect("a day").to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(days(&["--from", "2026-03-02"]).await, ["2026-03-02"]);
-    assert_eq!(days(&["--to", "2026-03-01"]).await, ["2026-03-01"]);
-    assert_eq!(
-        days(&["--from", "2026-03-01", "--to", "2026-03-02"])
-            .await
-            .len(),
-        2
-    );
-    assert_eq!(days(&["--environment", "test"]).await, Vec::<String>::new());
-    let nothing = stack
-        .fine(&[&SHOW[..], &["--environment", "test"]].concat())
-        .await;
+    assert_eq!(days("--from 2026-03-02").await, ["2026-03-02"]);
+    assert_eq!(days("--to 2026-03-01").await, ["2026-03-01"]);
+    assert_eq!(days("--from 2026-03-01 --to 2026-03-02").await.len(), 2);
+    assert_eq!(days("--environment test").await, Vec::<String>::new());
+    let nothing = stack.fine(&format!("{SHOW} --environment test")).await;
     assert!(nothing.contains("Nothing has been counted."), "{nothing}");
     assert_eq!(
-        stack.refused(&["numbers", "--campaign", "nobody"]).await["code"],
+        stack.refused("numbers --campaign nobody").await["code"],
         "campaign_unknown"
     );
-    let wrong = stack
-        .run(&[&SHOW[..], &["--from", "yesterday"]].concat())
-        .await;
+    let wrong = stack.run(&format!("{SHOW} --from yesterday")).await;
     assert_eq!(wrong.code, ops_core::EXIT_USAGE);
     assert_eq!(
-        stack.run(&["numbers"]).await.code,
+        stack.run("numbers").await.code,
         ops_core::EXIT_USAGE,
         "a campaign has to be named"
     );
 }
 
 #[tokio::test]
-async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_and_corrected() {
+async fn wrong_number_is_named_and_set_by_a_recount() {
     let (stack, mut counter) = counted().await;
-    let right = stack.json(&VERIFY).await;
+    let right = stack.json(VERIFY).await;
     assert_eq!(
         (&right["differences"], &right["records"]),
         (&json!([]), &json!(4))
     );
     assert!(
         stack
-            .fine(&VERIFY)
+            .fine(VERIFY)
             .await
             .ends_with("All numbers are right.\n")
     );
@@ -394,21 +355,22 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
         "is_changing": false,
     }]);
     assert_eq!(wrong["differences"], difference);
-    let text = stack.run(&VERIFY).await.out;
+    let text = stack.run(VERIFY).await.out;
     assert!(
         text.contains("days    all              2026-03-01  7 / 1    2 / 2        differs\n"),
         "{text}"
     );
 
-    let correct = [&VERIFY[..], &["--correct"]].concat();
+    assert_eq!(stack.refused(RECOUNT).await["code"], "not_paused");
+    stack.fine("campaign pause chai-bora-2026").await;
     assert_eq!(
-        stack.refused(&correct).await["code"],
+        stack.refused(RECOUNT).await["code"],
         "not_quiet",
-        "it was settled just now"
+        "it was paused just now"
     );
-    stack.clock.advance(ops_core::numbers::QUIET);
-    assert_eq!(stack.json(&correct).await["corrected"], true);
-    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+    stack.clock.advance(QUIET);
+    assert_eq!(stack.json(RECOUNT).await["corrected"], true);
+    assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 
     // A stack from before there were streams has records that nobody counted.
     write(
@@ -428,14 +390,14 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
             .expect("a list")
             .is_empty()
     );
-    stack.clock.advance(ops_core::numbers::QUIET);
-    stack.fine(&correct).await;
-    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+    stack.clock.advance(QUIET);
+    stack.fine(RECOUNT).await;
+    assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
     assert!(stack.clock.now() > NOW);
 }
 
 #[tokio::test]
-async fn of_two_operators_who_correct_at_once_one_does() {
+async fn one_of_two_operators_recounts_at_once() {
     let stack = Stack::with_chai().await;
     write(
         &stack,
@@ -443,7 +405,7 @@ async fn of_two_operators_who_correct_at_once_one_does() {
         None,
     )
     .await;
-    stack.clock.advance(ops_core::numbers::QUIET);
+    pause(&stack).await;
     let (tables, scope, read) = (
         stack.tables().await,
         chai(Environment::Live),
@@ -456,37 +418,28 @@ async fn of_two_operators_who_correct_at_once_one_does() {
         verify().await.expect("it answers"),
     );
     assert!(!one.differences.is_empty());
-    ops_core::numbers::correct(&tables, &scope, &one, now)
+    ops_core::numbers::recount(&tables, &scope, &one, now)
         .await
         .expect("it answers");
-    let second = ops_core::numbers::correct(&tables, &scope, &other, now).await;
+    let second = ops_core::numbers::recount(&tables, &scope, &other, now).await;
     assert_eq!(second.expect_err("they are right").code, "numbers_changed");
-    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+    assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 }
 
 #[tokio::test]
-async fn numbers_are_not_corrected_while_the_changes_of_an_erasure_may_be_on_their_way() {
+async fn recount_waits_for_the_changes_of_an_erasure() {
     let (stack, mut counter) = counted().await;
-    stack.clock.advance(ops_core::numbers::QUIET);
-    let erase = [
-        "person",
-        "erase",
-        "--phone",
-        "0712345678",
-        "--why",
-        "Letter of 3 March",
-        "--yes",
-    ];
-    stack.fine(&erase).await;
-    let correct = [&VERIFY[..], &["--correct"]].concat();
+    pause(&stack).await;
+    let erase = "person erase --phone 0712345678 --why 'Letter of 3 March' --yes";
+    stack.fine(erase).await;
     assert_eq!(
-        stack.refused(&correct).await["code"],
+        stack.refused(RECOUNT).await["code"],
         "not_quiet",
         "regions are gone, and still counted"
     );
     counter.count_all().await;
-    stack.clock.advance(ops_core::numbers::QUIET);
-    assert_eq!(stack.json(&correct).await["differences"], json!([]));
+    stack.clock.advance(QUIET);
+    assert_eq!(stack.json(RECOUNT).await["differences"], json!([]));
 }
 
 /// Makes a number wrong by a record.
@@ -512,11 +465,11 @@ async fn damage(stack: &Stack, metric: Metric, day: &str) {
 }
 
 #[tokio::test]
-async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissions() {
+async fn paused_campaign_is_recounted_although_it_refuses() {
     let (stack, mut counter) = counted().await;
     damage(&stack, Metric::Prizes, "2026-03-01").await;
     damage(&stack, Metric::Days, ALL_DAYS).await;
-    stack.clock.advance(ops_core::numbers::QUIET);
+    pause(&stack).await;
     let refused = SubmissionStatus::rejected(MessageKey::CampaignPaused);
     let refused = Submission {
         created_at: stack.clock.now(),
@@ -543,8 +496,7 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
         .expect("it answers");
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 
-    let correct = [&VERIFY[..], &["--correct", "--json"]].concat();
-    let ended = stack.run(&correct).await;
+    let ended = stack.run(&format!("{RECOUNT} --json")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     assert_eq!(report["corrected"], false);
@@ -555,14 +507,14 @@ async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissi
         ["days"],
         "the refusal is not counted twice, and the prize is right"
     );
-    stack.clock.advance(ops_core::numbers::QUIET);
-    assert_eq!(stack.json(&correct[..6]).await["corrected"], true);
-    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+    stack.clock.advance(QUIET);
+    assert_eq!(stack.json(RECOUNT).await["corrected"], true);
+    assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 }
 
 /// The metrics of the numbers that differ.
 async fn differing_metrics(stack: &Stack) -> Vec<String> {
-    let ended = stack.run(&[&VERIFY[..], &["--json"]].concat()).await;
+    let ended = stack.run(&format!("{VERIFY} --json")).await;
     let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     let differences = report["differences"].as_array().expect("a list").iter();
     differences
@@ -571,15 +523,14 @@ async fn differing_metrics(stack: &Stack) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn numbers_are_not_corrected_while_phones_are_deleted() {
+async fn recount_waits_for_the_deletion_of_phones() {
     let (stack, _) = counted().await;
     let kept = CHAI.replace("end: null", "end: 2026-03-01T12:00:00+03:00");
-    let kept = stack.file("kept.yaml", kept + "retention: { phones_days: 1 }\n");
-    stack.fine(&["campaign", "apply", "--yes", &kept]).await;
+    stack.apply(kept + "retention: { phones_days: 1 }\n").await;
     damage(&stack, Metric::Days, ALL_DAYS).await;
     stack.clock.advance(Duration::from_hours(3 * 24));
-    let correct = [&VERIFY[..], &["--correct"]].concat();
-    let not_begun = stack.refused(&correct).await;
+    pause(&stack).await;
+    let not_begun = stack.refused(RECOUNT).await;
     assert_eq!(not_begun["code"], "not_quiet");
     assert!(
         not_begun["message"]
@@ -608,20 +559,20 @@ async fn numbers_are_not_corrected_while_phones_are_deleted() {
             .expect("it answers")
     );
     assert_eq!(
-        stack.refused(&correct).await["code"],
+        stack.refused(RECOUNT).await["code"],
         "not_quiet",
         "it has just ended"
     );
-    stack.clock.advance(ops_core::numbers::QUIET);
-    assert_eq!(stack.json(&correct).await["corrected"], true);
+    stack.clock.advance(QUIET);
+    assert_eq!(stack.json(RECOUNT).await["corrected"], true);
 }
 
 #[tokio::test]
 async fn days_in_the_wrong_order_are_refused() {
     let stack = Stack::with_chai().await;
-    let days = ["--from", "2026-03-02", "--to", "2026-03-01"];
+    let days = "--from 2026-03-02 --to 2026-03-01";
     assert_eq!(
-        stack.refused(&[&SHOW[..], &days].concat()).await["code"],
+        stack.refused(&format!("{SHOW} {days}")).await["code"],
         "days_invalid"
     );
 }
@@ -629,7 +580,7 @@ async fn days_in_the_wrong_order_are_refused() {
 #[tokio::test]
 async fn reading_whole_tables_is_asked_about_first() {
     let (stack, _) = counted().await;
-    let asking = &VERIFY[..4];
+    let asking = VERIFY.trim_end_matches(" --yes");
     assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
     let refused = stack.answering(asking, "n\n").await;
     assert_eq!(

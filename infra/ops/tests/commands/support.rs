@@ -82,9 +82,16 @@ impl Stack {
     /// A stack with the campaign of [`CHAI`].
     pub(crate) async fn with_chai() -> Self {
         let stack = Self::empty().await;
-        let file = stack.file("chai.yaml", CHAI);
-        stack.fine(&["campaign", "apply", "--yes", &file]).await;
+        stack.apply(CHAI).await;
         stack
+    }
+
+    /// Applies the text of a campaign file, and returns what is said.
+    pub(crate) async fn apply(&self, text: impl AsRef<[u8]>) -> Ended {
+        let file = self.file("chai.yaml", text);
+        let ended = self.run(&["campaign", "apply", "--yes", &file]).await;
+        assert_eq!(ended.code, EXIT_OK, "{}", ended.err);
+        ended
     }
 
     /// Writes a file into the folder and returns its path.
@@ -103,35 +110,37 @@ impl Stack {
         self.path(name).display().to_string()
     }
 
-    pub(crate) async fn run(&self, args: &[&str]) -> Ended {
+    pub(crate) async fn run(&self, args: &(impl CommandLine + ?Sized)) -> Ended {
         run(args, self.env.clone(), &self.clock).await
     }
 
     /// Runs a command at a terminal, where this is typed.
-    pub(crate) async fn answering(&self, args: &[&str], typed: &str) -> Ended {
+    pub(crate) async fn answering(&self, args: &(impl CommandLine + ?Sized), typed: &str) -> Ended {
         run_typing(args, self.env.clone(), &self.clock, Some(typed)).await
     }
 
     /// Runs a command that has to succeed, and returns its output.
-    pub(crate) async fn fine(&self, args: &[&str]) -> String {
-        let ended = self.run(args).await;
-        assert_eq!(ended.code, EXIT_OK, "{args:?}: {}{}", ended.out, ended.err);
+    pub(crate) async fn fine(&self, args: &(impl CommandLine + ?Sized)) -> String {
+        let words = args.words();
+        let ended = self.run(&words).await;
+        assert_eq!(ended.code, EXIT_OK, "{words:?}: {}{}", ended.out, ended.err);
         ended.out
     }
 
     /// Runs a command that has to succeed, with `--json`.
-    pub(crate) async fn json(&self, args: &[&str]) -> Value {
-        let out = self.fine(&[args, &["--json"]].concat()).await;
+    pub(crate) async fn json(&self, args: &(impl CommandLine + ?Sized)) -> Value {
+        let out = self.fine(&with_json(args)).await;
         serde_json::from_str(&out).expect("one JSON document")
     }
 
     /// Runs a command with `--json` that has to be refused, and returns the error.
-    pub(crate) async fn refused(&self, args: &[&str]) -> Value {
-        let ended = self.run(&[args, &["--json"]].concat()).await;
+    pub(crate) async fn refused(&self, args: &(impl CommandLine + ?Sized)) -> Value {
+        let words = with_json(args);
+        let ended = self.run(&words).await;
         assert_eq!(
             (ended.code, ended.out.as_str()),
             (ops_core::EXIT_FAILURE, ""),
-            "{args:?}: {}",
+            "{words:?}: {}",
             ended.err
         );
         // After the lines that tell how far a slow command is.
@@ -164,21 +173,65 @@ pub(crate) fn chai(environment: Environment) -> Scope {
     }
 }
 
+/// The arguments of a command: a line as typed in a shell, or its words.
+pub(crate) trait CommandLine {
+    fn words(&self) -> Vec<String>;
+}
+
+impl CommandLine for str {
+    fn words(&self) -> Vec<String> {
+        shlex::split(self).expect("quotes that end")
+    }
+}
+
+impl CommandLine for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<T: AsRef<str>> CommandLine for [T] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<T: AsRef<str>, const N: usize> CommandLine for [T; N] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: AsRef<str>> CommandLine for Vec<T> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: CommandLine + ?Sized> CommandLine for &T {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
+}
+
+fn with_json(args: &(impl CommandLine + ?Sized)) -> Vec<String> {
+    [args.words(), vec!["--json".to_owned()]].concat()
+}
+
 /// Runs a command with these variables, without a terminal.
-pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
+pub(crate) async fn run(args: &(impl CommandLine + ?Sized), env: Env, clock: &Clock) -> Ended {
     run_typing(args, env, clock, None).await
 }
 
 /// Runs a command with these variables, at a terminal if something is typed there.
 pub(crate) async fn run_typing(
-    args: &[&str],
+    args: &(impl CommandLine + ?Sized),
     env: Env,
     clock: &Clock,
     typed: Option<&str>,
 ) -> Ended {
-    let args = std::iter::once("ops")
-        .chain(args.iter().copied())
-        .map(OsString::from);
+    let args = [vec!["ops".to_owned()], args.words()].concat();
+    let args = args.into_iter().map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
     let input = typed

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::support::{NOW, Stack, run};
 
 #[tokio::test]
-async fn without_variables_the_missing_one_is_named_with_where_it_comes_from() {
-    let ended = run(&["campaign", "list"], Env::default(), &Clock::manual(NOW)).await;
+async fn missing_variable_is_named_with_where_it_comes_from() {
+    let ended = run("campaign list", Env::default(), &Clock::manual(NOW)).await;
     assert_eq!((ended.code, ended.out.as_str()), (1, ""));
     assert_eq!(
         ended.err,
@@ -18,11 +18,11 @@ async fn without_variables_the_missing_one_is_named_with_where_it_comes_from() {
 }
 
 #[tokio::test]
-async fn variables_can_come_from_the_local_stacks_ready_file() {
+async fn variables_can_come_from_the_ready_file() {
     let stack = Stack::with_chai().await;
     let file = stack.file("ready.json", stack.ready_file().to_string());
     let ended = run(
-        &["--env-file", &file, "campaign", "list", "--json"],
+        &format!("--env-file {file} campaign list --json"),
         Env::default(),
         &stack.clock,
     )
@@ -39,7 +39,7 @@ async fn variables_can_come_from_the_local_stacks_ready_file() {
     ] {
         let file = stack.file(name, text);
         let ended = run(
-            &["campaign", "list", "--env-file", &file],
+            &format!("campaign list --env-file {file}"),
             Env::default(),
             &stack.clock,
         )
@@ -57,7 +57,7 @@ async fn env_file_can_be_named_by_the_environment() {
     let stack = Stack::with_chai().await;
     let file = stack.file("ready.json", stack.ready_file().to_string());
     let named = |file: String| [("OPS_ENV_FILE".to_owned(), file)].into_iter().collect();
-    let list = ["campaign", "list", "--json"];
+    let list = "campaign list --json";
     let ended = run(&list, named(file.clone()), &stack.clock).await;
     assert!(
         ended.code == 0 && ended.out.contains("chai-bora-2026"),
@@ -65,7 +65,7 @@ async fn env_file_can_be_named_by_the_environment() {
         ended.err
     );
     let given = run(
-        &[&["--env-file", &file], &list[..]].concat(),
+        &format!("--env-file {file} {list}"),
         named("nowhere".to_owned()),
         &stack.clock,
     )
@@ -77,22 +77,22 @@ async fn env_file_can_be_named_by_the_environment() {
 async fn name_is_refused_where_nothing_is_recorded() {
     let stack = Stack::with_chai().await;
     for command in [
-        &["audit", "list"][..],
-        &["campaign", "list"],
-        &["key", "list", "--campaign", "chai-bora-2026"],
+        "audit list",
+        "campaign list",
+        "key list --campaign chai-bora-2026",
     ] {
-        let error = stack.refused(&[command, &["--by", "juma"]].concat()).await;
+        let error = stack.refused(&format!("{command} --by juma")).await;
         assert_eq!(error["code"], "by_unused", "{command:?}");
     }
 }
 
 #[tokio::test]
-async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
+async fn variables_can_come_from_the_ready_file_for_shells() {
     let stack = Stack::with_chai().await;
     let file = stack.arg("ready.env");
     stack.write_ready_file(&file);
     let ended = run(
-        &["--env-file", &file, "campaign", "list", "--json"],
+        &format!("--env-file {file} campaign list --json"),
         Env::default(),
         &stack.clock,
     )
@@ -111,7 +111,7 @@ async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
     );
     let file = stack.file("ours.env", ours);
     let ended = run(
-        &["--env-file", &file, "campaign", "list", "--json"],
+        &format!("--env-file {file} campaign list --json"),
         Env::default(),
         &stack.clock,
     )
@@ -126,14 +126,14 @@ async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
 #[tokio::test]
 async fn help_says_which_commands_take_long() {
     for command in [
-        &["draw", "freeze"][..],
-        &["export"],
-        &["numbers", "verify"],
-        &["submission", "list"],
-        &["code", "void"],
-        &["code", "batches"],
+        "draw freeze",
+        "export",
+        "numbers verify",
+        "submission list",
+        "code void",
+        "code batches",
     ] {
-        let help = [command, &["--help"]].concat();
+        let help = format!("{command} --help");
         let help = run(&help, Env::default(), &Clock::manual(NOW)).await.out;
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
@@ -148,86 +148,27 @@ const ID: &str = "6f6a1a55-0000-8000-8000-000000000000";
 #[tokio::test]
 async fn what_is_not_understood_exits_with_2_also_as_json() {
     for args in [
-        &["campaign"][..],
-        &["campaign", "show", "Not A Slug"],
-        &["key", "issue", "--campaign", "chai-bora-2026"],
-        &["key", "issue", "--campaign", "a", "--environment", "prod"],
-        &[
-            "code",
-            "mint",
-            "--campaign",
-            "a",
-            "--environment",
-            "test",
-            "--count",
-            "0",
-            "--output",
-            "x",
-        ],
-        &["code", "void", "--campaign", "a", "--environment", "test"],
-        &["submission", "settle", ID, "--why", "x"],
-        &["submission", "settle", ID, "--accept"],
-        &[
-            "submission",
-            "settle",
-            ID,
-            "--reject",
-            "entered",
-            "--why",
-            "x",
-        ],
-        &[
-            "submission",
-            "settle",
-            ID,
-            "--accept",
-            "--entries",
-            "0",
-            "--why",
-            "x",
-        ],
-        &[
-            "submission",
-            "settle",
-            ID,
-            "--reject",
-            "invalid",
-            "--entries",
-            "2",
-            "--why",
-            "x",
-        ],
-        &[
-            "submission",
-            "settle",
-            ID,
-            "--reject",
-            "invalid",
-            "--receipt-code",
-            "AB12CD",
-            "--why",
-            "x",
-        ],
-        &[
-            "submission",
-            "settle",
-            ID,
-            "--reject",
-            "invalid",
-            "--without-receipt-code",
-            "--why",
-            "x",
-        ],
-        &[
-            &["submission", "settle", ID, "--accept", "--why", "x"][..],
-            &["--receipt-code", "AB12CD", "--without-receipt-code"],
-        ]
-        .concat(),
+        "campaign",
+        "campaign show 'Not A Slug'",
+        "key issue --campaign chai-bora-2026",
+        "key issue --campaign a --environment prod",
+        "code mint --campaign a --environment test --count 0 --output x",
+        "code void --campaign a --environment test",
+        &format!("submission settle {ID} --why x"),
+        &format!("submission settle {ID} --accept"),
+        &format!("submission settle {ID} --reject entered --why x"),
+        &format!("submission settle {ID} --accept --entries 0 --why x"),
+        &format!("submission settle {ID} --reject invalid --entries 2 --why x"),
+        &format!("submission settle {ID} --reject invalid --receipt-code AB12CD --why x"),
+        &format!("submission settle {ID} --reject invalid --without-receipt-code --why x"),
+        &format!(
+            "submission settle {ID} --accept --why x --receipt-code AB12CD --without-receipt-code"
+        ),
     ] {
         let ended = run(args, Env::default(), &Clock::manual(NOW)).await;
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
         let ended = run(
-            &[args, &["--json"]].concat(),
+            &format!("{args} --json"),
             Env::default(),
             &Clock::manual(NOW),
         )
@@ -243,12 +184,7 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
 
 #[tokio::test]
 async fn help_is_an_answer() {
-    let ended = run(
-        &["code", "mint", "--help"],
-        Env::default(),
-        &Clock::manual(NOW),
-    )
-    .await;
+    let ended = run("code mint --help", Env::default(), &Clock::manual(NOW)).await;
     assert!(
         ended.code == 0 && ended.out.contains("--allow-weak"),
         "{}{}",
@@ -260,7 +196,12 @@ async fn help_is_an_answer() {
 #[tokio::test]
 async fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
-        let ended = run(&["completions", shell], Env::default(), &Clock::manual(NOW)).await;
+        let ended = run(
+            &format!("completions {shell}"),
+            Env::default(),
+            &Clock::manual(NOW),
+        )
+        .await;
         assert!(ended.code == 0, "{}", ended.err);
         for name in ["campaign", "draw", "hand-over", "env-file"] {
             assert!(ended.out.contains(name), "{shell} does not complete {name}");

@@ -41,13 +41,8 @@ async fn enter(stack: &Stack, serial: u64) {
 #[tokio::test]
 async fn a_batch_is_voided_as_a_whole() {
     let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
-    let void = [
-        &["code", "void", "--yes"],
-        &LIVE[..],
-        &["--batch", "batch-1"],
-    ]
-    .concat();
+    stack.fine(&mint_args("3", &stack.arg("a.csv"), "")).await;
+    let void = format!("code void --yes {LIVE} --batch batch-1");
     assert_eq!(stack.json(&void).await["status"], "void");
     let book = book(&stack).await;
     for code in codes_in(&stack, "a.csv") {
@@ -56,21 +51,16 @@ async fn a_batch_is_voided_as_a_whole() {
             BookMatch::Withdrawn { .. }
         ));
     }
-    let unknown = [
-        &["code", "void", "--yes"],
-        &LIVE[..],
-        &["--batch", "batch-7"],
-    ]
-    .concat();
+    let unknown = format!("code void --yes {LIVE} --batch batch-7");
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
 }
 
 #[tokio::test]
-async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
+async fn function_with_an_older_book_promises_no_void_prize() {
     let stack = Stack::with_chai().await;
     let verifier = verifier(&stack).await;
     stack
-        .fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"]))
+        .fine(&mint_args("1", &stack.arg("a.csv"), "--prize 'A car'"))
         .await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
@@ -94,14 +84,7 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     };
     assert!(is_redeemable().await);
     stack
-        .fine(
-            &[
-                &["code", "void", "--yes"],
-                &LIVE[..],
-                &["--batch", "batch-1"],
-            ]
-            .concat(),
-        )
+        .fine(&format!("code void --yes {LIVE} --batch batch-1"))
         .await;
     stack.clock.advance(Duration::from_millis(999));
     assert!(
@@ -115,13 +98,13 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
 #[tokio::test]
 async fn voiding_a_batch_says_how_long_its_codes_still_count() {
     let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("40", &stack.arg("a.csv"), &[])).await;
+    stack.fine(&mint_args("40", &stack.arg("a.csv"), "")).await;
     stack
-        .fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"]))
+        .fine(&mint_args("40", &stack.arg("b.csv"), "--prize 'A car'"))
         .await;
     for (batch, within) in [("batch-1", "5 seconds"), ("batch-2", "1 second")] {
         let text = stack
-            .fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", batch]].concat())
+            .fine(&format!("code void --yes {LIVE} --batch {batch}"))
             .await;
         assert!(
             text.contains(&format!("its 40 codes stop working within {within}.")),
@@ -133,12 +116,12 @@ async fn voiding_a_batch_says_how_long_its_codes_still_count() {
 #[tokio::test]
 async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
     let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    stack.fine(&mint_args("3", &stack.arg("a.csv"), "")).await;
     let minted = codes_in(&stack, "a.csv");
     enter(&stack, 0).await;
-    let rows = stack.json(&["audit", "list"]).await;
-    let void = [&["code", "void", "--dry-run"], &LIVE[..]].concat();
-    let batch = [&void[..], &["--batch", "batch-1"]].concat();
+    let rows = stack.json("audit list").await;
+    let void = format!("code void --dry-run {LIVE}");
+    let batch = format!("{void} --batch batch-1");
     let planned = stack.json(&batch).await;
     assert_eq!(
         (&planned["dry_run"], &planned["status"]),
@@ -161,10 +144,10 @@ async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
         ));
     }
     assert_eq!(
-        stack.json(&["audit", "list"]).await,
+        stack.json("audit list").await,
         rows,
         "nothing changed that would have a row"
     );
-    let unknown = [&void[..], &["--batch", "batch-7"]].concat();
+    let unknown = format!("{void} --batch batch-7");
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
 }
