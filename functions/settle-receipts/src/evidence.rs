@@ -1,4 +1,4 @@
-//! Finds the receipt code and time in a photo.
+//! Code and time of a receipt in a photo.
 
 use common::domain::ids::SubmissionId;
 use common::domain::receipt::checks::PhotoFault;
@@ -10,12 +10,11 @@ use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::telemetry;
+use photo::Unreadable;
 
 use crate::SettleReceipts;
-use crate::photo::Unreadable;
 use crate::step_outcome::StepOutcome;
 
-/// The evidence of a photo.
 pub(crate) enum PhotoContent {
     /// One receipt's code, and its time if that was readable.
     Receipt(ReceiptKey),
@@ -24,7 +23,6 @@ pub(crate) enum PhotoContent {
 }
 
 impl SettleReceipts {
-    /// Reads code and time from a submission's photo.
     pub(crate) async fn read(
         &self,
         photo: &[u8],
@@ -61,7 +59,7 @@ impl SettleReceipts {
         }
     }
 
-    /// If an operator has to review this photo, names the submission that sent the same photo before.
+    /// For a photo that an operator has to review, names the submission that sent it before.
     pub(crate) async fn with_earlier_photo(
         &self,
         outcome: StepOutcome,
@@ -105,22 +103,5 @@ impl SettleReceipts {
             }
         }
         Ok(outcome)
-    }
-}
-
-/// True if the text of a QR code has all that a look-up needs.
-pub(crate) fn is_receipt(payload: &str) -> bool {
-    ReceiptKey::from_payload(payload).is_some_and(|claim| claim.time.is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_look_up_needs_the_code_and_the_time_of_a_receipt() {
-        assert!(is_receipt("https://verify.tra.go.tz/AB12CD3456_101530"));
-        assert!(!is_receipt("https://verify.tra.go.tz/AB12CD3456"));
-        assert!(!is_receipt("https://example.com/win"));
     }
 }

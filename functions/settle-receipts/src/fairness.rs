@@ -20,7 +20,7 @@ pub(crate) struct Choice {
 }
 
 impl SettleReceipts {
-    /// Chooses the campaign that goes next. Test submissions look nothing up, so they need no turn.
+    /// Test submissions look nothing up, so they need no turn.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Choice {
         if message.scope.environment == Environment::Test {
             return Choice::default();
@@ -37,7 +37,7 @@ impl SettleReceipts {
         choice.unwrap_or_default()
     }
 
-    /// Records that the campaign of a message had its turn. If that fails, the campaign may get the next turn too.
+    /// If that fails, the campaign may get the next turn too.
     pub(crate) async fn pass_turn(&self, seen: &SeenSlot, message: &SettleMessage) {
         let now = self.worker.now();
         let passing = self.throttle.pass_turn(seen, &message.scope, now);

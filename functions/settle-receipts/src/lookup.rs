@@ -1,4 +1,4 @@
-//! Looks a receipt up at the tax authority.
+//! Look-ups at the tax authority.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) struct LookupTime {
 }
 
 impl SettleReceipts {
-    /// Looks the receipt up once a slot is free. If none is free in time, the submission is due again at once.
+    /// If no slot is free in time, the submission is due again at once.
     pub(crate) async fn lookup(
         &self,
         submission: &Submission,
@@ -86,7 +86,7 @@ impl SettleReceipts {
             .await?)
     }
 
-    /// True if another submission was already accepted with this purchase; then no operator has to review this one.
+    /// True if another submission was accepted with this purchase, so no operator has to review this.
     async fn purchase_taken(
         &self,
         submission: &Submission,

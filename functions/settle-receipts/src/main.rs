@@ -1,6 +1,6 @@
 fn main() -> Result<(), common::runtime::lambda::Error> {
     // Photos are read in a child process, which runs this same program.
-    settle_receipts::read_photo_if_asked();
+    photo::serve_if_asked();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -1,4 +1,4 @@
-//! One step of settling a submission with a receipt: lease it, verify the receipt, write the outcome.
+//! One step of settling a submission with a receipt.
 
 use std::time::Duration;
 
@@ -24,20 +24,16 @@ use crate::lookup::LookupTime;
 use crate::step_outcome::StepOutcome;
 use crate::throttle::SeenSlot;
 
-/// Limit of verifying a receipt. Together with the final write, a step ends within its lease, even if another
-/// environment's clock is ahead.
+/// With the final write, a step ends within its lease, even if another environment's clock is ahead.
 const VERIFY_TIMEOUT: Duration = STEP_LEASE
     .saturating_sub(MAX_CLOCK_DIFFERENCE)
     .saturating_sub(Duration::from_secs(15));
-/// After this, a receipt is looked up even if its phone is throttled: a stranger who sends wrong codes under the same
-/// number must not delay it forever.
+/// A stranger who sends wrong codes under a phone must not delay its receipts forever.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
     /// Takes the submission's next step, if it is due. `seen` is the last look-up slot, if it was read.
-    ///
-    /// # Errors
-    /// If a table, storage or the photo reader fails; the step is then retried later.
+    /// A step that failed is retried later.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
@@ -63,8 +59,8 @@ impl SettleReceipts {
         match concluded {
             Ok(logged) => Ok(logged),
             Err(error) => {
-                // The step still ends here, with a retry scheduled. That writes the submission alone, so it succeeds
-                // while another table refuses writes.
+                // The step still ends here, with a retry scheduled. That writes the submission alone, so it
+                // succeeds while another table refuses writes.
                 let failed = StepOutcome::from_failure(&leased, self.worker.retry());
                 let logged = self.conclude(&leased, failed).await?;
                 Err(JobError {
@@ -174,7 +170,7 @@ impl SettleReceipts {
             {
                 SettleResult::Committed => return Ok(outcome.logged(&after)),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
-                // The next outcome is a rejection, which takes no purchase, so this happens at most once.
+                // The next outcome takes no purchase.
                 SettleResult::ReceiptAlreadyUsed => {
                     outcome = StepOutcome::already_used(outcome.findings.receipt);
                 }

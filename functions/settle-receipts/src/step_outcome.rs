@@ -1,4 +1,4 @@
-//! The outcome of a step, as a pure function of what the step learned.
+//! The outcome of a step: a pure function of what the step learned.
 
 use common::app::job::JobOutcome;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
@@ -22,7 +22,7 @@ pub(crate) struct StepOutcome {
     pub(crate) transition: Transition,
     /// Facts to record with the transition.
     pub(crate) findings: Findings,
-    /// The name in logs and metrics of whatever prevented a decision.
+    /// What prevented a decision, for logs and metrics.
     pub(crate) obstacle: Option<&'static str>,
     /// The receipt's code exists, but with another time.
     pub(crate) receipt_time_mismatch: bool,
@@ -49,18 +49,15 @@ impl StepOutcome {
         .into()
     }
 
-    /// Leaves the receipt to an operator.
     pub(crate) fn review(reason: &'static str) -> Self {
         Transition::Review(reason).into()
     }
 
-    /// Leaves a photo to an operator, because no receipt was read out of it.
     pub(crate) fn left_to_operator(fault: PhotoFault) -> Self {
         Self::review(fault.as_str())
     }
 
-    /// No receipt was read out of a photo. An operator can see more than a machine, but not in a file that is not an
-    /// image.
+    /// An operator can see more than a machine, but not in a file that is no image.
     pub(crate) fn from_photo_fault(fault: PhotoFault) -> Self {
         if fault == PhotoFault::NotDecoded {
             return Self::reject(MessageKey::ReceiptUnreadable, fault.as_str());
@@ -68,7 +65,6 @@ impl StepOutcome {
         Self::left_to_operator(fault)
     }
 
-    /// Another submission was accepted with the same purchase.
     pub(crate) fn already_used(receipt: Option<ReceiptSummary>) -> Self {
         let findings = Findings {
             receipt,
@@ -88,7 +84,6 @@ impl StepOutcome {
         }
     }
 
-    /// The outcome that a test receipt asks for.
     pub(crate) fn from_sentinel(
         sentinel: ReceiptSentinel,
         campaign: &Campaign,
@@ -182,7 +177,6 @@ impl StepOutcome {
         }
     }
 
-    /// The outcome after too many steps were started and never finished.
     pub(crate) fn exhausted(submission: &Submission) -> Self {
         let earlier = submission
             .settling
@@ -260,13 +254,12 @@ impl StepOutcome {
         }
     }
 
-    /// True if something other than a receipt the authority does not know yet keeps the submission open.
+    /// True if more than a late receipt keeps the submission open.
     fn is_blocked_upstream(&self) -> bool {
         self.obstacle
             .is_some_and(|obstacle| obstacle != LookupAnswer::NotFoundYet.as_str())
     }
 
-    /// The log line of the step that led to `after`.
     pub(crate) fn logged(&self, after: &Submission) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
         let mut metrics = if is_escalated {
@@ -304,7 +297,6 @@ impl StepOutcome {
     }
 }
 
-/// The part of an unexpected answer that operators see.
 fn anomaly(answer: &LookupAnswer) -> Option<Anomaly> {
     match answer {
         LookupAnswer::Unexpected(page) => Some(Anomaly {

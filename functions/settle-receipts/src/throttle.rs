@@ -1,14 +1,12 @@
-//! Throttles look-ups: the tax authority turns fast callers away, and it sees all environments of the service as one
-//! caller.
+//! Throttles look-ups: the tax authority turns fast callers away, and all environments are one caller.
 //!
-//! The interval does not rely on clocks, which differ between environments. An environment may take a slot one interval
-//! after it *saw* the previous slot, by its own stopwatch. A slot is taken before it is seen, so two look-ups start at
-//! least one interval apart, whatever the clocks say. A waiting environment keeps reading the last slot; if another
-//! environment took one, the interval starts again.
+//! The interval does not rely on clocks, which differ. An environment may take a slot one interval
+//! after it *saw* the previous one, by its own stopwatch. A slot is taken before it is seen, so two
+//! look-ups start at least one interval apart. A waiting environment keeps reading the last slot; if
+//! another took one, the interval starts again.
 //!
-//! Clocks matter only after a pause: a slot taken more than an interval and [`MAX_CLOCK_DIFFERENCE`] ago causes no
-//! wait. While clocks differ by no more than that, look-ups never get closer together. The longest wait for an
-//! uncontended slot is one interval.
+//! Clocks matter only after a pause: a slot taken more than an interval and [`MAX_CLOCK_DIFFERENCE`]
+//! ago causes no wait. While clocks differ by no more, look-ups never get closer together.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,23 +18,20 @@ use common::error::StoreError;
 use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Intervals that a step waits for a slot before it gives way to others. With photo and look-up, that fits easily into
-/// the step's time.
+/// Intervals that a step waits for a slot; with photo and look-up, that fits into the step's time.
 const MAX_INTERVALS: u32 = 10;
-/// Reads of the last slot per interval. When many environments compete, on average half of the time between two reads
-/// is lost.
+/// When many environments compete, half of the time between two reads is lost on average.
 const READS_PER_INTERVAL: u32 = 20;
-/// Lower bound of the time between two reads, for short intervals.
+/// For short intervals.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// If taking a slot took longer, the slot stays unused: its look-up would start too close to that of the next slot.
+/// A slot that took longer to take stays unused: its look-up would be too close to the next one.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 
-/// Keeps look-ups at least an interval apart.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     turns: Turns,
     min_interval: Duration,
-    /// The last slot that this environment saw, including earlier steps.
+    /// Also by earlier steps of this environment.
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
@@ -89,8 +84,7 @@ impl Throttle {
         Ok(self.first_seen(self.turns.last().await?))
     }
 
-    /// Records the turn of a scope whose step took no slot. If this environment has seen a newer slot since, that slot
-    /// already moved the turn.
+    /// Records the turn of a scope whose step took no slot. A newer slot has already moved the turn.
     pub(crate) async fn pass_turn(
         &self,
         seen: &SeenSlot,
@@ -106,11 +100,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// Waits for the next slot and takes it for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the
-    /// slot would be later than `until`.
-    ///
-    /// # Errors
-    /// If the table does not answer. Then no slot was taken, or one stays unused.
+    /// Takes the next slot for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the slot
+    /// would be later than `until`. After an error, a slot may stay unused.
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,
@@ -150,7 +141,7 @@ impl Throttle {
         }
     }
 
-    /// The slot with the time when this environment first saw it: now, unless it has not changed since the last read.
+    /// Seen now, unless it is unchanged since the last read.
     fn first_seen(&self, slot: Option<Turn>) -> SeenSlot {
         let mut seen = SeenSlot {
             slot,

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use photo::{Limits, NotDecoded, PhotoReader, Unreadable};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use settle_receipts::photo::{Limits, NotDecoded, PhotoReader, Unreadable};
 
 const RECEIPT: &str = "https://verify.tra.go.tz/AB12CD3456_101530";
 const ELSEWHERE: &str = "https://example.com/win";

@@ -104,7 +104,7 @@ fn http_url(text: &str) -> Result<String, String> {
 
 fn main() -> ExitCode {
     // Photos are read in a child process, which runs this same program.
-    settle_receipts::read_photo_if_asked();
+    photo::serve_if_asked();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -59,6 +59,4 @@ pub use cli::command;
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
 pub use run::{ConsoleSettings, ServeConsole, run};
-/// Copies a photo and exits, if this process was started to do so. Programs that show photos call it first in `main`.
-pub use settle_receipts::photo::copy_if_asked as copy_photo_if_asked;
 pub use terminal::{EXIT_FAILURE, EXIT_OK, EXIT_USAGE, Terminal};

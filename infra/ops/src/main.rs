@@ -9,7 +9,7 @@ use ops_core::Terminal;
 
 fn main() -> ExitCode {
     // Photos are copied in a child process, which runs this same program.
-    ops_core::copy_photo_if_asked();
+    photo::copy_if_asked();
     run()
 }
 

@@ -12,7 +12,7 @@ use sweep_unsettled::SweepUnsettled;
 
 fn main() -> Result<(), Error> {
     // Photos are decoded in a child process, which is this program again.
-    settle_receipts::read_photo_if_asked();
+    photo::serve_if_asked();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

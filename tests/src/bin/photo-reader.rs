@@ -1,6 +1,6 @@
 //! Reads and copies photos in a child process for tests, whose own programs cannot be started again to do so.
 
 fn main() {
-    settle_receipts::read_photo_if_asked();
-    settle_receipts::photo::copy_if_asked();
+    photo::serve_if_asked();
+    photo::copy_if_asked();
 }

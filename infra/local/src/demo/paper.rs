@@ -214,8 +214,8 @@ mod tests {
     use std::time::Duration;
 
     use common::domain::receipt::record::{FiscalItem, Quantity};
-    use settle_receipts::photo::decode::decode;
-    use settle_receipts::photo::readers::{Attempt, Reader};
+    use photo::decode::decode;
+    use photo::readers::{Attempt, Reader};
 
     use super::*;
 

@@ -145,7 +145,7 @@ impl Emulators {
         );
         if let Some(program) = &options.photo_reader {
             variables.insert(
-                settle_receipts::PHOTO_READER.to_owned(),
+                photo::PHOTO_READER.to_owned(),
                 program.display().to_string(),
             );
         }

@@ -5,7 +5,7 @@ use common::config::{ConfigError, Env};
 use common::domain::ids::ReceiptId;
 use common::domain::receipt::photo::photo_digest;
 use common::domain::scope::Scope;
-use settle_receipts::photo::{PhotoReader, Unreadable};
+use photo::{PhotoReader, Unreadable};
 
 use crate::audit::Recorded;
 use crate::failure::Failure;
@@ -31,11 +31,11 @@ pub struct PhotoCopier {
 
 impl PhotoCopier {
     /// The bucket and the photo reader that the environment names. Without one, this program is started again to copy
-    /// photos, so its `main` has to begin with [`copy_if_asked`](crate::copy_photo_if_asked).
+    /// photos, so its `main` has to begin with [`copy_if_asked`](photo::copy_if_asked).
     pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
         Ok(Self {
             photos: tables.photos(env)?,
-            reader: settle_receipts::photo_reader(env)?,
+            reader: PhotoReader::from_env(env)?,
         })
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use settle_receipts::photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
-use settle_receipts::photo::luma::Luma;
-use settle_receipts::photo::readers::{Attempt, Reader};
+use photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
+use photo::luma::Luma;
+use photo::readers::{Attempt, Reader};
 
 /// Larger files only take longer to decode.
 const MAX_BYTES: usize = 64 * 1024;

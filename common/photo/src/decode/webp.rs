@@ -1,13 +1,12 @@
-//! WebP images. The library allocates by sizes from the file before it checks them, so every size is read and limited
-//! here first.
+//! WebP images. The library allocates by sizes from the file before it checks them, so every size
+//! is read and limited here first.
 
 use std::io::Cursor;
 
 use image_webp::WebPDecoder;
 
-use super::super::luma::Luma;
-use super::super::orientation::Orientation;
 use super::{NotDecoded, Samples, Size};
+use crate::luma::Luma;
 
 /// `RIFF`, the file's length and `WEBP`.
 const FILE_HEADER_BYTES: usize = 12;
@@ -22,7 +21,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size())
 }
 
-pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
+pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     for chunk in Chunks(photo.get(FILE_HEADER_BYTES..).unwrap_or_default()) {
         chunk.check()?;
     }
@@ -37,21 +36,17 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     } else {
         Samples::Rgb
     };
-    let mut pixels = vec![
-        0;
-        decoder
-            .output_buffer_size()
-            .ok_or_else(NotDecoded::too_large_for_memory)?
-    ];
+    let bytes = decoder.output_buffer_size();
+    let mut pixels = vec![0; bytes.ok_or_else(NotDecoded::too_large_for_memory)?];
     decoder
         .read_image(&mut pixels)
         .map_err(NotDecoded::damaged)?;
-    let mut gray = Vec::with_capacity(size.width * size.height);
+    let mut gray = Vec::with_capacity(size.pixels());
     samples.push_gray(&pixels, &mut gray);
+    drop(pixels);
     decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
-    let orientation = exif.map_or_else(Orientation::default, |exif| Orientation::from_exif(&exif));
-    Ok((size.luma(gray)?, orientation))
+    size.luma(gray, exif.as_deref())
 }
 
 /// The chunks of a RIFF file, up to the first broken one.
@@ -81,29 +76,18 @@ impl<'a> Iterator for Chunks<'a> {
 impl Chunk<'_> {
     /// Refuses sizes above the limits, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
+        let flags = self.content.first().copied().unwrap_or_default();
         match self.name {
-            b"VP8X"
-                if self
-                    .content
-                    .first()
-                    .is_some_and(|flags| flags & ANIMATION_FLAG != 0) =>
-            {
-                return Err(NotDecoded::Animated);
+            b"ANIM" | b"ANMF" => Err(NotDecoded::Animated),
+            b"VP8X" if flags & ANIMATION_FLAG != 0 => Err(NotDecoded::Animated),
+            b"VP8X" | b"VP8 " | b"VP8L" => {
+                let (width, height) = self
+                    .size()
+                    .ok_or_else(|| NotDecoded::damaged("a size is cut off"))?;
+                Size::bounded(width, height).map(drop)
             }
-            b"ANIM" | b"ANMF" => return Err(NotDecoded::Animated),
-            _ => {}
+            _ => Ok(()),
         }
-        if !self.has_size() {
-            return Ok(());
-        }
-        let (width, height) = self
-            .size()
-            .ok_or_else(|| NotDecoded::damaged("a size is cut off"))?;
-        Size::bounded(width, height).map(|_| ())
-    }
-
-    fn has_size(&self) -> bool {
-        matches!(self.name, b"VP8X" | b"VP8 " | b"VP8L")
     }
 
     /// The size in a chunk that has one; `None` if it is cut off.

@@ -7,20 +7,18 @@ use std::time::Duration;
 use super::luma::Luma;
 use super::readers::{Attempt, Reader};
 
-/// Which readers try a photo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Both, on every view, until a text is accepted.
+    /// Both, on every view, until a receipt is found.
     #[default]
     Cascade,
-    /// `rqrr` alone on the unprocessed photo, for comparison.
+    /// On the unprocessed photo, for comparison.
     RqrrOnly,
-    /// `rxing` alone on the unprocessed photo, for comparison.
     RxingOnly,
 }
 
-/// Approximate pixels of a view's longer side: photos are shrunk by whole factors.
+/// Pixels of a view's longer side, about: photos are shrunk by whole factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     /// Around 800: codes that fill the photo, and noise that is better averaged away.
@@ -33,7 +31,6 @@ enum Detail {
     Doubled,
 }
 
-/// The processing of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filter {
     Plain,
@@ -53,8 +50,8 @@ enum Filter {
 
 type Pass = (Detail, Filter, Reader);
 
-/// Ordered by how often each pass helps, measured on generated photos. `rqrr` is last: it finds little that `rxing`
-/// does not, and it is the one that hangs on noise.
+/// Ordered by how often each pass helps, measured on generated photos. `rqrr` finds little that
+/// `rxing` does not, and hangs on noise.
 const CASCADE: &[Pass] = &[
     (Detail::Normal, Filter::Plain, Reader::Rxing),
     (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Rxing),
@@ -84,8 +81,8 @@ const RQRR_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rqrr)];
 
 const RXING_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rxing)];
 
-/// Runs the readers until `found` breaks. `found` gets the texts of every pass, so it sees the same text many times. A
-/// reader that exceeded `reader_timeout` once does not run again.
+/// Runs the readers until `found` breaks, which gets the texts of every pass. A reader that exceeded
+/// `reader_timeout` once does not run again.
 pub(super) fn read(
     photo: Luma,
     effort: Effort,
@@ -126,7 +123,7 @@ impl Detail {
         }
     }
 
-    /// True if the photo is so small that this view is the same as [`Detail::Normal`].
+    /// True if this view of a small photo is the same as [`Detail::Normal`].
     fn repeats(self, photo: &Luma) -> bool {
         match self {
             Self::Normal | Self::Doubled => false,
@@ -134,7 +131,6 @@ impl Detail {
         }
     }
 
-    /// The factor by which the photo is shrunk.
     fn factor(self, photo: &Luma) -> usize {
         let side = match self {
             Self::Coarse => 800,
@@ -161,7 +157,7 @@ impl Filter {
         }
     }
 
-    /// The radius, in pixels, of the neighborhood that decides what is dark: a few modules of a code.
+    /// Radius in pixels of what decides what is dark: a few modules of a code.
     fn surroundings(view: &Luma) -> usize {
         (view.longer_side() / 64).max(4)
     }

@@ -1,6 +1,4 @@
-//! The gray image that the readers work on, and the filters that make codes easier to read.
-
-use super::orientation::Orientation;
+//! The gray image that the readers get, and filters that make codes easier to read.
 
 /// A gray image: `width * height` pixels, row by row, 0 black and 255 white; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +47,8 @@ impl Luma {
         }
     }
 
-    /// Shrinks the image: each pixel becomes the mean of a square of `factor * factor`; leftovers at the right and
-    /// bottom are dropped. Returns the image unchanged if nothing would be left.
+    /// Makes each pixel the mean of a square of `factor * factor`; leftovers at the right and bottom
+    /// are dropped. Returns the image unchanged if nothing would be left.
     pub fn shrunk(&self, factor: usize) -> Self {
         let (width, height) = (self.width / factor.max(1), self.height / factor.max(1));
         if factor <= 1 || width == 0 || height == 0 {
@@ -94,8 +92,8 @@ impl Luma {
         }
     }
 
-    /// Applies an unsharp mask: moves each pixel away from the mean of its square of `2 * radius + 1` by `strength`
-    /// times the difference.
+    /// Moves each pixel away from the mean of its square of `2 * radius + 1` by `strength` times the
+    /// difference: an unsharp mask.
     pub fn sharpened(&self, radius: usize, strength: i32) -> Self {
         let means = self.means(radius);
         let sharpen = |(&pixel, &mean): (&u8, &u8)| {
@@ -106,8 +104,8 @@ impl Luma {
         self.with_pixels(self.pixels.iter().zip(&means).map(sharpen).collect())
     }
 
-    /// Makes pixels black that are darker than their local mean by more than `margin`, and all others white; removes
-    /// shadows and glare.
+    /// Makes pixels black that are darker than their local mean by more than `margin`, and all
+    /// others white; removes shadows and glare.
     pub fn thresholded(&self, radius: usize, margin: u8) -> Self {
         let means = self.means(radius);
         let decide = |(&pixel, &mean): (&u8, &u8)| {
@@ -125,30 +123,6 @@ impl Luma {
         self.with_pixels(self.means(radius))
     }
 
-    /// Turns the image upright.
-    pub fn rotated(self, orientation: Orientation) -> Self {
-        if orientation == Orientation::Upright {
-            return self;
-        }
-        let (width, height) = if orientation.swaps_sides() {
-            (self.height, self.width)
-        } else {
-            (self.width, self.height)
-        };
-        let mut pixels = Vec::with_capacity(self.pixels.len());
-        for y in 0..height {
-            for x in 0..width {
-                let (from_x, from_y) = orientation.source(x, y, self.width, self.height);
-                pixels.push(self.pixel(from_x, from_y));
-            }
-        }
-        Self {
-            width,
-            height,
-            pixels,
-        }
-    }
-
     fn with_pixels(&self, pixels: Vec<u8>) -> Self {
         Self {
             width: self.width,
@@ -163,8 +137,8 @@ impl Luma {
             .unwrap_or(&[])
     }
 
-    /// The local mean at each pixel, over the part of its square inside the image. The time does not depend on the
-    /// radius: column sums move down, and their sum moves right.
+    /// The mean of the part of each pixel's square that is inside the image. The time does not
+    /// depend on the radius: column sums move down, and their sum moves right.
     fn means(&self, radius: usize) -> Vec<u8> {
         let mut means = Vec::with_capacity(self.pixels.len());
         let mut columns = vec![0_u32; self.width];

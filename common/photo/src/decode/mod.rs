@@ -1,5 +1,5 @@
-//! Decodes a photo's bytes to gray pixels. The format is recognized by the first bytes, and sizes are read from headers
-//! and limited before any pixel is decoded.
+//! Decodes a photo's bytes to gray pixels. The first bytes tell the format; sizes are read from
+//! headers and limited before any pixel is decoded.
 
 mod jpeg;
 mod png;
@@ -9,14 +9,14 @@ use std::fmt;
 
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use image::metadata::Orientation;
+use image::{DynamicImage, GrayImage};
 
-use super::luma::Luma;
+use crate::luma::Luma;
 
-/// Maximum pixels of a photo: phones take 12 million, some 40 million. That many still decode well within the child's
-/// memory.
+/// Phones take 12 million, some 40 million. That many decode well within the child's memory.
 pub const MAX_PIXELS: u64 = 40_000_000;
-
-/// Maximum pixels of one side; anything longer is not a photo.
+/// Anything longer is not a photo.
 pub const MAX_SIDE: u32 = 16_384;
 
 /// Enough for a decoder's message.
@@ -29,20 +29,12 @@ pub enum NotDecoded {
     TooManyBytes,
     #[error("the file is no JPEG, PNG or WebP image")]
     NotAnImage,
-    /// Starts like an image, but no header gives its size.
     #[error("the file begins like an image, but holds no size of a picture")]
     NoHeader,
-    /// An image with a size that cannot be decoded.
     #[error("the photo is damaged")]
     Damaged(#[source] DecoderError),
-    /// More than [`MAX_PIXELS`], or a side longer than [`MAX_SIDE`].
     #[error("the photo has {width} x {height} pixels, too many")]
-    TooManyPixels {
-        /// Both in pixels, from the header.
-        width: u32,
-        height: u32,
-    },
-    /// More than one picture.
+    TooManyPixels { width: u32, height: u32 },
     #[error("the photo is an animation")]
     Animated,
 }
@@ -63,14 +55,9 @@ impl NotDecoded {
         Self::damaged("its pixels do not fit into memory")
     }
 
-    /// True if the file is no image at all. An operator may still recognize something in any other file.
+    /// True if the file is no image at all. A person may recognize something in any other file.
     pub fn is_no_picture(&self) -> bool {
-        match self {
-            Self::NotAnImage | Self::NoHeader => true,
-            Self::TooManyBytes | Self::Damaged(_) | Self::TooManyPixels { .. } | Self::Animated => {
-                false
-            }
-        }
+        PhotoFault::from(self) == PhotoFault::NotDecoded
     }
 }
 
@@ -85,8 +72,8 @@ impl From<&NotDecoded> for PhotoFault {
     }
 }
 
-/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A JPEG that ends early gives the
-/// part that is there, and gray for the rest.
+/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A JPEG that ends
+/// early gives the part that is there, and gray for the rest.
 ///
 /// # Errors
 /// [`NotDecoded`]; retrying never helps.
@@ -101,9 +88,8 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         PhotoType::Webp => webp::decode(photo),
     };
     match decoded {
-        Ok((luma, orientation)) => Ok(luma.rotated(orientation)),
         Err(NotDecoded::Damaged(_)) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
-        Err(fault) => Err(fault),
+        decoded => decoded,
     }
 }
 
@@ -117,11 +103,11 @@ fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
     size.is_some_and(|(width, height)| width > 0 && height > 0)
 }
 
-/// Width and height, within the limits.
+/// Within the limits.
 #[derive(Clone, Copy)]
 struct Size {
-    width: usize,
-    height: usize,
+    width: u32,
+    height: u32,
 }
 
 impl Size {
@@ -135,15 +121,27 @@ impl Size {
         {
             return Err(NotDecoded::TooManyPixels { width, height });
         }
-        let side = |side: u32| usize::try_from(side).map_err(NotDecoded::damaged);
-        Ok(Self {
-            width: side(width)?,
-            height: side(height)?,
-        })
+        Ok(Self { width, height })
     }
 
-    fn luma(self, pixels: Vec<u8>) -> Result<Luma, NotDecoded> {
-        Luma::new(self.width, self.height, pixels)
+    fn pixels(self) -> usize {
+        usize::try_from(self.width * self.height).unwrap_or(usize::MAX)
+    }
+
+    /// The picture, turned upright as its EXIF data says, if they are readable.
+    fn luma(self, gray: Vec<u8>, exif: Option<&[u8]>) -> Result<Luma, NotDecoded> {
+        let exif = exif.map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
+        let orientation = exif.and_then(Orientation::from_exif_chunk);
+        let upright = |image: GrayImage| {
+            let mut image = DynamicImage::from(image);
+            image.apply_orientation(orientation.unwrap_or(Orientation::NoTransforms));
+            let image = image.into_luma8();
+            let (width, height) = image.dimensions();
+            let (width, height) = (width.try_into().ok()?, height.try_into().ok()?);
+            Luma::new(width, height, image.into_raw())
+        };
+        GrayImage::from_raw(self.width, self.height, gray)
+            .and_then(upright)
             .ok_or_else(|| NotDecoded::damaged("not as many pixels as its size"))
     }
 }
@@ -162,29 +160,21 @@ impl Samples {
     fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
         match self {
             Self::Gray => gray.extend_from_slice(samples),
-            Self::GrayAlpha => {
-                gray.extend(samples.as_chunks().0.iter().map(|&[g, a]| on_white(g, a)))
-            }
-            Self::Rgb => gray.extend(
-                samples
-                    .as_chunks()
-                    .0
-                    .iter()
-                    .map(|&[r, g, b]| brightness(r, g, b)),
-            ),
-            Self::Rgba => gray.extend(
-                samples
-                    .as_chunks()
-                    .0
-                    .iter()
-                    .map(|&[r, g, b, a]| on_white(brightness(r, g, b), a)),
-            ),
+            Self::GrayAlpha => extend(gray, samples, |[g, a]| on_white(g, a)),
+            Self::Rgb => extend(gray, samples, brightness),
+            Self::Rgba => extend(gray, samples, |[r, g, b, a]| {
+                on_white(brightness([r, g, b]), a)
+            }),
         }
     }
 }
 
+fn extend<const N: usize>(gray: &mut Vec<u8>, samples: &[u8], value: impl Fn([u8; N]) -> u8) {
+    gray.extend(samples.as_chunks().0.iter().map(|pixel| value(*pixel)));
+}
+
 /// BT.601 luma, with weights in 1/256.
-fn brightness(red: u8, green: u8, blue: u8) -> u8 {
+fn brightness([red, green, blue]: [u8; 3]) -> u8 {
     let sum = 77 * u32::from(red) + 150 * u32::from(green) + 29 * u32::from(blue);
     u8::try_from(sum / 256).unwrap_or(u8::MAX)
 }

@@ -1,5 +1,5 @@
-//! The two QR readers. On some images they hang or panic, so each attempt runs on its own thread with a timeout, in a
-//! process that can be killed.
+//! The two QR readers. On some images they hang or panic, so each attempt runs on its own thread with
+//! a timeout, in a process that can be killed.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -18,8 +18,8 @@ use super::luma::Luma;
 pub enum Reader {
     /// Reads flat codes in even light.
     Rqrr,
-    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text decoding needs character
-    /// tables that are not compiled in.
+    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text decoding
+    /// needs character tables that are not compiled in.
     Rxing,
 }
 
@@ -31,12 +31,11 @@ pub enum Attempt {
     TimedOut,
 }
 
-/// Maximum groups of three finder patterns tried in one image: a photo of ten codes has some dozens, a page of
-/// checkered cloth thousands.
+/// Groups of three finder patterns: a photo of ten codes has some dozens, checkered cloth thousands.
 const MAX_PATTERN_GROUPS: usize = 300;
 
 impl Reader {
-    /// Reads one view of an image. After a timeout, the reader's thread runs on until the process ends.
+    /// After a timeout, the reader's thread runs on until the process ends.
     pub fn read_with_timeout<V>(self, photo: &Arc<Luma>, view: V, timeout: Duration) -> Attempt
     where
         V: FnOnce(&Luma) -> Luma + Send + 'static,
@@ -55,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// The texts of all codes found, with repeats. May panic or never return.
+    /// May panic or never return.
     fn read(self, image: &Luma) -> Vec<String> {
         match self {
             Self::Rqrr => rqrr(image),
@@ -135,7 +134,7 @@ fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
         .collect()
 }
 
-/// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
+/// Decodes a code that `rxing` straightened by `rqrr`'s decoder, which returns bytes.
 fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     if modules.width() != modules.height() {
         return None;
@@ -149,7 +148,6 @@ fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     text_of(|out| grid.decode_to(out).is_ok())
 }
 
-/// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
 fn text_of(decode: impl FnOnce(&mut Vec<u8>) -> bool) -> Option<String> {
     let mut bytes = Vec::new();
     if decode(&mut bytes) {

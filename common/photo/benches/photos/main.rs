@@ -5,9 +5,9 @@ mod difficulty;
 
 use std::time::Duration;
 
+use photo::cascade::Effort;
+use photo::{Limits, PhotoReader, serve_if_asked};
 use receipt_photo::{jpeg, qr_photo};
-use settle_receipts::photo::cascade::Effort;
-use settle_receipts::photo::{Limits, PhotoReader, serve_if_asked};
 use tokio::time::Instant;
 
 use difficulty::{DIFFICULTIES, Difficulty};
@@ -17,7 +17,7 @@ const PHOTOS_OF_EACH_STEP: u64 = 6;
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    serve_if_asked(is_receipt);
+    serve_if_asked();
     if !std::env::args().any(|argument| argument == "--bench") {
         println!("this takes minutes: run it with `cargo bench --bench photos`");
         return Ok(());
@@ -26,10 +26,6 @@ fn main() -> Result<(), Failure> {
         .enable_all()
         .build()?
         .block_on(compare())
-}
-
-fn is_receipt(text: &str) -> bool {
-    text.starts_with("https://verify.tra.go.tz/")
 }
 
 struct Readers {

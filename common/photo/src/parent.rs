@@ -8,33 +8,38 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use common::config::{ConfigError, Env};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::Unreadable;
-use super::cascade::Effort;
-use super::decode::NotDecoded;
-use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
-use super::sanitized_copy::MAX_SHOWN_BYTES;
+use crate::Unreadable;
+use crate::cascade::Effort;
+use crate::decode::NotDecoded;
+use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
+use crate::sanitized_copy::MAX_SHOWN_BYTES;
+
+/// The environment variable with the path of the photo reader program; without it, this program
+/// reads photos itself.
+pub const PHOTO_READER: &str = "PHOTO_READER";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lifetime of a child. Texts found before the deadline count.
+    /// Of a child. Texts found before it count.
     pub deadline: Duration,
-    /// Time of one reader for one view of a photo.
+    /// Of one reader for one view.
     pub reader_timeout: Duration,
-    /// Bytes of memory that a child may write to.
+    /// That a child may write to.
     pub memory_bytes: u64,
-    /// Maximum children at a time; further photos wait.
+    /// Further photos wait.
     pub at_once: usize,
 }
 
 impl Default for Limits {
-    /// Generous for one full processor: the whole cascade takes about a second if no reader hangs, and 40 million
-    /// pixels take 280 MB in the common formats.
+    /// Generous for one full processor: the whole cascade takes about a second if no reader hangs,
+    /// and 40 million pixels take 280 MB in the common formats.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(12),
@@ -45,8 +50,7 @@ impl Default for Limits {
     }
 }
 
-/// Maximum output of a child: ten texts of 400 characters, each at most six bytes when escaped (or four as UTF-8), and
-/// some overhead.
+/// Of a child: ten texts of 400 characters, each at most six bytes when escaped, and some overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
 #[derive(Debug)]
@@ -59,15 +63,26 @@ pub struct PhotoReader {
 }
 
 impl PhotoReader {
-    /// Starts children of this same program, whose `main` must begin with [`serve_if_asked`](super::serve_if_asked).
-    ///
+    /// Starts children of the program that the environment names, or of this one: its `main` has
+    /// to begin with [`serve_if_asked`](crate::serve_if_asked), and with
+    /// [`copy_if_asked`](crate::copy_if_asked) if it copies photos.
+    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        let limits = Limits::default();
+        match env.optional(PHOTO_READER) {
+            Some(program) => Ok(Self::program(program, &[], limits)),
+            None => Self::this_program(limits).map_err(|_| ConfigError::Malformed {
+                variable: PHOTO_READER,
+                expected: "set, because this program cannot tell where it is itself",
+            }),
+        }
+    }
+
     /// # Errors
     /// If the path of this program is unknown.
     pub fn this_program(limits: Limits) -> io::Result<Self> {
         Ok(Self::program(std::env::current_exe()?, &[], limits))
     }
 
-    /// Starts children of another program that calls [`serve_if_asked`](super::serve_if_asked).
     pub fn program(program: impl Into<PathBuf>, arguments: &[&str], limits: Limits) -> Self {
         Self {
             program: program.into(),
@@ -82,9 +97,9 @@ impl PhotoReader {
         Self { effort, ..self }
     }
 
-    /// Reads the distinct texts of the QR codes in a photo (at most 10, each at most 400 characters), in the order
-    /// found. The child stops after the pass that found an accepted text, or when it has tried everything, or at the
-    /// deadline. The result is never empty.
+    /// Reads the distinct texts of a photo's QR codes in the order found, at most 10 of at most 400
+    /// characters; never none. The child stops after the pass that found a receipt, when it has
+    /// tried everything, or at the deadline.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
         let mut received = ChildOutput::default();
         let in_time = self
@@ -95,14 +110,14 @@ impl PhotoReader {
         received.outcome(in_time.is_some())
     }
 
-    /// A copy of a photo that is safe to show: a PNG file of its gray pixels alone, upright, shrunk to what a screen needs.
-    /// The program has to call [`copy_if_asked`](super::copy_if_asked).
+    /// Makes a copy that is safe to show: a PNG file of the photo's gray pixels alone, upright,
+    /// shrunk to what a screen needs.
     pub async fn copy(&self, photo: &[u8]) -> Result<Vec<u8>, Unreadable> {
         let copied = self.ask(SHOW_VARIABLE, photo, read_copy).await?;
         copied.unwrap_or(Err(Unreadable::TooSlow))
     }
 
-    /// Starts a child for a photo, and reads its output; `None` if the time ran out.
+    /// `None` if the time ran out.
     async fn ask<F: Future>(
         &self,
         variable: &str,
@@ -141,7 +156,6 @@ impl PhotoReader {
     }
 }
 
-/// Kills the child on drop.
 struct ChildGuard(Child);
 
 impl ChildGuard {
@@ -157,7 +171,7 @@ impl ChildGuard {
 }
 
 impl Drop for ChildGuard {
-    /// Blocks the thread until the child is gone: a few milliseconds, to free its memory.
+    /// Blocks the thread for a few milliseconds, until the child's memory is free.
     fn drop(&mut self) {
         // If the child cannot be killed, waiting could block until it ends.
         if self.0.kill().is_ok() {
@@ -169,13 +183,7 @@ impl Drop for ChildGuard {
 #[derive(Debug, Default)]
 struct ChildOutput {
     texts: Vec<String>,
-    end: Option<End>,
-}
-
-#[derive(Debug)]
-enum End {
-    Finished,
-    NotDecoded(NotDecoded),
+    last_line: Option<Line>,
 }
 
 impl ChildOutput {
@@ -188,16 +196,11 @@ impl ChildOutput {
                 }
                 true
             }
-            Ok(Line::Finished) => {
-                self.end = Some(End::Finished);
+            // Without a last line, the child is another program, or broken.
+            last => {
+                self.last_line = last.ok();
                 false
             }
-            Ok(Line::NotDecoded(fault)) => {
-                self.end = Some(End::NotDecoded(fault));
-                false
-            }
-            // Not the protocol: the child is another program, or broken.
-            Ok(Line::Found(_) | Line::Copy(_)) | Err(_) => false,
         }
     }
 
@@ -206,11 +209,11 @@ impl ChildOutput {
         if !self.texts.is_empty() {
             return Ok(self.texts);
         }
-        Err(match self.end {
-            Some(End::NotDecoded(fault)) => fault.into(),
-            Some(End::Finished) => Unreadable::NoQrCode,
-            None if in_time => Unreadable::Crashed,
-            None => Unreadable::TooSlow,
+        Err(match self.last_line {
+            Some(Line::NotDecoded(fault)) => fault.into(),
+            Some(Line::Finished) => Unreadable::NoQrCode,
+            Some(Line::Found(_) | Line::Copy(_)) | None if in_time => Unreadable::Crashed,
+            Some(Line::Found(_) | Line::Copy(_)) | None => Unreadable::TooSlow,
         })
     }
 }
@@ -230,7 +233,6 @@ async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output
     }
 }
 
-/// Reads a child's lines up to the last.
 async fn read_lines(output: pipe::Receiver, received: &mut ChildOutput) {
     let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -240,7 +242,7 @@ async fn read_lines(output: pipe::Receiver, received: &mut ChildOutput) {
     }
 }
 
-/// Reads a child's copy: a line with its size, and its bytes.
+/// Reads a line with the copy's size, and its bytes.
 async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
     let mut output = BufReader::new(output.take(MAX_SHOWN_BYTES));
     let mut line = String::new();

@@ -1,5 +1,5 @@
-//! The copy of a photo that reviewers see: its gray pixels, upright, as a new PNG file. It has nothing else of the original
-//! file: no location, no device, no hidden data.
+//! The copy of a photo that reviewers see: its gray pixels, upright, as a new PNG file, with nothing
+//! else of the original: no location, no device, no hidden data.
 
 use std::io::{self, Write};
 
@@ -7,13 +7,12 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 
 use super::luma::Luma;
 
-/// Approximate pixels of the longer side: the small print of a receipt that fills the photo can be read.
+/// About the pixels of the longer side: small print can be read.
 const SIDE: usize = 2_500;
 
-/// The most bytes of a copy: more than its pixels take, since a PNG file holds noise almost as it is.
+/// More than the pixels of a copy take, since a PNG file holds noise almost as it is.
 pub(super) const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Encodes a photo's copy.
 pub(super) fn encode(photo: &Luma) -> io::Result<Vec<u8>> {
     let copy = photo.shrunk(photo.longer_side().div_ceil(SIDE));
     let side = |side: usize| u32::try_from(side).map_err(io::Error::other);
@@ -31,8 +30,8 @@ pub(super) fn encode(photo: &Luma) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::decode;
     use super::*;
+    use crate::decode::decode;
 
     #[test]
     fn a_copy_has_the_pixels_of_the_photo() {

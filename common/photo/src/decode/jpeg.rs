@@ -5,11 +5,10 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::super::luma::Luma;
-use super::super::orientation::Orientation;
 use super::{NotDecoded, Samples, Size};
+use crate::luma::Luma;
 
-/// Maximum scans of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
+/// Of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
 const MAX_SCANS: usize = 40;
 
 /// Width and height from the first frame header, even if the file is damaged after it.
@@ -44,7 +43,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
+pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     // The maximum of the format, so that our own limit applies and the refusal names the size.
     let longest = usize::from(u16::MAX);
     let options = DecoderOptions::new_safe()
@@ -59,25 +58,18 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
         .info()
         .ok_or_else(|| NotDecoded::damaged("no frame header"))?;
     let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
-    let samples = match decoder.input_colorspace() {
-        Some(ColorSpace::YCbCr | ColorSpace::Luma) => Samples::Gray,
+    let is_gray = matches!(
+        decoder.input_colorspace(),
+        Some(ColorSpace::YCbCr | ColorSpace::Luma)
+    );
+    if !is_gray {
         // CMYK or plain RGB: rare, and the decoder offers them only as colors.
-        Some(_) | None => {
-            decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
-            Samples::Rgb
-        }
-    };
-    let decoded = decoder.decode().map_err(NotDecoded::damaged)?;
-    let orientation = decoder
-        .exif()
-        .map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
-    let gray = match samples {
-        Samples::Gray => decoded,
-        Samples::GrayAlpha | Samples::Rgb | Samples::Rgba => {
-            let mut gray = Vec::with_capacity(size.width * size.height);
-            samples.push_gray(&decoded, &mut gray);
-            gray
-        }
-    };
-    Ok((size.luma(gray)?, orientation))
+        decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
+    }
+    let mut gray = decoder.decode().map_err(NotDecoded::damaged)?;
+    if !is_gray {
+        let colors = std::mem::replace(&mut gray, Vec::with_capacity(size.pixels()));
+        Samples::Rgb.push_gray(&colors, &mut gray);
+    }
+    size.luma(gray, decoder.exif().map(Vec::as_slice))
 }

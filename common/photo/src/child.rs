@@ -1,0 +1,124 @@
+//! The child process: limits its own resources, takes one photo from standard input and writes what
+//! it finds, or a copy to show. A failure stays inside this process.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::process;
+
+use common::domain::receipt::payload::ReceiptKey;
+use common::domain::receipt::photo::MAX_BYTES;
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::decode::decode;
+use crate::luma::Luma;
+use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
+use crate::{cascade, sanitized_copy};
+
+/// Reads a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process;
+/// otherwise returns at once. Call it first in `main`, before any thread starts.
+pub fn serve_if_asked() {
+    answer_if_asked(JOB_VARIABLE, serve);
+}
+
+/// Makes a copy to show and exits, if a [`PhotoReader`](crate::PhotoReader) started this process to
+/// do so. Functions do not call it, so they do not contain the encoder.
+pub fn copy_if_asked() {
+    answer_if_asked(SHOW_VARIABLE, |luma, _| {
+        let copy = sanitized_copy::encode(&luma)?;
+        let bytes = u64::try_from(copy.len()).map_err(io::Error::other)?;
+        tell(&Line::Copy(bytes))?;
+        io::stdout().lock().write_all(&copy)
+    });
+}
+
+fn answer_if_asked(variable: &str, answer: fn(Luma, Job) -> io::Result<()>) {
+    let Some(job) = env::var_os(variable) else {
+        return;
+    };
+    let answered = job
+        .to_str()
+        .ok_or_else(|| io::Error::other("the job is not text"))
+        .and_then(|job| Ok(serde_json::from_str(job)?))
+        .and_then(|job| match decode(&photo(job)?) {
+            Ok(luma) => answer(luma, job),
+            Err(fault) => tell(&Line::NotDecoded(fault)),
+        });
+    // The parent treats a missing last line as a crash, as intended for a failure here.
+    process::exit(i32::from(answered.is_err()));
+}
+
+/// The photo on standard input, in a process that is limited from now on.
+fn photo(job: Job) -> io::Result<Vec<u8>> {
+    limit(job)?;
+    let mut photo = Vec::new();
+    io::stdin().take(MAX_BYTES + 1).read_to_end(&mut photo)?;
+    Ok(photo)
+}
+
+fn serve(luma: Luma, job: Job) -> io::Result<()> {
+    let mut told = Vec::new();
+    cascade::read(luma, job.effort, job.reader_timeout, |texts| {
+        for text in texts {
+            if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
+                continue;
+            }
+            // If the parent no longer listens, it kills this process anyway.
+            if tell(&Line::Found(text.clone())).is_err() {
+                return ControlFlow::Break(());
+            }
+            told.push(text);
+            if told.len() >= MAX_TEXTS {
+                return ControlFlow::Break(());
+            }
+        }
+        if told.iter().any(|text| is_receipt(text)) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    tell(&Line::Finished)
+}
+
+/// True if a text has all that a look-up needs.
+fn is_receipt(text: &str) -> bool {
+    ReceiptKey::from_payload(text).is_some_and(|key| key.time.is_some())
+}
+
+/// Limits written memory (not address space, of which every thread reserves much) and processor
+/// time, and disables core dumps, which would contain the photo.
+fn limit(job: Job) -> io::Result<()> {
+    let limits = [
+        (Resource::Data, job.memory_bytes),
+        (Resource::Cpu, job.cpu_seconds),
+        (Resource::Core, 0),
+    ];
+    for (resource, limit) in limits {
+        let limit = Rlimit {
+            current: Some(limit),
+            maximum: Some(limit),
+        };
+        setrlimit(resource, limit)?;
+    }
+    Ok(())
+}
+
+fn tell(line: &Line) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, line)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_up_needs_code_and_time_of_a_receipt() {
+        assert!(is_receipt("https://verify.tra.go.tz/AB12CD3456_101530"));
+        assert!(!is_receipt("https://verify.tra.go.tz/AB12CD3456"));
+        assert!(!is_receipt("https://example.com/win"));
+    }
+}
