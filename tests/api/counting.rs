@@ -1,7 +1,6 @@
 //! Counting of changes: each once, however its batch is delivered, and wherever counting is cut.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::clock::Clock;
 use common::config::Env;
 use common::domain::ids::SubmissionId;
 use common::domain::numbers::{Amount, Metric};
@@ -18,36 +17,25 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::counting::{Counter, differences};
 use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::id_of;
-use service_tests::service::{NOON, Service};
+use service_tests::service::Service;
 
 const DATABASE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
 /// More regions than fit into one transaction.
 const REGIONS: u32 = 100;
 
-fn service() -> Service {
-    Service::with_options(Options {
-        clock: Clock::manual(NOON),
-        background: false,
-        ..Options::default()
-    })
-}
-
 async fn set_up() -> (TestCampaign, Counter) {
-    let service = service();
+    let service = Service::still();
     let counter = Counter::new(&service.env, &service.clock);
     (TestCampaign::on(&service, plain()).await, counter)
 }
 
 /// Enters once with a good code, and writes copies of that submission from many regions.
 async fn enter(campaign: &TestCampaign, round: u32) {
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let sending = sending.json(&body(&phone(round), &campaign.code(u64::from(round))));
+    let sending = campaign.entry(&phone(round), &campaign.code(u64::from(round)));
     let id: SubmissionId = id_of(&sending.send().await).parse().expect("an id");
     let (client, table) = (campaign.service.dynamodb(), "submissions");
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let key = |id: SubmissionId| AttributeValue::S(submissions::key(&scope, id.reference()));
     let read = client.get_item().table_name(table).key("id", key(id));
     let item = read
@@ -73,7 +61,7 @@ async fn enter(campaign: &TestCampaign, round: u32) {
 }
 
 async fn assert_right(campaign: &TestCampaign, context: &str) {
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let differing = differences(&campaign.service.env, &scope).await;
     assert!(differing.is_empty(), "{context}: {differing:#?}");
 }
@@ -82,7 +70,7 @@ async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(Str
     let numbers =
         Numbers::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
     let cells = numbers
-        .cells(&campaign.scope(Environment::Live), metric, day)
+        .cells(&campaign.live_scope(), metric, day)
         .await
         .expect("the table");
     cells
@@ -146,16 +134,9 @@ async fn redeliver(counter: &Counter, batch: &Value) {
 #[tokio::test]
 async fn environments_are_counted_apart_and_phones_by_their_own_counts() {
     let (campaign, mut counter) = set_up().await;
-    let test = campaign.with_key(&campaign.test_key, "POST", "/api/v1/submissions");
-    let test = test
-        .header("idempotency-key", fresh_key())
-        .json(&body(&phone(1), "TEST-0-VALID"));
-    id_of(&test.send().await);
+    id_of(&campaign.submit(&phone(1), "TEST-0-VALID").await);
     enter(&campaign, 0).await;
-    let wrong = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    id_of(&wrong.json(&body(&phone(2), "K7M2Q9XDK7M2")).send().await);
+    id_of(&campaign.entry(&phone(2), "K7M2Q9XDK7M2").send().await);
     counter.count_all().await;
     let all = i64::from(REGIONS);
     let days = amounts(&campaign, Metric::Days, "all").await;
@@ -225,7 +206,7 @@ async fn put_entrant(campaign: &TestCampaign, scope: &Scope, days: Option<u32>) 
 async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_behind() {
     let (campaign, mut counter) = set_up().await;
     enter(&campaign, 0).await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     put_entrant(&campaign, &scope, Some(200)).await;
     counter.count_all().await;
     assert_right(&campaign, "made").await;
@@ -268,7 +249,7 @@ async fn stored(campaign: &TestCampaign) -> String {
 #[tokio::test]
 async fn a_region_and_a_branch_leave_the_numbers_with_the_last_submission_that_names_them() {
     let (campaign, mut counter) = set_up().await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let enter = async |number: u32| {
         let mut entry = body(&phone(number), &campaign.code(u64::from(number)));
         entry["region"] = json!("Mwanza");
@@ -322,15 +303,7 @@ async fn a_region_and_a_branch_leave_the_numbers_with_the_last_submission_that_n
 #[tokio::test]
 async fn what_this_build_cannot_read_counts_nowhere_and_holds_nothing_up() {
     let (campaign, mut counter) = set_up().await;
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let newer = id_of(
-        &sending
-            .json(&body(&phone(1), &campaign.code(99)))
-            .send()
-            .await,
-    );
+    let newer = id_of(&campaign.entry(&phone(1), &campaign.code(99)).send().await);
     campaign.make_unreadable(&newer).await;
     enter(&campaign, 0).await;
     counter.count_all().await;
@@ -364,7 +337,7 @@ async fn a_stack_counts_by_itself() {
     let service = Service::with_options(Options::default());
     let campaign = TestCampaign::on(&service, plain()).await;
     enter(&campaign, 0).await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     while !differences(&service.env, &scope).await.is_empty() {
         tokio::task::yield_now().await;
     }

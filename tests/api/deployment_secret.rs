@@ -81,7 +81,7 @@ async fn post(
 #[tokio::test]
 async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
     let campaign = TestCampaign::plain().await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let table = campaign
         .service
         .env
@@ -204,10 +204,7 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
         );
     }
     assert!(
-        service
-            .holds(&campaign.scope(Environment::Live))
-            .await
-            .is_empty(),
+        service.holds(&campaign.live_scope()).await.is_empty(),
         "nothing is left behind"
     );
     let lookup = campaign
@@ -277,7 +274,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     let books =
         CodeBooks::from_env(&env, &Aws::for_function(&env).expect("credentials")).expect("a table");
     let error = books
-        .get(&campaign.scope(Environment::Live))
+        .get(&campaign.live_scope())
         .await
         .expect_err("it is refused");
     assert_eq!(error.to_string(), "reading the deployment's secret failed");
@@ -288,7 +285,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     let error = other
         .tables
         .code_books
-        .get(&campaign.scope(Environment::Live))
+        .get(&campaign.live_scope())
         .await
         .expect_err("not ours");
     let cause = error.source().expect("a cause").to_string();
@@ -330,7 +327,7 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
 #[tokio::test]
 async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one() {
     let campaign = TestCampaign::plain().await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let other = with_another_secret(&campaign.service);
     let books = &other.tables.code_books;
     books

@@ -18,17 +18,16 @@ use common::runtime::event_handler::EventHandler;
 use common::store::retention::{RetentionSchedule, RetentionTable, Revised};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
+use local::stack::{Options, as_function};
 use local::tables::TABLES;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
 use service_tests::counting::Counter;
 use service_tests::http::Reply;
 use service_tests::iam_guard::{Call, Record, front};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{
     Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
 };
@@ -55,17 +54,14 @@ async fn campaign(service: &Service, change: impl FnOnce(&mut Campaign)) -> Test
 }
 
 async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    sending.json(&body(phone, code)).send().await
+    campaign.entry(phone, code).send().await
 }
 
 /// Polls until the submission is settled.
 async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
     let polling = async {
         loop {
-            let now = campaign.read(&campaign.live_key, &id_of(submitted)).await;
+            let now = campaign.shown(submitted).await;
             if now.field("terminal") == true {
                 return now;
             }
@@ -98,13 +94,10 @@ async fn codes(service: &Service) {
             .await;
     }
     submit(&campaign, &phone(1), &campaign.code(1)).await;
-    let twice = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let twice = twice.json(&body(&phone(2), &campaign.code(2)));
+    let twice = campaign.entry(&phone(2), &campaign.code(2));
     for _ in 0..2 {
         let reply = twice.clone().send().await;
-        campaign.read(&campaign.live_key, &id_of(&reply)).await;
+        campaign.shown(&reply).await;
     }
     let lookup = json!({ "phone": phone(1) });
     campaign
@@ -172,21 +165,9 @@ async fn receipts(service: &Service) {
     }
 }
 
-async fn partner() -> SimulatedPartner {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let options = PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    };
-    SimulatedPartner::serve(options).await.expect("it serves")
-}
-
 /// Exercises a partner that accepts, rejects, and is down for a while.
 async fn partners(service: &Service) {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let campaign = campaign(service, judged_by(partner.url())).await;
     let codes = [
         "DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2",
@@ -226,10 +207,7 @@ async fn by_hand(service: &Service) {
     let s3 = Aws::for_function(&service.env)
         .expect("the stack sets every variable")
         .s3();
-    let object = object_key(
-        &receipts.scope(Environment::Live),
-        id.parse().expect("an id"),
-    );
+    let object = object_key(&receipts.live_scope(), id.parse().expect("an id"));
     let bucket = service
         .env
         .required(photos::VARIABLE)
@@ -270,7 +248,7 @@ async fn by_hand(service: &Service) {
     );
     receipts.make_unreadable(&newer).await;
     let message = SettleMessage {
-        scope: receipts.scope(Environment::Live),
+        scope: receipts.live_scope(),
         submission_id: newer.parse().expect("an id"),
     };
     assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
@@ -282,7 +260,7 @@ async fn by_hand(service: &Service) {
     settler.settle_due().await;
 
     // A partner's submission, written by a later build.
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let campaign = campaign(service, judged_by(partner.url())).await;
     let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
     campaign.make_unreadable(&newer).await;
@@ -296,7 +274,7 @@ async fn by_hand(service: &Service) {
         tokio::task::yield_now().await;
     }
     let message = SettleMessage {
-        scope: campaign.scope(Environment::Live),
+        scope: campaign.live_scope(),
         submission_id,
     };
     let reply = settler.deliver_to(Dependency::Partner, &message).await;

@@ -15,15 +15,14 @@ use common::store::campaign_versions::{CampaignChange, CampaignVersions};
 use common::store::draws::Draws;
 use common::store::record_version;
 use image::{GrayImage, Luma};
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::Options;
 use local::tables::TABLES;
 use receipt_photo::jpeg;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::counting::Counter;
 use service_tests::http::request_to_storage;
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 use sweep_unsettled::Tick;
@@ -42,10 +41,7 @@ async fn campaign(
 }
 
 async fn submit(campaign: &TestCampaign, number: u32, code: &str) {
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let reply = sending.json(&body(&phone(number), code)).send().await;
+    let reply = campaign.entry(&phone(number), code).send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
 
@@ -79,7 +75,7 @@ async fn codes(service: &Service) {
     })
     .await;
     change(&campaign).await;
-    let live = campaign.scope(Environment::Live);
+    let live = campaign.live_scope();
     let imported = ["CHAI2026", "CHAI2027", "CHAI2028"];
     campaign
         .import("printed", BatchStatus::Active, Some("A cup"), &imported)
@@ -152,15 +148,7 @@ async fn receipts(service: &Service, settler: &Settler) {
 
 /// A partner that answers, and one that does not.
 async fn partners(service: &Service) {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let options = PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    };
-    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let partner = simulated(|_| {}).await;
     let campaign = campaign(service, "partner-2026", judged_by(partner.url())).await;
     for (number, code) in [(1, "OKAY-1"), (2, "DOWN-1")] {
         submit(&campaign, number, code).await;

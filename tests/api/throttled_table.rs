@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
-use common::domain::scope::Environment;
 use common::domain::settling::{Dependency, STEP_LEASE};
 use futures_util::future::join_all;
-use local::partner::SimulatedPartner;
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::Options;
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
 use service_tests::http::{Reply, RequestBuilder};
 use service_tests::interceptor::{Disturbance, Interceptor};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::random::Random;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
@@ -54,10 +52,7 @@ impl Due {
         let mut config = plain();
         judged_by(url)(&mut config);
         let campaign = TestCampaign::on(service, config).await;
-        let sending = campaign
-            .live("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        let submitted = sending.json(&body(&phone(1), "DOWN-1")).send().await;
+        let submitted = campaign.entry(&phone(1), "DOWN-1").send().await;
         Self {
             campaign,
             submitted,
@@ -66,7 +61,7 @@ impl Due {
     }
 
     async fn deliver(&self, settler: &Settler) {
-        let scope = self.campaign.scope(Environment::Live);
+        let scope = self.campaign.live_scope();
         let submission_id = id_of(&self.submitted).parse().expect("an id");
         settler
             .deliver_to(
@@ -88,19 +83,6 @@ impl Due {
     }
 }
 
-/// The simulated partner.
-async fn partner() -> SimulatedPartner {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let options = local::partner::PartnerOptions {
-        secret,
-        ..local::partner::PartnerOptions::default()
-    };
-    SimulatedPartner::serve(options).await.expect("it serves")
-}
-
 /// Throttles every call to a table.
 fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) {
     let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
@@ -115,7 +97,7 @@ fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) 
 /// Throttles a table while requests are sent and due steps run, and checks which requests are refused and which steps
 /// have to wait; later all of them succeed, once.
 async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let database = Service::with_options(Options {
         background: false,
         ..Options::default()
@@ -123,9 +105,7 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
     let (service, proxy) = stack_over(&database).await;
     let settler = Settler::new(&service);
     let codes = TestCampaign::on(&service, plain()).await;
-    let mut config = plain();
-    receipts_alone(&mut config);
-    let receipts = TestCampaign::on(&service, config).await;
+    let receipts = TestCampaign::changed(&service, receipts_alone).await;
     let due = [
         Due::receipt(&receipts, "").await,
         Due::code(&service, partner.url()).await,
@@ -262,15 +242,13 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
 /// Longer than five leases of a step. The table of codes is not read by a step, so a step fails at its last write.
 #[tokio::test]
 async fn refused_last_write_of_a_step_leaves_none_to_an_operator() {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let database = Service::with_options(Options {
         background: false,
         ..Options::default()
     });
     let (service, proxy) = stack_over(&database).await;
-    let mut config = plain();
-    code_and_receipt(&mut config);
-    let receipts = TestCampaign::on(&service, config).await;
+    let receipts = TestCampaign::changed(&service, code_and_receipt).await;
     let code = receipts.code(0);
     let due = [
         Due::receipt(&receipts, &code).await,

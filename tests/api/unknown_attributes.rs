@@ -1,82 +1,89 @@
-//! Attributes that a newer build has added stay through every write of a function.
+//! Attributes that a newer build has added stay through every write of a function, and through
+//! those of operators' records.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::clock::Clock;
 use common::domain::campaign::Retention;
+use common::domain::codebook::BatchStatus;
+use common::domain::draw::FreezeLock;
 use common::domain::ids::SubmissionId;
-use common::domain::scope::Environment;
 use common::runtime::event_handler::EventHandler;
+use common::store::code_books::SaveError;
+use common::store::draws::Draws;
 use common::store::submissions::{self, Submissions};
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::partners::judged_by;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
-use service_tests::service::{NOON, Service};
+use service_tests::service::Service;
 use sweep_unsettled::Tick;
 
 use crate::retention::sweeper;
 
 const DAY: Duration = Duration::from_hours(24);
 
-fn still() -> Service {
-    let clock = Clock::manual(NOON);
-    Service::with_options(Options {
-        clock,
-        background: false,
-        ..Options::default()
-    })
+/// A record with attributes of a newer build, whose values are their paths.
+struct Planted<'a> {
+    service: &'a Service,
+    table: &'static str,
+    key: HashMap<String, AttributeValue>,
+    paths: &'static [&'static str],
 }
 
-fn key(campaign: &TestCampaign, id: &str) -> AttributeValue {
-    let id: SubmissionId = id.parse().expect("an id");
-    AttributeValue::S(submissions::key(
-        &campaign.scope(Environment::Live),
-        id.reference(),
-    ))
-}
+impl<'a> Planted<'a> {
+    async fn new(
+        service: &'a Service,
+        table: &'static str,
+        key: &[(&str, String)],
+        paths: &'static [&'static str],
+    ) -> Self {
+        let key = key
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), AttributeValue::S(value.clone())));
+        let key: HashMap<_, _> = key.collect();
+        for path in paths {
+            let update = service.dynamodb().update_item().table_name(table);
+            update
+                .set_key(Some(key.clone()))
+                .update_expression(format!("SET {path} = :path"))
+                .expression_attribute_values(":path", AttributeValue::S((*path).to_owned()))
+                .send()
+                .await
+                .expect("written");
+        }
+        Self {
+            service,
+            table,
+            key,
+            paths,
+        }
+    }
 
-/// Adds an attribute to a submission's record, and one within a map of it.
-async fn add(campaign: &TestCampaign, id: &str) {
-    let update = campaign
-        .service
-        .dynamodb()
-        .update_item()
-        .table_name("submissions")
-        .key("id", key(campaign, id));
-    let update = update.update_expression("SET future = :future, standing.future = :future");
-    update
-        .expression_attribute_values(":future", AttributeValue::Bool(true))
-        .send()
-        .await
-        .expect("written");
-}
+    /// In a submission's record, and in a map of it.
+    async fn in_submission(campaign: &'a TestCampaign, id: &str) -> Self {
+        let id: SubmissionId = id.parse().expect("an id");
+        let key = submissions::key(&campaign.live_scope(), id.reference());
+        let paths = &["future", "standing.future"];
+        Self::new(&campaign.service, "submissions", &[("id", key)], paths).await
+    }
 
-async fn assert_kept(campaign: &TestCampaign, id: &str, after: &str) {
-    let get = campaign
-        .service
-        .dynamodb()
-        .get_item()
-        .table_name("submissions")
-        .key("id", key(campaign, id));
-    let item = get
-        .send()
-        .await
-        .expect("it answers")
-        .item
-        .expect("it is there");
-    let within = item["standing"].as_m().expect("a map");
-    assert!(
-        item.contains_key("future") && within.contains_key("future"),
-        "{after}: {item:?}"
-    );
+    async fn assert_kept(&self, after: &str) {
+        let get = self.service.dynamodb().get_item().table_name(self.table);
+        let item = get.set_key(Some(self.key.clone())).send().await;
+        let item = format!("{:?}", item.expect("it answers").item);
+        for path in self.paths {
+            assert!(
+                item.contains(&format!("S({path:?})")),
+                "{path} after {after}: {item}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
 async fn foreign_attributes_stay_when_a_receipt_settles() {
-    let service = still();
+    let service = Service::still();
     let campaign = TestCampaign::on(&service, {
         let mut config = plain();
         receipts_alone(&mut config);
@@ -94,7 +101,7 @@ async fn foreign_attributes_stay_when_a_receipt_settles() {
         .send()
         .await;
     let id = id_of(&sent);
-    add(&campaign, &id).await;
+    let planted = Planted::in_submission(&campaign, &id).await;
     let settler = Settler::new(&service);
     settler.settle_due().await;
     settler.settle_after(Duration::from_secs(30)).await;
@@ -102,13 +109,13 @@ async fn foreign_attributes_stay_when_a_receipt_settles() {
         campaign.read(&campaign.live_key, &id).await.field("state"),
         "accepted"
     );
-    assert_kept(&campaign, &id, "settling").await;
+    planted.assert_kept("settling").await;
     service.clock.advance(DAY * 3);
     let sweeper = sweeper(&service);
     for _ in 0..6 {
         sweeper.handle(Tick::default()).await.expect("it sweeps");
     }
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let table = Submissions::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let found = table.get(&scope, id.parse().expect("an id")).await;
     assert!(
@@ -119,34 +126,94 @@ async fn foreign_attributes_stay_when_a_receipt_settles() {
             .is_none(),
         "its retention is over"
     );
-    assert_kept(&campaign, &id, "retention").await;
+    planted.assert_kept("retention").await;
 }
 
 #[tokio::test]
 async fn foreign_attributes_stay_when_a_partner_answers() {
-    let service = still();
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let options = PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    };
-    let partner = SimulatedPartner::serve(options).await.expect("it serves");
-    let mut config = plain();
-    judged_by(partner.url())(&mut config);
-    let campaign = TestCampaign::on(&service, config).await;
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let sent = sending.json(&body(&phone(1), "DOWN-1")).send().await;
+    let service = Service::still();
+    let partner = simulated(|_| {}).await;
+    let campaign = TestCampaign::changed(&service, judged_by(partner.url())).await;
+    let sent = campaign.entry(&phone(1), "DOWN-1").send().await;
     assert_eq!(sent.field("state"), "unknown", "{}", sent.text);
     let id = id_of(&sent);
-    add(&campaign, &id).await;
+    let planted = Planted::in_submission(&campaign, &id).await;
     let asked = partner.asked(&id);
     let settler = Settler::new(&service);
     settler.settle_after(Duration::from_mins(10)).await;
     assert!(partner.asked(&id) > asked, "it was asked again");
-    assert_kept(&campaign, &id, "an answer").await;
+    planted.assert_kept("an answer").await;
+}
+
+#[tokio::test]
+async fn foreign_attributes_stay_when_a_campaign_changes() {
+    let service = Service::still();
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let mut campaign = TestCampaign::on(&service, config).await;
+    let key = [("slug", campaign.config.slug.to_string())];
+    let paths = &[
+        "future",
+        "limits.future",
+        "receipt.future",
+        "receipt.products[0].future",
+    ];
+    let planted = Planted::new(&service, "campaigns", &key, paths).await;
+    let config = &mut campaign.config;
+    config.limits.phone_daily = Some(7);
+    let rules = config.receipt.as_mut().expect("rules");
+    rules.max_entries += 1;
+    let first = rules.products.first_mut().expect("a product");
+    first.label.push('!');
+    campaign.apply().await;
+    planted.assert_kept("a change").await;
+}
+
+#[tokio::test]
+async fn foreign_attributes_stay_when_a_code_book_changes() {
+    let service = Service::still();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let (scope, books) = (campaign.live_scope(), &service.tables.code_books);
+    let key = [("scope", scope.to_string())];
+    let paths = &[
+        "future",
+        "batches[0].future",
+        "batches[0].origin.minted.future",
+    ];
+    let planted = Planted::new(&service, "code_books", &key, paths).await;
+    let book = books.get(&scope).await.expect("it answers");
+    let mut book = book.expect("a book");
+    let mut second = book.book.batches[0].clone();
+    second.name = "second".to_owned();
+    book.book.batches[0].status = BatchStatus::Void;
+    book.book.batches.push(second);
+    books.save(&scope, &book).await.expect("saved");
+    planted.assert_kept("a change").await;
+    let stale = books.save(&scope, &book).await;
+    assert!(matches!(stale, Err(SaveError::Changed)), "{stale:?}");
+}
+
+#[tokio::test]
+async fn foreign_attributes_stay_when_a_freeze_lock_changes() {
+    let service = Service::still();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let scope = campaign.live_scope();
+    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let lock = |id: &str| FreezeLock {
+        id: id.to_owned(),
+        draw: "week-03".parse().expect("a name"),
+        expires_at: None,
+        commitment: None,
+    };
+    let (first, second) = (lock("first"), lock("second"));
+    let begun = draws.change_freeze_lock(&scope, None, &first).await;
+    assert!(begun.expect("it answers"));
+    let key = [
+        ("scope", format!("freezing#{scope}")),
+        ("record", "lock".to_owned()),
+    ];
+    let planted = Planted::new(&service, "draws", &key, &["future"]).await;
+    let changed = draws.change_freeze_lock(&scope, Some(&first), &second);
+    assert!(changed.await.expect("it answers"));
+    planted.assert_kept("a change").await;
 }

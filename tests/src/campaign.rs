@@ -59,9 +59,14 @@ impl TestCampaign {
 
     /// [`plain`] on the shared stack, with changes.
     pub async fn with(change: impl FnOnce(&mut Campaign)) -> Self {
+        Self::changed(&Service::shared(), change).await
+    }
+
+    /// [`plain`] on this stack, with changes.
+    pub async fn changed(service: &Service, change: impl FnOnce(&mut Campaign)) -> Self {
         let mut config = plain();
         change(&mut config);
-        Self::on(&Service::shared(), config).await
+        Self::on(service, config).await
     }
 
     pub async fn on(service: &Service, config: Campaign) -> Self {
@@ -114,6 +119,10 @@ impl TestCampaign {
             campaign: self.config.slug.clone(),
             environment,
         }
+    }
+
+    pub fn live_scope(&self) -> Scope {
+        self.scope(Environment::Live)
     }
 
     pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
@@ -256,6 +265,13 @@ impl TestCampaign {
     /// A submission with the test key and a fresh Idempotency-Key.
     pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key())
+            .json(&body(phone, code))
+    }
+
+    /// [`Self::submission`] with the live key.
+    pub fn entry(&self, phone: &str, code: &str) -> RequestBuilder {
+        self.live("POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())
             .json(&body(phone, code))
     }

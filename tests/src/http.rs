@@ -139,6 +139,10 @@ impl Reply {
         self.json()[name].clone()
     }
 
+    pub fn fields<const N: usize>(&self, names: [&str; N]) -> Value {
+        names.map(|name| self.field(name)).to_vec().into()
+    }
+
     /// The code of an error reply; panics on any other.
     pub fn error_code(&self) -> String {
         self.json()["error"]["code"]

@@ -144,6 +144,11 @@ impl TestCampaign {
         update.send().await.expect("the table");
     }
 
+    /// The live submission of a reply, as it is now.
+    pub async fn shown(&self, reply: &Reply) -> Reply {
+        self.read(&self.live_key, &id_of(reply)).await
+    }
+
     pub async fn read(&self, key: &str, id: &str) -> Reply {
         self.with_key(key, "GET", &format!("/api/v1/submissions/{id}"))
             .send()

@@ -96,6 +96,15 @@ impl Service {
         Self::with_clock(Clock::manual(NOON))
     }
 
+    /// [`Self::at_noon`] without background work.
+    pub fn still() -> Self {
+        Self::with_options(Options {
+            clock: Clock::manual(NOON),
+            background: false,
+            ..Options::default()
+        })
+    }
+
     /// A separate stack without background work over the shared stack's database, whose calls are intercepted.
     pub async fn intercepted() -> (Self, Interceptor) {
         let options = Options {

@@ -1,15 +1,13 @@
 //! Readable and unreadable photos: each ends in an outcome.
 
 use common::domain::message::MessageKey;
-use common::domain::scope::Environment;
 use common::domain::submission::transition::{Findings, Transition};
 use common::store::submission_writes::{SettleResult, SubmissionStore};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use serde_json::json;
-use service_tests::campaign::phone;
 use service_tests::receipts::{id_of, receipts_alone};
 
-use super::{set_up, status};
+use super::{entered, set_up, status, submit_receipt};
 
 const PAYLOAD: &str = "https://verify.tra.go.tz/GOOD010001_101530";
 
@@ -48,16 +46,9 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
                 None,
             )
             .await;
-        let submitted = campaign
-            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
-            .send()
-            .await;
+        let submitted = submit_receipt(&campaign, number, &receipt).await;
         settler.settle_due().await;
-        assert_eq!(
-            status(&campaign, &submitted).await,
-            json!(["accepted", "verified", "entered", 1]),
-            "{code}"
-        );
+        assert_eq!(status(&campaign, &submitted).await, entered(), "{code}");
     }
 }
 
@@ -68,15 +59,9 @@ async fn a_payload_that_came_along_needs_no_reading() {
     let receipt = campaign
         .photo(&campaign.live_key, &blank, Some(PAYLOAD))
         .await;
-    let submitted = campaign
-        .with_receipt(&campaign.live_key, &phone(1), "", &receipt)
-        .send()
-        .await;
+    let submitted = submit_receipt(&campaign, 1, &receipt).await;
     settler.settle_due().await;
-    assert_eq!(
-        status(&campaign, &submitted).await,
-        json!(["accepted", "verified", "entered", 1])
-    );
+    assert_eq!(status(&campaign, &submitted).await, entered());
 }
 
 #[tokio::test]
@@ -131,10 +116,7 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
     ];
     for (number, (what, file, (expected, reasons))) in (1..).zip(cases) {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = campaign
-            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
-            .send()
-            .await;
+        let submitted = submit_receipt(&campaign, number, &receipt).await;
         assert_eq!(
             submitted.field("message_key"),
             "receipt_received",
@@ -143,12 +125,7 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
         );
         assert_eq!(settler.settle_due().await, 1, "{what}");
         assert_eq!(status(&campaign, &submitted).await, expected, "{what}");
-        let now = campaign
-            .read(
-                &campaign.live_key,
-                submitted.field("id").as_str().expect("an id"),
-            )
-            .await;
+        let now = campaign.shown(&submitted).await;
         assert_eq!(now.field("reasons"), reasons, "{what}");
     }
 }
@@ -160,12 +137,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     let mut submitted = Vec::new();
     for number in 1..=2 {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        submitted.push(
-            campaign
-                .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
-                .send()
-                .await,
-        );
+        submitted.push(submit_receipt(&campaign, number, &receipt).await);
         settler.settle_due().await;
     }
     let mut kept = Vec::new();
@@ -173,7 +145,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         let id = id_of(submitted).parse().expect("an id");
         let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
             .expect("the tables");
-        let scope = campaign.scope(Environment::Live);
+        let scope = campaign.live_scope();
         kept.push(
             store
                 .submissions()
@@ -218,12 +190,9 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         );
     }
     let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-    let third = campaign
-        .with_receipt(&campaign.live_key, &phone(3), "", &receipt)
-        .send()
-        .await;
+    let third = submit_receipt(&campaign, 3, &receipt).await;
     settler.settle_due().await;
-    let now = campaign.read(&campaign.live_key, &id_of(&third)).await;
+    let now = campaign.shown(&third).await;
     assert_eq!(now.field("reasons"), json!(["no_qr_code"]));
 }
 
@@ -242,15 +211,8 @@ async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_o
     .expect("a file");
     for (number, file) in [(1, polyglot), (2, ten)] {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = campaign
-            .with_receipt(&campaign.live_key, &phone(number), "", &receipt)
-            .send()
-            .await;
+        let submitted = submit_receipt(&campaign, number, &receipt).await;
         settler.settle_due().await;
-        assert_eq!(
-            status(&campaign, &submitted).await,
-            json!(["accepted", "verified", "entered", 1]),
-            "{number}"
-        );
+        assert_eq!(status(&campaign, &submitted).await, entered(), "{number}");
     }
 }

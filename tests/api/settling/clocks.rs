@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
-use common::domain::scope::Environment;
 use common::domain::settling::STEP_LEASE;
 use common::runtime::sqs_batch::SqsBatchResponse;
 use local::stack::Options;
@@ -20,7 +19,7 @@ const AHEAD: Duration = Duration::from_secs(30);
 const WORKER_TIMEOUT: Duration = Duration::from_secs(85);
 
 fn message(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     SettleMessage {
         scope,
         submission_id: id_of(submitted).parse().expect("an id"),

@@ -6,16 +6,13 @@ use common::aws::settle_queue::SettleMessage;
 use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
-use common::domain::scope::Environment;
 use common::domain::settling::{Dependency, STEP_LEASE};
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::Reply;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{Service, entrant_id};
 
@@ -114,7 +111,7 @@ async fn cut_settler_at(
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let submission_id = id_of(submitted).parse().expect("an id");
     SettleMessage {
-        scope: campaign.scope(Environment::Live),
+        scope: campaign.live_scope(),
         submission_id,
     }
 }
@@ -122,16 +119,7 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
 /// Injects each kind of fault at every call while a submission settles, and checks that it ends as expected. Returns
 /// the number of calls.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let partner = SimulatedPartner::serve(PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    })
-    .await
-    .expect("it serves");
+    let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::default();
     let partner_url = format!(
         "{}/redeem",
@@ -200,7 +188,7 @@ async fn check_counts(
     context: &str,
 ) {
     let accepted = expected[0] == "accepted";
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let phone: Phone = phone(number).parse().expect("a phone");
     let entrant = campaign
         .service

@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use common::config::Env;
 use common::domain::campaign::Campaign;
-use common::domain::scope::Environment;
 use common::domain::settling::STEP_LEASE;
 use common::runtime::http_handler::{ApiHandler, AppContext, Responder};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
+use local::partner::SimulatedPartner;
+use local::stack::as_function;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
 use service_tests::http::Reply;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
 
@@ -134,16 +133,7 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
 /// Injects each kind of fault at every call of a case's request, and checks each outcome. Prints and returns the number
 /// of faults.
 async fn cut_everywhere(case: Case) -> usize {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let partner = SimulatedPartner::serve(PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    })
-    .await
-    .expect("it serves");
+    let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::default();
     let partner_url = format!(
         "{}/redeem",
@@ -242,7 +232,7 @@ async fn check(
     );
 
     let counts = end.0 != "rejected";
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let phone = phone(number).parse().expect("a phone");
     let entrant = campaign.service.entrant(&scope, &phone, "").await;
     assert_eq!(

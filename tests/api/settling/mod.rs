@@ -22,7 +22,7 @@ mod uploads;
 use common::clock::Clock;
 use local::stack::Options;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, id_of};
 use service_tests::service::{NOON, Service};
@@ -47,10 +47,8 @@ async fn set_up(
     change: impl FnOnce(&mut common::domain::campaign::Campaign),
 ) -> (TestCampaign, Settler) {
     let service = service();
-    let mut config = plain();
-    change(&mut config);
     let settler = Settler::new(&service);
-    (TestCampaign::on(&service, config).await, settler)
+    (TestCampaign::changed(&service, change).await, settler)
 }
 
 /// Submits a typed live receipt.
@@ -69,6 +67,18 @@ async fn submit_typed(
         .await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
+}
+
+/// Submits a live receipt alone.
+async fn submit_receipt(campaign: &TestCampaign, number: u32, receipt: &str) -> Reply {
+    let key = &campaign.live_key;
+    let sending = campaign.with_receipt(key, &phone(number), "", receipt);
+    sending.send().await
+}
+
+/// The [`status`] after a good receipt.
+fn entered() -> Value {
+    json!(["accepted", "verified", "entered", 1])
 }
 
 /// State, review status, message key and entries of a live submission.

@@ -6,7 +6,7 @@ use common::domain::scope::Environment;
 use common::domain::settling::{Anomaly, Assignee, PendingSettlement};
 use common::domain::submission::Submission;
 use common::store::submission_writes::{SettleResult, SubmissionStore};
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::receipts::{TIME, receipts_alone};
 
 use super::{set_up, submit_typed};
@@ -20,7 +20,7 @@ fn store(campaign: &TestCampaign) -> SubmissionStore {
 async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let (store, scope) = (store(&campaign), campaign.scope(Environment::Live));
+    let (store, scope) = (store(&campaign), campaign.live_scope());
     let fresh = store
         .submissions()
         .list_unsettled(&scope)
@@ -70,9 +70,7 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
 #[tokio::test]
 async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
     let (first, settler) = set_up(receipts_alone).await;
-    let mut config = plain();
-    receipts_alone(&mut config);
-    let second = TestCampaign::on(&first.service, config).await;
+    let second = TestCampaign::changed(&first.service, receipts_alone).await;
     let store = store(&first);
     let longest = async |environment| {
         store

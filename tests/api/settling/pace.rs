@@ -10,13 +10,12 @@ use axum::http::header::LOCATION;
 use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::receipt::schedule::LOOKUP_INTERVAL;
-use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::store::turns::Turns;
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
@@ -86,9 +85,7 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
         tax_authority_url: Some(portal.serve().await),
         ..Options::default()
     });
-    let mut config = plain();
-    receipts_alone(&mut config);
-    let campaign = TestCampaign::on(&service, config).await;
+    let campaign = TestCampaign::changed(&service, receipts_alone).await;
     let mut replies = Vec::new();
     for number in 0..receipts {
         let code = format!("GOOD01{number:04}");
@@ -149,7 +146,7 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
         .await
         .expect("it answers")
         .expect("there were look-ups");
-    assert_eq!(last.scope, Some(campaign.scope(Environment::Live)));
+    assert_eq!(last.scope, Some(campaign.live_scope()));
 }
 
 #[tokio::test]
@@ -173,7 +170,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
         .overridden_by([cut].into_iter().collect());
     let victim = Settler::new(&campaign.service.with_env(env));
     let message = SettleMessage {
-        scope: campaign.scope(Environment::Live),
+        scope: campaign.live_scope(),
         submission_id: id_of(&replies[0]).parse().expect("an id"),
     };
     tokio::select! {

@@ -9,54 +9,32 @@ use std::time::Duration;
 use common::aws::settle_queue::{PARTNER_VARIABLE, SettleMessage, TAX_VARIABLE};
 use common::clock::Clock;
 use common::domain::code::CodeForm;
-use common::domain::scope::Environment;
 use common::domain::settling::{Assignee, Dependency, STEP_LEASE};
 use common::domain::submission::Submission;
 use common::store::submission_writes::{SettleResult, SubmissionStore};
 use common::store::submissions::Submissions;
 use futures_util::future::join_all;
-use local::partner::{PartnerOptions, SimulatedPartner};
-use local::stack::{self, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::partner::SimulatedPartner;
+use local::stack;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::http::{Reply, RequestBuilder};
+use service_tests::campaign::{TestCampaign, phone};
+use service_tests::http::Reply;
 use service_tests::interceptor::{FaultKind, Interceptor};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::queue::Queue;
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
 use super::{SPEEDUP, set_up, status, submit_typed};
 
-/// A partner that expects the stack's secret.
-async fn partner() -> SimulatedPartner {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    SimulatedPartner::serve(PartnerOptions {
-        secret,
-        ..PartnerOptions::default()
-    })
-    .await
-    .expect("it serves")
-}
-
 async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let (campaign, settler) = set_up(judged_by(partner.url())).await;
     (partner, campaign, settler)
 }
 
-fn sending(campaign: &TestCampaign, phone: &str, code: &str) -> RequestBuilder {
-    campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key())
-        .json(&body(phone, code))
-}
-
 async fn submit(campaign: &TestCampaign, number: u32, code: &str) -> Reply {
-    let reply = sending(campaign, &phone(number), code).send().await;
+    let reply = campaign.entry(&phone(number), code).send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
 }
@@ -103,7 +81,7 @@ async fn an_answer_in_time_decides_in_the_same_request() {
         );
         let redeemed = partner.redeemed(&id_of(&reply));
         assert_eq!(redeemed, u32::from(expected[0] == "accepted"), "{code}");
-        let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+        let read = campaign.shown(&reply).await;
         assert_eq!(read.field("upstream"), reply.field("upstream"), "{code}");
     }
 }
@@ -117,12 +95,8 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     for (number, code) in (1..).zip(codes) {
         let reply = submit(&campaign, number, code).await;
         assert_eq!(
-            (
-                reply.field("state"),
-                reply.field("message_key"),
-                reply.field("terminal")
-            ),
-            (json!("unknown"), json!("checking"), json!(false)),
+            reply.fields(["state", "message_key", "terminal"]),
+            json!(["unknown", "checking", false]),
             "{code}"
         );
         open.push(reply);
@@ -146,7 +120,7 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
             status(&campaign, reply).await,
             json!(["unknown", null, "checking", 0])
         );
-        let now = campaign.read(&campaign.live_key, &id_of(reply)).await;
+        let now = campaign.shown(reply).await;
         assert_eq!(now.field("reasons"), json!(["partner_unanswered"]));
     }
 }
@@ -158,8 +132,8 @@ async fn a_partner_that_was_down_is_asked_again_until_it_answers() {
     assert_eq!(reply.field("state"), "unknown");
     let again = submit(&campaign, 1, "DOWN-1").await;
     assert_eq!(
-        (again.field("id"), again.field("replayed")),
-        (reply.field("id"), json!(true))
+        again.fields(["id", "replayed"]),
+        json!([reply.field("id"), true])
     );
     let held = submit(&campaign, 2, "DOWN-1").await;
     assert_eq!(held.field("message_key"), "code_held");
@@ -255,9 +229,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
         ..stack::Options::default()
     };
     let service = Service::with_options(options);
-    let mut config = plain();
-    judged_by(url)(&mut config);
-    let campaign = TestCampaign::on(&service, config).await;
+    let campaign = TestCampaign::changed(&service, judged_by(url)).await;
     let queue = Queue::from_env(&service.env, PARTNER_VARIABLE);
     let clock = service.clock.clone();
     let silence = tokio::spawn(async move {
@@ -273,7 +245,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
     );
     silence.await.expect("a connection");
     assert_eq!(reply.field("state"), "unknown");
-    let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+    let read = campaign.shown(&reply).await;
     assert_eq!(
         reply.field("poll_after_seconds"),
         read.field("poll_after_seconds")
@@ -283,7 +255,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
     let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
     let id = id_of(&reply).parse().expect("an id");
     let open = submissions
-        .get(&campaign.scope(Environment::Live), id)
+        .get(&campaign.live_scope(), id)
         .await
         .expect("it answers");
     let next_step_at = open
@@ -305,7 +277,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
 async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() {
     let (partner, campaign, settler) = judged().await;
     let reply = submit(&campaign, 1, "DOWN-1").await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let submission_id = id_of(&reply).parse().expect("an id");
     let message = SettleMessage {
         scope,
@@ -343,7 +315,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
 #[tokio::test]
 async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     // The partner redeems the code, and its first answer is lost.
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::at(0, FaultKind::AnswerLost);
     let url = format!(
         "{}/redeem",
@@ -358,10 +330,10 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    let now = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+    let now = campaign.shown(&reply).await;
     assert_eq!(
-        (now.field("state"), now.field("reasons")),
-        (json!("unknown"), json!(["partner_used_when_asked_again"]))
+        now.fields(["state", "reasons"]),
+        json!(["unknown", ["partner_used_when_asked_again"]])
     );
     assert_eq!(partner.asked(&id_of(&reply)), 2, "and no more");
 }
@@ -369,17 +341,17 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
 #[tokio::test]
 async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     // The process that asked first dies before it gets the answer.
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::at(0, FaultKind::DiesAfter);
     let url = format!(
         "{}/redeem",
         fault_injection.in_front_of(&partner.base_url).await
     );
     let (campaign, settler) = set_up(judged_by(url)).await;
-    let first = tokio::spawn(sending(&campaign, &phone(1), "FLIP-1").send());
+    let first = tokio::spawn(campaign.entry(&phone(1), "FLIP-1").send());
     fault_injection.death().await;
     first.abort();
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let submissions = Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb())
         .expect("the table");
     let id = submissions
@@ -480,7 +452,7 @@ async fn a_partner_is_asked_about_the_code_that_is_compared() {
 
 #[tokio::test]
 async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.partner.as_mut().expect("rules").code = CodeForm::Exact;
@@ -490,8 +462,8 @@ async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
     assert_eq!(first.field("message_key"), "entered");
     let again = submit(&campaign, 1, "Okay-é_1").await;
     assert_eq!(
-        (again.field("id"), again.field("replayed")),
-        (first.field("id"), json!(true))
+        again.fields(["id", "replayed"]),
+        json!([first.field("id"), true])
     );
     let other = submit(&campaign, 2, "OKAY-é_1").await;
     assert_eq!(
@@ -512,18 +484,9 @@ async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
 
 #[tokio::test]
 async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_ten_seconds() {
-    let secret = Some((
-        PARTNER_SECRET_HEADER.to_owned(),
-        PARTNER_SECRET.1.to_owned(),
-    ));
-    let slow = PartnerOptions {
-        secret,
-        slow_for: Duration::from_secs(3),
-        ..PartnerOptions::default()
-    };
-    let partner = SimulatedPartner::serve(slow).await.expect("it serves");
+    let partner = simulated(|options| options.slow_for = Duration::from_secs(3)).await;
     let (campaign, _) = set_up(judged_by(partner.url())).await;
-    let sending = sending(&campaign, &phone(1), "SLOW-1");
+    let sending = campaign.entry(&phone(1), "SLOW-1");
     let first = tokio::spawn(sending.clone().send());
     // The partner got the request and is slow to answer.
     while partner.redemptions().is_empty() {

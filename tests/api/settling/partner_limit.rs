@@ -7,13 +7,12 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::routing::post;
 use axum::{Json, Router};
-use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
 use common::store::partner_leases::{PartnerLease, PartnerLeases};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::Settler;
@@ -99,11 +98,8 @@ async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler
 /// Submits entries with different phones and codes.
 async fn submit(campaign: &TestCampaign, entries: u32, at_once: usize) -> Vec<Reply> {
     let sent = (0..entries).map(|number| {
-        let sending = campaign
-            .live("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        sending
-            .json(&body(&phone(number), &format!("OKAY-{number}")))
+        campaign
+            .entry(&phone(number), &format!("OKAY-{number}"))
             .send()
     });
     stream::iter(sent).buffer_unordered(at_once).collect().await
@@ -159,10 +155,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     while partner.0.under_way.load(SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let second = sending.json(&body(&phone(7), "OKAY-7")).send().await;
+    let second = campaign.entry(&phone(7), "OKAY-7").send().await;
     let shown = |name: &str| second.field(name);
     assert_eq!(
         [shown("state"), shown("message_key")],
@@ -178,10 +171,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     let first = first.await.expect("it ends");
     assert_eq!(first[0].field("state"), Value::from("accepted"));
     // The lease was released after the answer.
-    let third = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let third = third.json(&body(&phone(8), "OKAY-8")).send().await;
+    let third = campaign.entry(&phone(8), "OKAY-8").send().await;
     assert_eq!(third.field("state"), "accepted");
 }
 
@@ -195,10 +185,7 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
         campaign.wrong_codes.count = 2;
     })
     .await;
-    let (leases, scope) = (
-        environments(&campaign, 1).remove(0),
-        campaign.scope(Environment::Live),
-    );
+    let (leases, scope) = (environments(&campaign, 1).remove(0), campaign.live_scope());
     let now = campaign.service.clock.now();
     let until = now.after(Duration::from_secs(600));
     let taken = leases
@@ -207,11 +194,8 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
         .expect("it answers");
     let lease = taken.expect("none was taken");
     let send = async |code: &str| {
-        let request = campaign
-            .live("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        request
-            .json(&body(&phone(7), code))
+        campaign
+            .entry(&phone(7), code)
             .send()
             .await
             .field("message_key")
@@ -250,7 +234,7 @@ async fn take(
     now: Timestamp,
 ) -> Option<PartnerLease> {
     let until = now.after(Duration::from_secs(10));
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     leases
         .take(&scope, max, until, now, common::random::unit_f64)
         .await

@@ -2,11 +2,10 @@
 
 use common::clock::Clock;
 use common::domain::code_record::CodeKey;
-use common::domain::scope::Environment;
 use common::store::submission_writes::{RecordKeys, ReplayWrite, SubmissionStore};
 use futures_util::future::{join, join_all};
 use local::stack::Options;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::interceptor::Interceptor;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
@@ -69,9 +68,7 @@ async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_rec
         proxy: Some(hold.front()),
         ..Options::default()
     });
-    let mut config = plain();
-    code_and_receipt(&mut config);
-    let campaign = TestCampaign::on(&service, config).await;
+    let campaign = TestCampaign::changed(&service, code_and_receipt).await;
     submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     hold.select(records_a_replay);
     let key = &campaign.live_key;
@@ -94,7 +91,7 @@ async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_rec
 async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile() {
     let (campaign, settler) = set_up(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
         .expect("the tables");
     let earlier = id_of(&first).parse().expect("an id");

@@ -4,17 +4,15 @@
 use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
-use common::domain::scope::Environment;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 
-use super::{SPEEDUP, set_up, status, submit_typed};
+use super::{SPEEDUP, entered, set_up, status, submit_typed};
 
 const WAITS: fn() -> Value = || json!(["pending", null, "receipt_received", 0]);
-const ENTERED: fn() -> Value = || json!(["accepted", "verified", "entered", 1]);
 
 async fn limited() -> (TestCampaign, Settler) {
     set_up(|campaign| {
@@ -74,13 +72,13 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     settler
         .settle_after(Duration::from_hours(1) / SPEEDUP)
         .await;
-    assert_eq!(status(&campaign, &late).await, ENTERED());
+    assert_eq!(status(&campaign, &late).await, entered());
 }
 
 #[tokio::test]
 async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_throttled() {
     let (campaign, settler) = limited().await;
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let message = |reply: &Reply| SettleMessage {
         scope: scope.clone(),
         submission_id: id_of(reply).parse().expect("an id"),
@@ -119,7 +117,7 @@ async fn a_throttled_phone_still_enters_with_a_photo() {
         submitted.text
     );
     settler.settle_due().await;
-    assert_eq!(status(&campaign, &submitted).await, ENTERED());
+    assert_eq!(status(&campaign, &submitted).await, entered());
 }
 
 #[tokio::test]
@@ -133,7 +131,7 @@ async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like
     settler.settle_due().await;
     assert_eq!(status(&campaign, &submitted).await, WAITS());
     settler.settle_after(Duration::from_hours(1)).await;
-    assert_eq!(status(&campaign, &submitted).await, ENTERED());
+    assert_eq!(status(&campaign, &submitted).await, entered());
 }
 
 #[tokio::test]
@@ -153,7 +151,7 @@ async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
             "{number}"
         );
     }
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let phone = phone(1).parse().expect("a phone");
     let entrant = campaign
         .service
@@ -217,7 +215,7 @@ async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
     for wait in [0, 15, 60] {
         settler.settle_after(Duration::from_secs(wait)).await;
     }
-    assert_eq!(status(&campaign, &open[0]).await, ENTERED());
+    assert_eq!(status(&campaign, &open[0]).await, entered());
     let now = submit(&campaign, &phone(1), &receipt).await;
     assert_eq!(now.field("message_key"), "receipt_received");
 }
@@ -241,7 +239,7 @@ async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
         );
         settler.settle_due().await;
     }
-    let scope = campaign.scope(Environment::Live);
+    let scope = campaign.live_scope();
     let phone = phone(1).parse().expect("a phone");
     let entrant = campaign
         .service
@@ -267,8 +265,8 @@ async fn an_earlier_submission_of_the_code_is_given_back_whatever_receipt_comes_
             .send()
             .await;
         assert_eq!(
-            (again.field("id"), again.field("replayed")),
-            (json!(attached), json!(true)),
+            again.fields(["id", "replayed"]),
+            json!([attached, true]),
             "{receipt}: {}",
             again.text
         );

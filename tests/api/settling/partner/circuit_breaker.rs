@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::ids::SubmissionId;
-use common::domain::scope::Environment;
 use common::store::breakers::{BreakerPermit, Breakers};
 use futures_util::future::join_all;
 use local::stack::Options;
@@ -146,10 +145,7 @@ async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
 #[tokio::test]
 async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_an_error() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, now) = (
-        campaign.scope(Environment::Live),
-        campaign.service.clock.now(),
-    );
+    let (scope, now) = (campaign.live_scope(), campaign.service.clock.now());
     let env = &campaign.service.env;
     let breakers = Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let mut grants = Vec::new();
@@ -189,10 +185,7 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
 #[tokio::test]
 async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opened_it_at_once() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, start) = (
-        campaign.scope(Environment::Live),
-        campaign.service.clock.now(),
-    );
+    let (scope, start) = (campaign.live_scope(), campaign.service.clock.now());
     let env = &campaign.service.env;
     let environment = || Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
     let (one, other) = (environment(), environment());

@@ -2,28 +2,27 @@
 
 use std::time::Duration;
 
-use common::domain::scope::Environment;
 use futures_util::future::join_all;
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::partners::judged_by;
+use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::id_of;
 
 use super::super::{set_up, status};
-use super::{asked, judged, partner, submit};
+use super::{asked, judged, submit};
 
 /// The number of wrong codes logged for a phone.
 async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
     let phone = phone(number).parse().expect("a phone");
     let entrant = campaign
         .service
-        .entrant(&campaign.scope(Environment::Live), &phone, "")
+        .entrant(&campaign.live_scope(), &phone, "")
         .await;
     entrant.expect("the table").wrong_codes.len()
 }
 
 #[tokio::test]
 async fn unjudged_codes_refuse_nothing_and_count_from_sending() {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
@@ -83,7 +82,7 @@ async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
 
 #[tokio::test]
 async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let (campaign, _) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
@@ -116,7 +115,7 @@ async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
 
 #[tokio::test]
 async fn a_wrong_code_of_a_partner_counts_as_a_guess() {
-    let partner = partner().await;
+    let partner = simulated(|_| {}).await;
     let (campaign, _) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
