@@ -178,7 +178,7 @@ async fn foreign_attributes_stay_when_a_code_book_changes() {
     let paths = &[
         "future",
         "batches[0].future",
-        "batches[0].origin.minted.future",
+        "batches[0].origin.future",
     ];
     let planted = Planted::new(&service, "code_books", &key, paths).await;
     let book = books.get(&scope).await.expect("it answers");

@@ -18,12 +18,12 @@ use crate::domain::submission::Submission;
 use crate::error::StoreError;
 use crate::telemetry;
 
-/// The environment variable with the secret's ARN or name.
+/// The secret's ARN or name.
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
 
-/// A start waits this long at most; the first request that needs the secret can fetch it too.
+/// Of a start; the first request that needs the secret can fetch it too.
 const START_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// A request waits this long at most, so that it still answers in time.
+/// So that a request still answers in time.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 const READING: &str = "reading the deployment's secret";
@@ -34,15 +34,14 @@ const READING_PHONE: &str = "reading a phone";
 #[error("Secrets Manager does not give it")]
 struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
-/// A version of the secret, with its id in Secrets Manager.
 #[derive(Debug)]
 pub struct SecretVersion {
-    /// The version's id, stored in the records that this version encrypts.
+    /// Stored in the records that this version encrypts.
     pub id: String,
     pub secret: DeploymentSecret,
 }
 
-/// The versions of the secret fetched so far. An environment lives for hours, and a version never changes.
+/// The versions fetched so far: a version never changes.
 #[derive(Clone)]
 pub struct DeploymentSecrets {
     aws: Aws,
@@ -57,7 +56,6 @@ struct KnownVersions {
 }
 
 impl DeploymentSecrets {
-    /// Reads the secret's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self {
             aws: aws.clone(),
@@ -66,8 +64,8 @@ impl DeploymentSecrets {
         })
     }
 
-    /// Fetches the current version before the first event. If that fails, the first request that needs the secret tries
-    /// again and reports the error.
+    /// Fetches the current version before the first event. If that fails, the first request that needs
+    /// it tries again and reports the error.
     pub async fn prepare(&self) {
         let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
         if let Err(error) = timeout(START_TIMEOUT, self.current())
@@ -81,21 +79,13 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Fetches the current version from Secrets Manager.
-    ///
-    /// # Errors
-    /// When Secrets Manager does not answer in time, or the value is not a secret.
     pub async fn current(&self) -> Result<Arc<SecretVersion>, StoreError> {
         let found = self.fetch(None).await?;
         found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
     }
 
-    /// A version by its id, from memory if it was fetched before. If Secrets Manager does not have it, the current
-    /// version takes its place: a secret restored from a copy has a new id. After a successful decryption, `remember`
-    /// records that.
-    ///
-    /// # Errors
-    /// As [`Self::current`].
+    /// If Secrets Manager does not have it, the current version takes its place: a secret restored from
+    /// a copy has a new id. After a successful decryption, `remember` records that.
     pub async fn version(&self, id: &str) -> Result<Arc<SecretVersion>, StoreError> {
         if let Some(version) = self.fetched_version(id) {
             return Ok(version);
@@ -106,10 +96,7 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The keys for personal data, which are the same in every version of the secret: from memory, or fetched now.
-    ///
-    /// # Errors
-    /// As [`Self::current`].
+    /// The keys for personal data are the same in every version.
     pub async fn version_for_phones(&self) -> Result<Arc<SecretVersion>, StoreError> {
         match self.cached_version_for_phones() {
             Some(version) => Ok(version),
@@ -117,8 +104,8 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Checks the keys for personal data against the check value of a record. They differ if the secret was replaced by
-    /// hand; the next request then fetches them again.
+    /// The keys for personal data differ from those of a record if the secret was replaced by hand; the
+    /// next request then fetches them again.
     pub(crate) fn check_version_for_phones(&self, check: &str) -> Result<(), StoreError> {
         let mut known = self.known();
         match &known.last_fetched {
@@ -132,10 +119,7 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The phone of a submission; `None` once the person was erased.
-    ///
-    /// # Errors
-    /// As [`Self::current`]; when the phone was encrypted under another deployment's secret.
+    /// `None` once the person was erased.
     pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
         let Some(stored) = &submission.phone else {
             return Ok(None);
@@ -152,12 +136,11 @@ impl DeploymentSecrets {
         })
     }
 
-    /// The keys for personal data, if a version of the secret has been fetched.
     pub fn cached_version_for_phones(&self) -> Option<Arc<SecretVersion>> {
         self.known().last_fetched.clone()
     }
 
-    /// Keeps the version that has decrypted a record, under the id that the record names.
+    /// Keeps a version that has decrypted a record, under the id that the record names.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
         self.known()
             .by_id
@@ -165,15 +148,11 @@ impl DeploymentSecrets {
             .or_insert_with(|| Arc::clone(version));
     }
 
-    /// A version that was fetched before, by its id.
     pub(crate) fn fetched_version(&self, id: &str) -> Option<Arc<SecretVersion>> {
         self.known().by_id.get(id).cloned()
     }
 
-    /// Puts a version with a new random word in place of the current one, which Secrets Manager keeps as the previous one.
-    ///
-    /// # Errors
-    /// When Secrets Manager does not answer or refuses.
+    /// Replaces the current version, which Secrets Manager keeps as the previous one.
     pub async fn rotate(&self, word: &str) -> Result<Arc<SecretVersion>, StoreError> {
         const ACTION: &str = "replacing the deployment's secret";
         let current = self.get(None).await?.and_then(|reply| reply.secret_string);
@@ -193,7 +172,7 @@ impl DeploymentSecrets {
         Ok(self.keep(SecretVersion { id, secret }))
     }
 
-    /// Fetches a version, or the current one; `None` if Secrets Manager has no such version.
+    /// The current version for `None`.
     async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
         let reply = self.get(id).await?;
         reply

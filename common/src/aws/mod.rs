@@ -1,5 +1,5 @@
-//! AWS clients. Region, credentials and endpoints come from the environment only: walking the whole provider chain
-//! would cost a function more than the rest of its start.
+//! AWS clients. Region, credentials and endpoints come from the environment only: walking the whole
+//! provider chain would cost a function more than the rest of its start.
 
 pub mod deployment_secret;
 pub mod photos;
@@ -43,8 +43,8 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// For all attempts of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// A start waits this long at most for a connection; the first call can open one too. A lost first packet is sent again
-/// after a second.
+/// Of a start; the first call can open a connection too. A lost first packet is sent again after a
+/// second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// TLS by rustls over ring, which needs no entropy at start.
@@ -53,12 +53,12 @@ const TLS: Provider = Provider::Rustls(CryptoMode::Ring);
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 const STS_ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
 
-/// The roots of all AWS endpoints, as listed at <https://www.amazontrust.com/repository/>. Parsing the hundred and more
-/// roots that a machine trusts takes longer than the rest of a start.
+/// From <https://www.amazontrust.com/repository/>. Parsing the hundred and more roots that a machine
+/// trusts takes longer than the rest of a start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// The clients of all services, and their shared settings. A service uses the endpoint in the environment, if there is
-/// one. Each client is built on first use: building one takes a good part of a start.
+/// The clients of all services. Each is built on first use, which takes a good part of a start, with
+/// the endpoint in the environment if there is one.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
@@ -82,7 +82,7 @@ struct Clients {
 }
 
 impl Aws {
-    /// The clients of a function, with the credentials in the environment.
+    /// With the credentials in the environment.
     pub fn for_function(env: &Env) -> Result<Self, ConfigError> {
         let credentials = Credentials::new(
             env.required("AWS_ACCESS_KEY_ID")?,
@@ -99,7 +99,6 @@ impl Aws {
         ))
     }
 
-    /// The clients of a caller that already has credentials.
     pub fn new(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)
@@ -123,8 +122,8 @@ impl Aws {
         }
     }
 
-    /// The client of DynamoDB. Every attempt of a transaction carries the same token, so an attempt whose answer was
-    /// lost is not applied twice.
+    /// Every attempt of a transaction carries the same token, so an attempt whose answer was lost is not
+    /// applied twice.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         let client = self.clients.dynamodb.get_or_init(|| {
             let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
@@ -134,8 +133,7 @@ impl Aws {
         client.clone()
     }
 
-    /// Opens a connection to DynamoDB for the first call to use. It waits a second and a half at most; if it fails, the
-    /// first call opens the connection.
+    /// Opens a connection to DynamoDB for the first call to use.
     pub async fn open_dynamodb(&self) {
         let opening = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there());
         if let Err(cause) = opening.await.unwrap_or_else(|elapsed| Err(elapsed.into())) {
@@ -147,7 +145,7 @@ impl Aws {
         }
     }
 
-    /// Sends a load balancer's health check to DynamoDB. It needs no signature and no permission, and reads no table.
+    /// Sends a load balancer's health check, which needs no signature and no permission.
     async fn ask_whether_dynamodb_is_there(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let request = HttpRequest::get(self.dynamodb_url())?;
         let reply = self.connector.call(request).await?;
@@ -155,7 +153,7 @@ impl Aws {
         reply.into_body().collect().await.map(drop)
     }
 
-    /// DynamoDB's URL in the commercial partition. Elsewhere, the first call has to open the connection.
+    /// In the commercial partition. Elsewhere, the first call has to open the connection.
     fn dynamodb_url(&self) -> String {
         let regional = || {
             let region = self
@@ -168,7 +166,7 @@ impl Aws {
         self.endpoint(DYNAMODB_ENDPOINT).unwrap_or_else(regional)
     }
 
-    /// The client of S3. Uploaders send no checksum, so none is required.
+    /// Uploaders send no checksum, so none is required.
     pub fn s3(&self) -> aws_sdk_s3::Client {
         let client = self.clients.s3.get_or_init(|| {
             let endpoint = self.endpoint("AWS_ENDPOINT_URL_S3");
@@ -200,8 +198,8 @@ impl Aws {
         client.clone()
     }
 
-    /// The settings for a client of STS, which `ops` asks who the operator is. Another endpoint than AWS's is only taken
-    /// where DynamoDB's is on this machine too: otherwise a variable would make an operator someone else.
+    /// For `ops`, which asks STS who the operator is. Another endpoint than AWS's is only taken where
+    /// DynamoDB's is on this machine too: otherwise a variable would make an operator someone else.
     pub fn sts_config(&self) -> SdkConfig {
         let is_local = self
             .endpoint(DYNAMODB_ENDPOINT)
@@ -252,7 +250,6 @@ pub fn https(env: &Env) -> SharedHttpClient {
         .build_https()
 }
 
-/// Opens the connections of all services, and reuses them.
 fn connector(env: &Env) -> SharedHttpConnector {
     let settings = HttpConnectorSettings::builder()
         .connect_timeout(CONNECT_TIMEOUT)
@@ -264,8 +261,8 @@ fn connector(env: &Env) -> SharedHttpConnector {
     SharedHttpConnector::new(connector.build())
 }
 
-/// A client over one connector, whatever a service's connection settings. The SDK would build a connector for every
-/// service and setting, and each would read the trust roots again.
+/// One connector for all: the SDK would build one for every service and setting, and each would read
+/// the trust roots again.
 fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }

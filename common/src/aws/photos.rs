@@ -18,11 +18,8 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
 
-/// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
-/// The validity of an upload target.
 pub const UPLOAD_LIFETIME: Duration = Duration::from_mins(15);
-/// The validity of an operator's link to a photo.
 pub const LINK_LIFETIME: Duration = Duration::from_mins(10);
 
 #[derive(Clone)]
@@ -34,19 +31,17 @@ pub struct Photos {
 /// Timeout for the bytes of a photo: the client's own timeouts end with the head of a reply.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The target of a photo's upload. Its holder can upload, so it does not print.
+/// Its holder can upload, so it does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UploadTarget {
-    /// The presigned URL, for one PUT.
+    /// Presigned, for one PUT.
     pub url: String,
-    /// The headers to send, exactly as given.
+    /// To be sent exactly as given.
     pub headers: BTreeMap<String, String>,
-    /// The end of its validity.
     pub expires_at: Timestamp,
 }
 
 impl Photos {
-    /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self {
             aws: aws.clone(),
@@ -54,8 +49,7 @@ impl Photos {
         })
     }
 
-    /// A target for one upload of exactly this type and size. Type, size and "only if there is none" are signed, so
-    /// storage refuses anything else.
+    /// Type, size and "only if there is none" are signed, so storage refuses anything else.
     pub async fn upload_target(
         &self,
         scope: &Scope,
@@ -90,8 +84,8 @@ impl Photos {
         })
     }
 
-    /// Looks up the size and the first bytes of a receipt's file. It needs permission to list the bucket: without it,
-    /// S3 answers "forbidden" for a missing file.
+    /// Reads size and type of a receipt's file. Needs permission to list the bucket: without it, S3
+    /// answers "forbidden" for a missing file.
     pub async fn inspect(
         &self,
         scope: &Scope,
@@ -128,7 +122,7 @@ impl Photos {
         }))
     }
 
-    /// A photo's bytes; `None` if it is missing, or larger than a photo can be.
+    /// `None` if it is missing, or larger than a photo can be.
     pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;
@@ -144,7 +138,6 @@ impl Photos {
         collected(object.body, ACTION).await.map(Some)
     }
 
-    /// Deletes a photo, if there is one.
     pub async fn delete(&self, scope: &Scope, id: ReceiptId) -> Result<(), StoreError> {
         let delete = self
             .aws
@@ -159,7 +152,7 @@ impl Photos {
             .map_err(StoreError::during("deleting a photo"))
     }
 
-    /// Deletes some of a scope's photos, and returns how many; 0 when none is left.
+    /// Returns how many were deleted; 0 when none is left.
     pub async fn delete_some(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting the photos of a campaign";
         /// About a second's work.
@@ -187,7 +180,7 @@ impl Photos {
             .await
     }
 
-    /// A link that shows a photo, valid for [`LINK_LIFETIME`].
+    /// Valid for [`LINK_LIFETIME`].
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";
         let lifetime =
@@ -241,17 +234,15 @@ async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, St
     Ok(bytes.to_vec())
 }
 
-/// The key of a receipt's photo: `campaign/environment/id`.
+/// `campaign/environment/id`.
 pub fn object_key(scope: &Scope, id: ReceiptId) -> String {
     format!("{}{id}", prefix(scope))
 }
 
-/// The key prefix of a scope's photos.
 fn prefix(scope: &Scope) -> String {
     format!("{}/{}/", scope.campaign, scope.environment)
 }
 
-/// The receipt whose photo has this key.
 pub fn receipt_of(object_key: &str) -> Option<(Scope, ReceiptId)> {
     let (campaign, rest) = object_key.split_once('/')?;
     let (environment, id) = rest.split_once('/')?;

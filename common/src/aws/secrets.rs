@@ -9,14 +9,12 @@ use crate::config::{ConfigError, Env};
 use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
 
-/// The variable with the prefix of a deployment's secrets in Secrets Manager, such as `campaign-entry-production/`: a
-/// stack reads no others. Campaign files leave the prefix out.
+/// Such as `campaign-entry-production/`: a stack reads no others. Campaign files leave it out.
 pub const PREFIX_VARIABLE: &str = "PARTNER_SECRETS_PREFIX";
 
 /// A changed secret is used within this time.
 const MAX_AGE: Duration = Duration::from_mins(5);
 
-/// The secrets of a deployment, with a cache.
 pub struct Secrets {
     aws: Aws,
     prefix: String,
@@ -24,7 +22,6 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Reads the deployment's prefix from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self {
             aws: aws.clone(),
@@ -33,7 +30,7 @@ impl Secrets {
         })
     }
 
-    /// A secret's value by its name in a campaign file; `None` if there is none.
+    /// By its name in a campaign file; `None` if there is none.
     pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
             let id = format!("{}{name}", self.prefix);

@@ -1,5 +1,5 @@
-//! The queues that wake the settling functions. A lost or repeated message changes nothing: the table knows which steps
-//! are due.
+//! The queues that wake the settling functions. A lost or repeated message changes nothing: the table
+//! knows which steps are due.
 
 use std::time::Duration;
 
@@ -17,20 +17,17 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
 use crate::telemetry;
 
-/// The environment variable that names the queue for the tax authority's steps.
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
-/// The environment variable that names the queue for partners' steps.
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
-/// Messages in one call: SQS's limit.
+/// SQS's limit.
 const MAX_BATCH: usize = 10;
-/// The longest delay of a message: SQS's limit.
+/// SQS's limit.
 const MAX_DELAY: Duration = Duration::from_mins(15);
 /// A consumer may be waiting, and the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const SENDING: &str = "sending a message";
 
-/// A submission whose next step is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettleMessage {
     #[serde(flatten)]
@@ -55,7 +52,6 @@ pub struct SettleQueues {
 }
 
 impl SettleQueues {
-    /// The queues of these dependencies.
     pub fn from_env(
         dependencies: &[Dependency],
         env: &Env,
@@ -74,8 +70,7 @@ impl SettleQueues {
         })
     }
 
-    /// Sends a message that arrives when the submission's next step is due. An operator's step gets none. If sending
-    /// fails or takes too long, the sweep finds the submission.
+    /// Sends a message that arrives when the next step is due; an operator's step gets none.
     pub async fn wake(&self, submission: &Submission, now: Timestamp) {
         let Some(pending) = submission.settling.as_ref() else {
             return;
@@ -88,12 +83,12 @@ impl SettleQueues {
         }
     }
 
-    /// Returns a message to the queue: it came before its turn. If that fails, the sweep finds the submission.
+    /// Returns a message that came before its turn.
     pub async fn requeue(&self, dependency: Dependency, message: &SettleMessage) {
         self.try_send(dependency, message, Duration::ZERO).await;
     }
 
-    /// Sends messages about due submissions, and returns how many the queue accepted.
+    /// Returns how many the queue accepted.
     pub async fn wake_all(
         &self,
         dependency: Dependency,
@@ -120,7 +115,7 @@ impl SettleQueues {
         Ok(accepted)
     }
 
-    /// About how many messages wait in a queue.
+    /// An approximate number.
     pub async fn count_waiting(&self, dependency: Dependency) -> Result<usize, StoreError> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
         let asking = self

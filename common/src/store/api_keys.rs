@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub const KEY: &str = "key_hash";
 pub const VARIABLE: &str = "API_KEYS_TABLE";
 
-/// The digest of an API key: SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
+/// SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
@@ -22,7 +22,7 @@ impl KeyHash {
         Self(hex::encode(Sha256::digest(key.as_bytes())))
     }
 
-    /// The key's public id: the digest's first 12 digits.
+    /// The public id.
     pub fn key_id(&self) -> &str {
         const ID_DIGITS: usize = 12;
         self.0.get(..ID_DIGITS).unwrap_or(&self.0)
@@ -48,7 +48,6 @@ pub struct ApiKeyRecord {
 }
 
 impl ApiKeyRecord {
-    /// True if it is no longer valid.
     pub fn is_revoked(&self, now: Timestamp) -> bool {
         self.revoked_at.is_some() || self.valid_until.is_some_and(|until| until <= now)
     }
@@ -101,7 +100,6 @@ impl ApiKeys {
         Ok(keys.into_iter().find(|(_, key)| key.key_id == key_id))
     }
 
-    /// False if the key was revoked.
     pub async fn set_per_minute(
         &self,
         hash: &KeyHash,

@@ -25,7 +25,6 @@ use crate::random;
 
 /// A UTC day, `YYYY-MM-DD`, or [`HEAD`].
 pub const KEY: &str = "day";
-/// The number of a row.
 pub const SORT: &str = "sequence";
 pub const VARIABLE: &str = "AUDIT_TABLE";
 /// The partition of the end of the log, at number 0.
@@ -93,7 +92,6 @@ impl AuditLog {
         Err(StoreError::new(WRITING, "others kept adding rows"))
     }
 
-    /// `None` while the log is empty.
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
         let Some(item) = self.head_item().await? else {
             return Ok(None);
@@ -209,7 +207,6 @@ impl AuditLog {
         parameterized(statement, values.collect())
     }
 
-    /// Adds an item, unless its key exists.
     fn insert(&self, item: Item) -> Result<ParameterizedStatement, StoreError> {
         // Sorted, so that a row always gives the same statement.
         let item: BTreeMap<_, _> = item.into_iter().collect();
@@ -223,7 +220,6 @@ impl AuditLog {
     }
 
     fn known_head(&self) -> std::sync::MutexGuard<'_, Option<AuditHead>> {
-        // Nothing panics while it is held.
         self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -241,14 +237,11 @@ fn parameterized(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     Added,
-    /// The row's number has an item.
     NumberTaken,
-    /// A retry can succeed.
     Retryable,
 }
 
 impl Written {
-    /// `None` if a retry does not help.
     fn refused(error: &SdkError<ExecuteTransactionError>) -> Option<Self> {
         const RETRYABLE: [&str; 4] = [
             "ConditionalCheckFailed",

@@ -37,11 +37,8 @@ impl BatchGet {
         self.send_until(client, action, None).await
     }
 
-    /// Asks again for items of a throttled table, until the deadline if there is one.
-    ///
-    /// # Errors
-    /// When DynamoDB does not answer; [`StoreError::is_throttled`] if it never answers the whole
-    /// batch.
+    /// Asks again for items of a throttled table, until the deadline. [`StoreError::is_throttled`]
+    /// if they never come.
     pub(crate) async fn send_until(
         self,
         client: &Client,

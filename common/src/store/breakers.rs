@@ -23,7 +23,6 @@ use crate::domain::retry::RetrySpeedup;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// Failed submissions in a row before the breaker opens.
 const MAX_FAILURES: usize = 5;
 /// Each failed probe doubles it.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
@@ -54,9 +53,7 @@ pub enum BreakerPermit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     submission_id: SubmissionId,
-    /// Failed submissions at the time of the grant.
     failed: Vec<String>,
-    /// `None` while the breaker is closed.
     probe: Option<Probe>,
 }
 
@@ -83,8 +80,8 @@ impl Breakers {
         })
     }
 
-    /// Asks for permission to send a request; `was_tried` if an earlier one went unanswered. After
-    /// the wait of an open breaker, one of many callers is granted.
+    /// `was_tried` if an earlier request went unanswered. After the wait of an open breaker, one of
+    /// many callers is granted.
     ///
     /// A timeline of two of them: both read that the wait is over; the first moves its end; the
     /// second's condition fails.
@@ -226,7 +223,6 @@ impl Breakers {
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
 
-    /// Closes the breaker.
     pub async fn record_success(&self, scope: &Scope, grant: Grant) -> Result<(), StoreError> {
         if grant.failed.is_empty() {
             return Ok(());
@@ -245,7 +241,6 @@ impl Breakers {
 }
 
 impl Grant {
-    /// True if it tests whether the partner is back.
     pub fn is_probe(&self) -> bool {
         self.probe.is_some()
     }

@@ -97,7 +97,6 @@ impl CampaignVersions {
         }) = before
         {
             revision = latest + 1;
-            // Changed by the pause switch since.
             if self.get(slug, *latest).await?.is_none() {
                 let version = CampaignVersion {
                     revision: *latest,

@@ -19,7 +19,6 @@ const PAUSE_CHANGE: &str = "pause_change";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseChange {
-    /// True if it paused the campaign.
     pub paused: bool,
     pub at: Timestamp,
     pub by: String,
@@ -27,7 +26,7 @@ pub struct PauseChange {
 }
 
 /// A campaign with the revision that a change replaces.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StoredCampaign {
     #[serde(flatten)]
     pub campaign: Campaign,
@@ -35,6 +34,8 @@ pub struct StoredCampaign {
     /// `None` if a campaign file made the last change.
     #[serde(rename = "pause_change", default)]
     pub pause: Option<PauseChange>,
+    #[serde(skip)]
+    item: Item,
 }
 
 store! {
@@ -52,7 +53,11 @@ impl Campaigns {
         slug: &CampaignSlug,
     ) -> Result<Option<StoredCampaign>, StoreError> {
         let item = self.table.get(slug.as_str(), READING).await?;
-        item.map(|item| from_record(item, READING)).transpose()
+        let stored = item.map(|item| {
+            let stored = from_record(item.clone(), READING)?;
+            Ok(StoredCampaign { item, ..stored })
+        });
+        stored.transpose()
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
@@ -86,11 +91,8 @@ impl Campaigns {
         transaction::write_one(write, "writing a campaign").await
     }
 
-    /// Transaction item: replace the campaign if its revision is unchanged.
-    ///
     /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's
-    /// condition fails, so no operator overwrites an unseen change. The pause switch counts as a
-    /// change.
+    /// condition fails, so no operator overwrites an unseen change. The pause switch is one.
     pub(crate) fn write(
         &self,
         before: Option<&StoredCampaign>,
@@ -105,7 +107,7 @@ impl Campaigns {
         let update = self
             .table
             .update(slug)
-            .change_whole(&before.campaign, campaign)
+            .merge(&before.item, Some(&before.campaign), campaign)
             .set(REVISION, revision)
             .when_equal(REVISION, before.revision);
         let is_kept = before.campaign.paused == campaign.paused;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
@@ -26,7 +26,6 @@ pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
 /// The version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
-/// Proof that phones are encrypted under the right secret.
 const PEOPLE_CHECK: &str = "people_check";
 const MINTING_KEY: &str = "minting_key";
 const DIGEST_KEY: &str = "digest_key";
@@ -43,8 +42,11 @@ pub(crate) enum PrefetchedBook {
 }
 
 /// A record without its keys.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Stored {
+    secret_version: String,
+    /// Proof that phones are encrypted under the right secret.
+    people_check: Option<String>,
     minted_length: Option<u8>,
     minted: u64,
     batches: Vec<Batch>,
@@ -64,7 +66,6 @@ pub struct StoredBook {
 pub struct BookOverview {
     /// Serial numbers taken.
     pub minted: u64,
-    /// Oldest first.
     pub batches: Vec<Batch>,
 }
 
@@ -73,7 +74,6 @@ impl BookOverview {
         self.batches.iter().find(|batch| batch.name == name)
     }
 
-    /// The batch of a minted serial number.
     pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
         self.batches
             .iter()
@@ -129,7 +129,6 @@ impl CodeBooks {
         Ok(Some(stored))
     }
 
-    /// `None` before the campaign is applied.
     pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
         let item = self.table.get(scope.to_string(), READING).await?;
         item.map(|item| from_record(item, READING)).transpose()
@@ -166,18 +165,18 @@ impl CodeBooks {
             revision: 0,
             secret: self.secrets.current().await?,
         };
-        let write = self.write(scope, &first)?.when_absent(REVISION);
+        let write = self.write(scope, &first, None)?.when_absent(REVISION);
         transaction::write_one(write, WRITING).await.map(drop)
     }
 
-    /// Replaces the book that was read.
     pub async fn save(&self, scope: &Scope, stored: &StoredBook) -> Result<(), SaveError> {
+        let item = self.table.get(scope.to_string(), READING).await?;
         let next = StoredBook {
             revision: stored.revision + 1,
             ..stored.clone()
         };
         let write = self
-            .write(scope, &next)?
+            .write(scope, &next, item)?
             .when_equal(REVISION, stored.revision);
         // A transaction carries a token: if the answer is lost, the SDK's retry succeeds.
         if transaction::write_one(write, WRITING).await? {
@@ -221,8 +220,13 @@ impl CodeBooks {
         &self.secrets
     }
 
-    /// Sets all attributes, and leaves those of a newer build.
-    fn write(&self, scope: &Scope, stored: &StoredBook) -> Result<Write, StoreError> {
+    /// Leaves what a newer build has added to the record that is there.
+    fn write(
+        &self,
+        scope: &Scope,
+        stored: &StoredBook,
+        item: Option<Item>,
+    ) -> Result<Write, StoreError> {
         let StoredBook {
             book,
             revision,
@@ -230,17 +234,24 @@ impl CodeBooks {
         } = stored;
         let minting_key = encrypted(secret, KeyContext::Minting(scope), &book.minting_key)?;
         let digest_key = encrypted(secret, KeyContext::Digests(scope), &book.digest_key)?;
+        let before: Option<Stored> = item
+            .clone()
+            .map(|item| from_record(item, READING))
+            .transpose()?;
+        let after = Stored {
+            secret_version: secret.id.clone(),
+            people_check: Some(secret.secret.people_check()),
+            minted_length: book.minted_length,
+            minted: book.minted,
+            batches: book.batches.clone(),
+            revision: *revision,
+        };
         Ok(self
             .table
             .update(scope.to_string())
-            .set(SECRET_VERSION, &secret.id)
-            .set(PEOPLE_CHECK, secret.secret.people_check())
+            .merge(&item.unwrap_or_default(), before.as_ref(), &after)
             .set_attribute(MINTING_KEY, minting_key)
-            .set_attribute(DIGEST_KEY, digest_key)
-            .set("minted_length", book.minted_length)
-            .set("minted", book.minted)
-            .set("batches", &book.batches)
-            .set(REVISION, revision))
+            .set_attribute(DIGEST_KEY, digest_key))
     }
 }
 
@@ -280,6 +291,7 @@ fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<Stored
         minted,
         batches,
         revision,
+        ..
     } = from_record(item.clone(), READING)?;
     let key = |context, name| decrypted(&secret, context, item.get(name));
     let book = CodeBook {

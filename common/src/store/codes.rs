@@ -29,8 +29,7 @@ const BATCH: &str = "batch_name";
 
 const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 
-/// Stands for the entrant of a revoked submission. No phone has this digest, so the code is used
-/// for everyone.
+/// The entrant of a revoked submission's code. No phone has this digest.
 const REVOKED_HOLDER: &str = "revoked";
 
 #[derive(Deserialize)]
@@ -47,8 +46,7 @@ store! {
 }
 
 impl Codes {
-    /// Transaction item: give a code to a submission. An imported one needs the expected batch,
-    /// which decides the prize.
+    /// An imported code needs the expected batch, which decides the prize.
     ///
     /// A timeline of two phones with one code: the first writes its submission's id; the second's
     /// condition fails and returns the first's.
@@ -73,27 +71,23 @@ impl Codes {
         }
     }
 
-    /// A change of a code that a submission has.
     fn held(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table.update(code_key).when_equal(HOLDER, holder)
     }
 
-    /// Transaction item: redeem a held code.
     pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.held(code_key, holder).set(REDEEMED, true)
     }
 
-    /// Transaction item: free the code of a rejected submission.
     pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.held(code_key, holder).remove(HOLD)
     }
 
-    /// Transaction item: leave the code of a revoked submission used for every phone.
+    /// Leaves the code of a revoked submission used for every phone.
     pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.redeem(code_key, holder).set(ENTRANT, REVOKED_HOLDER)
     }
 
-    /// Transaction item: let a reopened submission hold the code that it kept.
     pub(crate) fn hold_again(
         &self,
         code_key: &str,
@@ -104,7 +98,6 @@ impl Codes {
             .set(REDEEMED, false)
     }
 
-    /// Transaction item: put another entrant into a submission's code.
     pub(crate) fn replace_entrant(
         &self,
         code_key: &str,
@@ -114,14 +107,13 @@ impl Codes {
         self.held(code_key, holder).set(ENTRANT, entrant)
     }
 
-    /// Transaction item: fail unless a submission has the code.
     pub(crate) fn check(&self, scope: &Scope, key: &CodeKey, holder: SubmissionId) -> Write {
         let check = self.table.check(key.in_scope(scope));
         check.when_equal(HOLDER, holder)
     }
 
-    /// Transaction item: delete the record of a sentinel, unless another submission of the person
-    /// has it. A rejected one can have left it without a holder.
+    /// Another submission of the person may have it; a rejected one can have left it without a
+    /// holder.
     pub(crate) fn delete_sentinel(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table
             .delete(code_key)
@@ -160,7 +152,6 @@ impl Codes {
         Ok(CodeLookup::new(key, self.get(scope, key).await?))
     }
 
-    /// Returns false if it was imported before.
     pub async fn import(
         &self,
         scope: &Scope,
@@ -171,7 +162,7 @@ impl Codes {
         transaction::write_one(update.when_absent(BATCH), "importing a code").await
     }
 
-    /// All codes of a scope, in no order. Reads the whole table.
+    /// In no order. Reads the whole table.
     pub fn all(
         &self,
         scope: &Scope,
@@ -186,7 +177,7 @@ impl Codes {
         })
     }
 
-    /// Frees all codes of a scope, and returns how many. Imported ones stay imported.
+    /// Returns how many were freed. Imported codes stay imported.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {

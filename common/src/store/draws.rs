@@ -16,7 +16,6 @@ use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The scope.
 pub const KEY: &str = "scope";
 pub const SORT: &str = "record";
 pub const VARIABLE: &str = "DRAWS_TABLE";
@@ -92,9 +91,10 @@ impl Draws {
         before: Option<&FreezeLock>,
         after: &FreezeLock,
     ) -> Result<bool, StoreError> {
-        let put = self.table.put(lock_key(scope), after).sort(SORT, LOCK);
+        let update = self.table.update(lock_key(scope)).sort(SORT, LOCK);
+        let update = update.change(before, after);
         // It is written too if the answer was lost, and the call sent again.
-        Ok(when_seen(put, before).send(WRITING).await?
+        Ok(when_seen(update, before).send(WRITING).await?
             || self.freeze_lock(scope).await?.as_ref() == Some(after))
     }
 
@@ -123,7 +123,6 @@ impl Draws {
         self.write(vec![put, when_seen(release, Some(lock))]).await
     }
 
-    /// Records the time of publishing. Returns false if there is one.
     pub async fn publish(
         &self,
         scope: &Scope,
@@ -138,7 +137,6 @@ impl Draws {
             .await
     }
 
-    /// Records the outcome of a published draw. Returns false if it has one.
     pub async fn finish(
         &self,
         scope: &Scope,
@@ -172,7 +170,6 @@ impl Draws {
         self.write(items.collect()).await
     }
 
-    /// Writes a changed contact. Returns false if it was changed since `before` was read.
     pub async fn change_contact(
         &self,
         scope: &Scope,
@@ -182,7 +179,7 @@ impl Draws {
         let change = self.table.update(scope.to_string());
         let change = change
             .sort(SORT, contact_key(after))
-            .change(before, after)
+            .change(Some(before), after)
             .when_equal("revision", before.revision);
         let count = self.update(scope, &before.draw);
         let count = count.add(CONTACT_CHANGES, number(1));
@@ -220,7 +217,6 @@ fn lock_key(scope: &Scope) -> String {
     format!("freezing#{scope}")
 }
 
-/// A write while the lock is as it was seen.
 fn when_seen(write: Write, seen: Option<&FreezeLock>) -> Write {
     match seen {
         Some(lock) => write.when_equal("id", &lock.id),

@@ -33,9 +33,7 @@ pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
-/// The kind of its records.
 const TABLE: &str = "entrants";
-/// Prefix of the counts of a day.
 const DAY: &str = "day:";
 const SUBMISSIONS: &str = "submissions";
 const ENTRIES: &str = "entries";
@@ -56,14 +54,12 @@ const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_
 const MAY_SEND_RECEIPT: &str =
     "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
-/// Written only over the log that was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongCodeLogUpdate<'a> {
     pub(crate) before: &'a Entrant,
     pub(crate) after: &'a WrongCodes,
 }
 
-/// The default changes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
     /// Counted in total and on the submission's day.
@@ -73,11 +69,9 @@ pub(crate) struct CountChange<'a> {
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
 }
 
-/// A row of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrantRecord {
     pub id: EntrantId,
-    /// Submissions that count.
     pub submissions: u32,
     pub entries: u64,
     pub blocked_since: Option<Timestamp>,
@@ -88,8 +82,7 @@ store! {
 }
 
 impl Entrants {
-    /// Transaction item: count a new submission, if the phone may enter, and log its code with
-    /// `wrong_codes`.
+    /// Counts a new submission, if the phone may enter.
     pub(crate) fn count(
         &self,
         submission: &Submission,
@@ -127,7 +120,7 @@ impl Entrants {
         write
     }
 
-    /// Transaction item: change a phone's counts; `None` if nothing changes.
+    /// `None` if nothing changes.
     pub(crate) fn change(
         &self,
         scope: &Scope,
@@ -199,7 +192,6 @@ impl Entrants {
         self.table.find_in(items, &item_key(scope, id))
     }
 
-    /// The default if the phone was never seen.
     pub async fn get(
         &self,
         scope: &Scope,
@@ -214,7 +206,6 @@ impl Entrants {
             .unwrap_or_default())
     }
 
-    /// The next page of a segment, with the phones of a scope.
     pub async fn page(
         &self,
         scope: &Scope,
@@ -253,7 +244,7 @@ impl Entrants {
         pages(scan, SEGMENTS, "reading all entrants")
     }
 
-    /// Deletes all phones of a scope except for the blocklist, and returns how many.
+    /// Deletes all phones but the blocklist, and returns how many.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {

@@ -17,7 +17,6 @@ use crate::domain::timestamp::Timestamp;
 pub const KEY: &str = "request";
 pub const VARIABLE: &str = "IDEMPOTENCY_KEYS_TABLE";
 
-/// 30 days.
 const RETENTION: Duration = Duration::from_hours(720);
 
 /// An expired key is free again, whether it was deleted or not.
@@ -61,7 +60,6 @@ store! {
 }
 
 impl IdempotencyKeys {
-    /// Transaction item: record an Idempotency-Key, unless it was used before.
     pub(crate) fn put<Id: IdempotentRecordId>(
         &self,
         scope: &Scope,
@@ -105,7 +103,6 @@ impl IdempotencyKeys {
     }
 }
 
-/// Expired or not.
 pub(crate) fn read<Id: IdempotentRecordId>(
     item: &Item,
 ) -> Result<IdempotencyRecord<Id>, StoreError> {

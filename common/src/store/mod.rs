@@ -1,5 +1,5 @@
-//! The tables: one file for each kind of record, with all its expressions. `submission_writes`
-//! combines them into transactions; `table` and `write` have the calls that all share.
+//! The tables: one file for each kind of record, with all its expressions. A function that returns a
+//! [`Write`] makes an item of a transaction; `submission_writes` combines them.
 //!
 //! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 

@@ -1,4 +1,5 @@
-//! The `numbers` table: counters of submissions and entrants, and the mark of each shard of their streams.
+//! The `numbers` table: counters of submissions and entrants, and a mark for each shard of their
+//! streams.
 
 pub mod recount;
 
@@ -128,7 +129,6 @@ impl Numbers {
             .map(drop)
     }
 
-    /// Changes no number: the next change creates the cell again.
     async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {
         let delete = self
             .table

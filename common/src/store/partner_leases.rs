@@ -20,7 +20,6 @@ const RETENTION: Duration = Duration::from_hours(1);
 
 const FREE_OR_EXPIRED: &str = "attribute_not_exists(#lease) OR #lease <= :now";
 
-/// The permission to send one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerLease {
     key: String,
@@ -34,7 +33,6 @@ store! {
 
 enum Tried {
     Taken(PartnerLease),
-    /// Another request has it. The item, unchanged.
     Held(Item),
 }
 
@@ -104,7 +102,6 @@ impl PartnerLeases {
         })
     }
 
-    /// Releases a lease, unless it has expired and is another's.
     pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
         let update = self.table.update(&lease.key);
         let update = update.remove([lease.name.as_str()]);
@@ -120,7 +117,6 @@ fn leases_in(item: u32, items: u32, max: u32) -> u32 {
     max / items + u32::from(item < max % items)
 }
 
-/// A random number below `count`; 0 if `count` is 0.
 fn pick(count: u32, chance: f64) -> u32 {
     (0..count)
         .rev()

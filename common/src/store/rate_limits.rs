@@ -26,15 +26,12 @@ store! {
 
 #[derive(Clone, Debug)]
 pub struct RateLimitRule {
-    /// Name for callers.
     pub name: &'static str,
-    /// Key of the table.
     pub key: String,
     pub window: SlidingWindow,
 }
 
 impl RateLimitRule {
-    /// Unknown if no hits were seen.
     fn status(&self, log: &[Timestamp], now: Timestamp) -> RateLimitStatus {
         RateLimitStatus {
             name: self.name,
@@ -47,7 +44,6 @@ impl RateLimitRule {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateLimitDecision {
-    /// The hit counts towards all limits.
     Admitted(Vec<RateLimitStatus>),
     Refused {
         retry_after: Duration,
@@ -198,11 +194,7 @@ impl RateLimits {
 }
 
 enum Counted {
-    All {
-        /// The log of a single limit.
-        log: Option<Vec<Timestamp>>,
-    },
-    /// A condition failed, so no log has it.
+    All { log: Option<Vec<Timestamp>> },
     None(Vec<CancellationCause>),
 }
 

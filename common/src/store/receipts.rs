@@ -180,7 +180,6 @@ impl Receipts {
         transaction::write_one(write, "marking a receipt as uploaded").await
     }
 
-    /// Transaction item: attach a receipt to a submission, unless another has it.
     pub(crate) fn attach(&self, scope: &Scope, id: ReceiptId, submission: SubmissionId) -> Write {
         let update = self.update(scope, id).set("attached_to", submission);
         update.remove([EXPIRY]).when(FREE)
@@ -190,7 +189,6 @@ impl Receipts {
         self.table.update(item_key(scope, id))
     }
 
-    /// Transaction item: give a purchase to a submission, unless another has it.
     pub(crate) fn take_purchase(
         &self,
         scope: &Scope,
@@ -203,7 +201,6 @@ impl Receipts {
             .bind(":submission", submission)
     }
 
-    /// Transaction item: let a revoked submission's purchase be entered again.
     pub(crate) fn release_purchase(
         &self,
         scope: &Scope,

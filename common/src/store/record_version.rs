@@ -9,7 +9,6 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::{Item, StoreError, number, read_number};
 use crate::error::LaterVersion;
 
-/// An existing record keeps its version.
 pub const ATTRIBUTE: &str = "record_version";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);

@@ -20,7 +20,6 @@ const SCHEDULE: &str = "#schedule";
 
 /// A campaign that has ended still gets photos.
 const PHOTOS_REPEAT: Duration = Duration::from_hours(7 * 24);
-/// Interval of checks of all campaigns.
 pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
 /// Wait when some submissions were left: all are read again.
 const REREAD_INTERVAL: Duration = Duration::from_hours(24);
@@ -35,19 +34,15 @@ pub struct Revised<T> {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionSchedule {
-    /// The campaign whose data is being deleted.
     pub current: Option<CampaignSlug>,
-    /// `None` for at once.
     pub next_look: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignRetention {
-    /// Each kind of data of each environment, once its deletion has begun.
     pub deletions: Vec<Deletion>,
 }
 
-/// The deletion of one kind of data from one environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
     pub environment: Environment,
@@ -194,7 +189,6 @@ impl RetentionTable {
         self.read(SCHEDULE).await
     }
 
-    /// Returns false if another sweep replaced it since it was read.
     pub async fn save_schedule(
         &self,
         schedule: &Revised<RetentionSchedule>,

@@ -27,7 +27,6 @@ const HELD_UNTIL: &str = "held_until";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewLock {
     Acquired,
-    /// Another reviewer has it until then.
     HeldUntil(Timestamp),
 }
 
@@ -65,7 +64,6 @@ impl ReviewLocks {
         })
     }
 
-    /// Ends a lock, unless another reviewer has it by now.
     pub async fn release(
         &self,
         scope: &Scope,

@@ -31,7 +31,6 @@ pub struct SegmentPage<T> {
     pub unreadable: Vec<UnreadableRecord>,
     /// Records that were read to find them, those of other campaigns included.
     pub read: u64,
-    /// The rest after this page.
     pub segment: Segment,
 }
 
@@ -53,14 +52,12 @@ impl Segment {
         }
     }
 
-    /// True if it was read to its end.
     pub fn is_read(&self) -> bool {
         self.position == Position::End
     }
 }
 
 impl Table {
-    /// The next page, read consistently.
     pub(super) async fn read_page<T>(
         &self,
         scan: ScanFluentBuilder,

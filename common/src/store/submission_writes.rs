@@ -40,7 +40,6 @@ pub struct SubmissionStore {
     entrants: Entrants,
     submissions: Submissions,
     receipts: Receipts,
-    /// The end of throttled calls.
     deadline: Option<Instant>,
 }
 
@@ -63,7 +62,6 @@ pub struct RecordKeys<'a> {
 }
 
 impl<'a> RecordKeys<'a> {
-    /// The same request with this code.
     #[must_use]
     pub fn with_code(self, code: Option<&'a CodeKey>) -> Self {
         Self { code, ..self }
@@ -111,7 +109,6 @@ pub enum ReplayWrite {
 }
 
 impl SubmissionStore {
-    /// Reads the tables' names from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             client: client.clone(),
@@ -124,7 +121,6 @@ impl SubmissionStore {
         })
     }
 
-    /// The same tables for one request.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
         Self {

@@ -38,10 +38,8 @@ pub const BY_ENTRANT: &str = "by-entrant";
 
 const READING: &str = "reading a submission";
 const REVISION: &str = "revision";
-/// The kind of its records.
 const TABLE: &str = "submissions";
 
-/// `S` is a submission or a reference to it.
 #[derive(Serialize, Deserialize)]
 struct Stored<S> {
     id: String,
@@ -57,7 +55,6 @@ struct Stored<S> {
     submission: S,
 }
 
-/// A submission in the index by entrant.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SubmissionSummary {
     pub submission_id: SubmissionId,
@@ -78,26 +75,23 @@ store! {
 }
 
 impl Submissions {
-    /// Transaction item: write a new submission. The one that has its random reference stays.
+    /// Another submission that has its random reference stays.
     pub(crate) fn create(&self, submission: &Submission) -> Write {
         self.table
             .put(key_of(submission), &stored(submission))
             .when_absent(KEY)
     }
 
-    /// Transaction item: make the next revision.
-    ///
     /// A timeline of two workers with one submission: both read revision 3; the first writes
     /// revision 4; the second's condition fails, so its work is discarded.
     pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Write {
         self.table
             .update(key_of(before))
-            .change(&stored(before), &stored(after))
+            .change(Some(&stored(before)), &stored(after))
             .remove([UNREADABLE_READS])
             .when_equal(REVISION, before.revision)
     }
 
-    /// Transaction item: fail unless a submission is as it was read.
     pub fn unchanged_check(&self, read: &Submission) -> Write {
         let check = self.table.check(key_of(read));
         check.when_equal(REVISION, read.revision)
@@ -126,7 +120,7 @@ impl Submissions {
         self.table.get(key, READING).await?.map(read).transpose()
     }
 
-    /// A phone's latest submissions, newest first, without unreadable records.
+    /// Newest first, without unreadable records.
     pub async fn recent(
         &self,
         scope: &Scope,
@@ -150,7 +144,7 @@ impl Submissions {
         Ok(found)
     }
 
-    /// Every submission of an entrant, and its unreadable records. The index lags behind the table.
+    /// With the unreadable records. The index lags behind the table.
     pub async fn of_entrant(
         &self,
         scope: &Scope,
@@ -169,15 +163,13 @@ impl Submissions {
         Ok((found, unreadable))
     }
 
-    /// Newest first.
     fn by_entrant(&self, scope: &Scope, entrant: &EntrantId) -> QueryFluentBuilder {
         let entrant = (":entrant", text(scope.key(entrant.as_str())));
         let query = self.table.query("#entrant = :entrant", [entrant]);
         query.index_name(BY_ENTRANT).scan_index_forward(false)
     }
 
-    /// The submissions that `wanted` picks, newest first, and unreadable records. Reads the whole
-    /// table.
+    /// Newest first, and unreadable records. Reads the whole table.
     pub async fn list(
         &self,
         scope: &Scope,
@@ -207,7 +199,7 @@ impl Submissions {
         Ok((newest, unreadable))
     }
 
-    /// Deletes all submissions of a scope, and returns how many. Reads the whole table.
+    /// Returns how many were deleted. Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting submissions";
         self.table
@@ -217,7 +209,6 @@ impl Submissions {
             .await
     }
 
-    /// A scope's records out of the whole table.
     pub(crate) fn all(
         &self,
         scope: &Scope,
@@ -266,7 +257,7 @@ fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, S
         .map_err(StoreError::of_record(TABLE, key))
 }
 
-/// True of a submission that was refused when it was made, and has not changed since.
+/// True of a submission that was refused when made, and has not changed since.
 pub(crate) fn is_refusal(item: &Item) -> bool {
     let state = item
         .get("standing")

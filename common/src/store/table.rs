@@ -102,7 +102,6 @@ impl Table {
         items.find(&self.name, self.key_attribute, key)
     }
 
-    /// The replacement of a record.
     pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {
         Write::put(&self.client, &self.name, self.key(key), to_item(record))
     }
@@ -111,7 +110,6 @@ impl Table {
         Write::put(&self.client, &self.name, self.key(key), Ok(attributes))
     }
 
-    /// Creates the record if it does not exist.
     pub(crate) fn update(&self, key: impl Into<String>) -> Write {
         Write::update(&self.client, &self.name, self.key(key))
     }
@@ -129,7 +127,6 @@ impl Table {
         Item::from([(self.key_attribute.to_owned(), text(key))])
     }
 
-    /// Deletes a record that a scan has read.
     pub(crate) async fn delete_found(
         &self,
         item: &Item,
@@ -139,7 +136,6 @@ impl Table {
         self.delete(key).send(action).await
     }
 
-    /// Its condition is an expression like that of a write.
     pub(crate) fn query<const N: usize>(
         &self,
         condition: &str,
@@ -212,7 +208,6 @@ pub(crate) fn items(
         .try_flatten()
 }
 
-/// All records of a small table.
 pub(crate) async fn list<T>(
     scan: ScanFluentBuilder,
     action: &'static str,

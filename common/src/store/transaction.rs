@@ -109,20 +109,15 @@ impl ThrottlingRetries {
     }
 }
 
-/// Writes all items or none.
 pub async fn write(items: Vec<Write>) -> Result<TransactionResult, StoreError> {
     write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
-/// Writes all items or none. With a deadline, a throttled transaction gives up by then. `items` is
-/// called for each attempt, which consumes them.
+/// With a deadline, a throttled transaction gives up by then: [`StoreError::is_throttled`]. `items`
+/// is called for each attempt, which consumes them.
 ///
 /// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so we do.
 /// After `max_attempts` with a conflict, it is cancelled.
-///
-/// # Errors
-/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay
-/// throttled.
 pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,

@@ -16,11 +16,8 @@ use crate::domain::scope::Scope;
 use crate::domain::settling::Dependency;
 use crate::domain::timestamp::Timestamp;
 
-/// Turns taken.
 const NUMBER: &str = "slot";
-/// Clock of the environment that took it.
 const TAKEN_AT: &str = "taken_at";
-/// A key prefix.
 const SCOPE: &str = "scope";
 /// An older record decides nothing.
 const RETENTION: Duration = Duration::from_hours(24);
@@ -29,7 +26,6 @@ const RETENTION: Duration = Duration::from_hours(24);
 pub struct Turn {
     /// 1 for the first; 0 before it.
     pub number: u64,
-    /// Clock of the environment that took it.
     pub taken_at: Timestamp,
     /// `None` if this build cannot read it.
     pub scope: Option<Scope>,
@@ -66,8 +62,6 @@ impl Turns {
         item.as_ref().map(read).transpose()
     }
 
-    /// Takes the turn after `last`.
-    ///
     /// A timeline of two environments: both have seen turn 7; the first writes turn 8 on the
     /// condition that 7 is the last; the second's condition fails and returns turn 8.
     pub async fn take(

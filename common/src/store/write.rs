@@ -5,7 +5,7 @@
 
 mod change;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
@@ -32,11 +32,9 @@ pub struct Write {
     table: String,
     key: Item,
     kind: Kind,
-    set: Vec<String>,
-    remove: Vec<String>,
-    add: Vec<String>,
+    /// Parts of the update by `SET`, `REMOVE` or `ADD`.
+    clauses: BTreeMap<&'static str, Vec<String>>,
     conditions: Vec<String>,
-    /// Attributes by placeholder.
     names: HashMap<String, String>,
     values: Item,
     /// The first value that DynamoDB cannot store.
@@ -54,14 +52,11 @@ enum Kind {
 
 #[derive(Debug)]
 pub(crate) enum Sent {
-    /// All attributes, if an update asked for them.
     Written(Item),
-    /// The record that the condition found.
     Refused(Option<Item>),
 }
 
 impl Sent {
-    /// The record, written or found; empty if there is none.
     pub(crate) fn item(self) -> Item {
         match self {
             Self::Written(item) => item,
@@ -70,19 +65,17 @@ impl Sent {
     }
 }
 
-/// Fills a builder of the SDK.
 macro_rules! conditional {
     ($builder:expr, $write:ident) => {
         $builder
             .table_name($write.table)
-            .set_condition_expression(joined(&$write.conditions, "", " AND "))
+            .set_condition_expression(joined(&$write.conditions, " AND "))
             .set_expression_attribute_names(Some($write.names).filter(|names| !names.is_empty()))
             .set_expression_attribute_values(Some($write.values).filter(|all| !all.is_empty()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     };
 }
 
-/// Sends a builder of the SDK.
 macro_rules! sent {
     ($builder:expr, $error:ident, $action:ident) => {
         match Box::pin($builder.send()).await {
@@ -130,9 +123,7 @@ impl Write {
             table: table.to_owned(),
             key,
             kind,
-            set: Vec::new(),
-            remove: Vec::new(),
-            add: Vec::new(),
+            clauses: BTreeMap::new(),
             conditions: Vec::new(),
             names: HashMap::new(),
             values: Item::new(),
@@ -163,15 +154,14 @@ impl Write {
             item.insert(name.to_owned(), value);
         } else {
             let part = format!("{} = {}", self.name(name), self.value(value));
-            self.set.push(part);
+            self.push("SET", part);
         }
         self
     }
 
     pub(crate) fn set_if_absent(mut self, name: &str, value: AttributeValue) -> Self {
         let (name, value) = (self.name(name), self.value(value));
-        self.set
-            .push(format!("{name} = if_not_exists({name}, {value})"));
+        self.push("SET", format!("{name} = if_not_exists({name}, {value})"));
         self
     }
 
@@ -179,9 +169,8 @@ impl Write {
     pub(crate) fn append(mut self, name: &str, list: AttributeValue) -> Self {
         let none = self.value(AttributeValue::L(Vec::new()));
         let (name, list) = (self.name(name), self.value(list));
-        self.set.push(format!(
-            "{name} = list_append(if_not_exists({name}, {none}), {list})"
-        ));
+        let part = format!("{name} = list_append(if_not_exists({name}, {none}), {list})");
+        self.push("SET", part);
         self
     }
 
@@ -193,7 +182,7 @@ impl Write {
     pub(crate) fn remove<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         for name in names {
             let name = self.name(name);
-            self.remove.push(name);
+            self.push("REMOVE", name);
         }
         self
     }
@@ -201,11 +190,10 @@ impl Write {
     /// Adds to a number or a set, which may not exist.
     pub(crate) fn add(mut self, name: &str, amount: AttributeValue) -> Self {
         let part = format!("{} {}", self.name(name), self.value(amount));
-        self.add.push(part);
+        self.push("ADD", part);
         self
     }
 
-    /// Writes only if this condition holds, with all others.
     pub(crate) fn when(mut self, condition: &str) -> Self {
         for (placeholder, name) in names_in(condition) {
             self.names.entry(placeholder).or_insert(name);
@@ -224,7 +212,6 @@ impl Write {
         self.when_same(&Item::from([(name.to_owned(), value)]))
     }
 
-    /// Writes only if these attributes have these values.
     pub(crate) fn when_same(mut self, attributes: &Item) -> Self {
         for (name, value) in attributes {
             let part = format!("{} = {}", self.name(name), self.value(value.clone()));
@@ -264,7 +251,6 @@ impl Write {
         Ok(matches!(sent, Sent::Written(_)))
     }
 
-    /// Returns the record after it.
     pub(crate) async fn send_and_read(self, action: &'static str) -> Result<Sent, StoreError> {
         self.send_returning(action, ReturnValue::AllNew).await
     }
@@ -326,17 +312,14 @@ impl Write {
             .map_err(StoreError::during(action))
     }
 
+    fn push(&mut self, clause: &'static str, part: String) {
+        self.clauses.entry(clause).or_default().push(part);
+    }
+
     fn expression(&self) -> Option<String> {
-        let clauses = [
-            ("SET ", &self.set),
-            ("REMOVE ", &self.remove),
-            ("ADD ", &self.add),
-        ];
-        let clauses: Vec<_> = clauses
-            .into_iter()
-            .filter_map(|(word, parts)| joined(parts, word, ", "))
-            .collect();
-        joined(&clauses, "", " ")
+        let clauses = self.clauses.iter();
+        let clauses = clauses.map(|(clause, parts)| format!("{clause} {}", parts.join(", ")));
+        joined(&clauses.collect::<Vec<_>>(), " ")
     }
 
     fn name(&mut self, name: &str) -> String {
@@ -372,7 +355,6 @@ impl Write {
     }
 }
 
-/// The placeholders of an expression, each with its attribute.
 pub(super) fn names_in(expression: &str) -> impl Iterator<Item = (String, String)> {
     expression.split('#').skip(1).map(|rest| {
         let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
@@ -381,7 +363,6 @@ pub(super) fn names_in(expression: &str) -> impl Iterator<Item = (String, String
     })
 }
 
-/// `None` without parts.
-fn joined(parts: &[String], word: &str, separator: &str) -> Option<String> {
-    (!parts.is_empty()).then(|| word.to_owned() + &parts.join(separator))
+fn joined(parts: &[String], separator: &str) -> Option<String> {
+    (!parts.is_empty()).then(|| parts.join(separator))
 }

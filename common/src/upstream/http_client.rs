@@ -4,7 +4,6 @@
 //! ring and trusts the roots that browsers trust.
 
 use std::error::Error;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
@@ -17,7 +16,6 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::address::{is_public, literal};
 
-/// The allowed addresses of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// Public addresses only, for URLs that others choose.
@@ -26,7 +24,7 @@ pub enum Addresses {
     Any,
 }
 
-/// Timeouts of a client. A request can also have one for the whole exchange: see [`Request::timeout_mut`].
+/// A request can also have one for the whole exchange: see [`Request::timeout_mut`].
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// Resolving the host's name, TCP and TLS together.
@@ -35,35 +33,30 @@ pub struct Timeouts {
     pub read: Duration,
 }
 
-/// Client of one external system. Cheap to create: TLS is set up at the first request, which many functions never make.
+/// Cheap to create: TLS is set up at the first request, which many functions never make.
+#[derive(Debug)]
 pub struct HttpClient {
     addresses: Addresses,
     timeouts: Timeouts,
     client: OnceLock<Client>,
 }
 
-/// Why there is no complete reply. Neither the error nor its causes contain any text of the request.
+/// Neither the error nor its causes contain any text of the request.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// No TCP connection, or no address for the host name.
     #[error("takes no connection")]
     Connect(#[source] Cause),
-    /// TCP or the TLS handshake took too long.
     #[error("timed out while connecting")]
     ConnectTimeout,
     /// The certificate is not trusted, the handshake failed, or TLS could not be set up.
     #[error("does not speak TLS with a certificate that is trusted")]
     Tls(#[source] Cause),
-    /// The host's address is not public.
     #[error("is at an address that is not public")]
     ForbiddenAddress,
-    /// The reply was not complete in time.
     #[error("takes too long to answer")]
     Timeout,
-    /// The connection broke, or the reply was not HTTP.
     #[error("broke the connection or sent an invalid reply")]
     Broken(#[source] Cause),
-    /// The body is larger than agreed.
     #[error("sends a reply that is too large")]
     TooLarge,
 }
@@ -96,7 +89,7 @@ impl PartialEq for TransportError {
 impl Eq for TransportError {}
 
 impl HttpClient {
-    /// A client of hosts at these addresses. Opens no connection.
+    /// Opens no connection.
     pub const fn new(addresses: Addresses, timeouts: Timeouts) -> Self {
         Self {
             addresses,
@@ -105,10 +98,7 @@ impl HttpClient {
         }
     }
 
-    /// Sends a request and waits for the head of the reply.
-    ///
-    /// # Errors
-    /// When there is no reply in time, or the host's address is not allowed.
+    /// Waits for the head of the reply.
     pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
         // The resolver is called for names only.
         if literal(request.url())
@@ -136,24 +126,7 @@ impl HttpClient {
     }
 }
 
-impl fmt::Debug for HttpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            addresses,
-            timeouts,
-            client: _,
-        } = self;
-        f.debug_struct("HttpClient")
-            .field("addresses", addresses)
-            .field("timeouts", timeouts)
-            .finish()
-    }
-}
-
 /// Settings of all clients. Without them `reqwest` panics: it is built without a TLS provider.
-///
-/// # Errors
-/// When TLS cannot be set up.
 pub fn builder() -> Result<ClientBuilder, TransportError> {
     static TLS: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(|| {
         let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
@@ -176,9 +149,6 @@ pub fn builder() -> Result<ClientBuilder, TransportError> {
 }
 
 /// Reads a body of at most `max_bytes`.
-///
-/// # Errors
-/// When it is larger, breaks off or times out.
 pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, TransportError> {
     let mut body = Vec::new();
     while let Some(part) = reply.chunk().await? {

@@ -50,7 +50,6 @@ pub struct KnownEntrant {
 }
 
 impl Entrants {
-    /// Returns false if the phone was blocked before.
     pub async fn block(
         &self,
         scope: &Scope,
@@ -65,7 +64,6 @@ impl Entrants {
         write_change(update, UNBLOCKED, BLOCKED, decision).await
     }
 
-    /// Returns false if the phone was not blocked.
     pub async fn unblock(
         &self,
         scope: &Scope,
@@ -113,7 +111,6 @@ impl Entrants {
         ids.collect()
     }
 
-    /// `None` if the scope has no record of the phone.
     pub async fn find(
         &self,
         scope: &Scope,

@@ -13,7 +13,6 @@ use crate::store::submissions::RetentionPage;
 use crate::store::transaction::{self, TransactionResult};
 use crate::store::{Item, StoreError, read_text, required, text};
 
-/// The id that replaces a phone's.
 pub(super) const ERASED_AS: &str = "erased_as";
 /// The end of an erasure that kept the limits.
 pub(super) const ERASED_AT: &str = "erased_at";
@@ -73,8 +72,8 @@ impl Entrants {
         Ok(matches!(written, TransactionResult::Committed))
     }
 
-    /// Keeps what the phone has used of the limits, so that being forgotten lets no one enter
-    /// again. Nothing leads from the digest to the submissions any more.
+    /// Being forgotten lets no one enter again. Nothing leads from the digest to the submissions any
+    /// more.
     pub async fn keep_limits(
         &self,
         scope: &Scope,
@@ -89,7 +88,7 @@ impl Entrants {
             .map(drop)
     }
 
-    /// Moves the kept limits of erased persons to random ids, in the next page of a segment.
+    /// Moves kept limits to random ids, in the next page of a segment.
     pub async fn forget_erased(
         &self,
         scope: &Scope,

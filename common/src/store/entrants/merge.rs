@@ -60,8 +60,7 @@ impl Entrants {
         unchanged(self.table.put_item(key(item), attributes), item)
     }
 
-    /// Transaction item: add the counts of a record to an id, and copy the attributes that it
-    /// lacks.
+    /// Adds the counts of a record to an id, and copies the attributes that it lacks.
     pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: Item) -> Write {
         let mut update = self.update(scope, id);
         for (name, value) in item {

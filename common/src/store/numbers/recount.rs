@@ -16,7 +16,6 @@ use crate::store::{Item, StoreError, read_number};
 #[derive(Clone, Debug, Default)]
 pub struct Recount {
     pub cells: Cells,
-    /// Submissions and entrants of the scope.
     pub records: u64,
     /// Records that this build cannot read, which are not counted.
     pub unreadable: u64,

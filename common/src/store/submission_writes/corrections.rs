@@ -24,8 +24,7 @@ pub enum CorrectionResult {
 }
 
 impl SubmissionStore {
-    /// Writes a proposal or a spot check, which callers do not see. Returns false if the submission
-    /// had changed.
+    /// Writes what callers do not see. Returns false if the submission had changed.
     pub async fn annotate(
         &self,
         before: &Submission,
@@ -128,8 +127,7 @@ impl SubmissionStore {
         }
     }
 
-    /// Transaction item: give a submission the code that it kept, or a free one. `None` if another
-    /// has it.
+    /// `None` if another submission has the code.
     async fn take_again(
         &self,
         submission: &Submission,

@@ -17,9 +17,7 @@ const SETTLING: &str = "settling a submission";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleResult {
     Committed,
-    /// The submission had changed in the meantime.
     StaleRevision,
-    /// Another submission was accepted with the same purchase.
     ReceiptAlreadyUsed,
 }
 
@@ -153,7 +151,6 @@ impl SubmissionStore {
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// Items that redeem the code and take the purchase.
     fn redeem(&self, after: &Submission) -> Parts {
         let Submission {
             scope,

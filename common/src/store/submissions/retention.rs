@@ -16,7 +16,6 @@ pub struct RetentionPage {
     pub done: u64,
     /// Those that still need their phone, changed meanwhile, or cannot be read.
     pub left: u64,
-    /// The rest after this page.
     pub segment: Segment,
 }
 

@@ -13,13 +13,10 @@ use crate::store::{StoreError, number, read_text, text};
 const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
     OR NOT attribute_type(standing.#state, :text)";
 
-/// The submissions to read.
 #[derive(Clone, Debug)]
 pub struct Selection {
     pub scope: Scope,
-    /// Created at this time or later.
     pub from: Option<Timestamp>,
-    /// Created before this time.
     pub to: Option<Timestamp>,
     /// Any if empty.
     pub states: Vec<State>,
@@ -28,7 +25,6 @@ pub struct Selection {
 }
 
 impl Submissions {
-    /// The next page of a segment.
     pub async fn page(
         &self,
         selection: &Selection,
@@ -80,7 +76,6 @@ impl Submissions {
             .await
     }
 
-    /// A phone's latest submission that was created from one time until before another.
     pub async fn latest(
         &self,
         scope: &Scope,

@@ -25,12 +25,10 @@ pub const UNSETTLED: &str = "unsettled-by-campaign";
 const SUBMISSION_ID: &str = "submission_id";
 /// Scope and time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
-/// Failed reads of a submission.
 pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
-/// Prefix of the partitions of submissions that wait for an operator. Test ones are separate: they
-/// are often never settled.
+/// What waits for an operator. Test submissions are separate: they are often never settled.
 const OPERATOR: &str = "person";
-/// Prefix of the partitions of settled submissions that wait for a spot check.
+/// What is settled and waits for a spot check.
 const SECOND_LOOK: &str = "second_look";
 /// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;
@@ -52,13 +50,11 @@ pub struct DueSubmission {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scopes {
     All,
-    /// The first one with a due submission.
     FirstDue,
 }
 
 impl Submissions {
-    /// Lists at most `max` of each scope and partition. Scopes take turns, each with its longest due
-    /// first.
+    /// At most `max` of each scope and partition. Scopes take turns, each with its longest due first.
     pub async fn due(
         &self,
         dependency: Dependency,
@@ -101,7 +97,6 @@ impl Submissions {
         Ok(None)
     }
 
-    /// The begin of the longest wait for an operator.
     pub async fn longest_waiting_for_a_person(
         &self,
         environment: Environment,
@@ -153,7 +148,7 @@ impl Submissions {
         self.all_unsettled(scope).await.map(|found| found.len())
     }
 
-    /// Due submissions by scope. Reads all that wait. The index lags behind the table.
+    /// Reads all that wait. The index lags behind the table.
     pub async fn count_due(
         &self,
         dependency: Dependency,
@@ -190,7 +185,7 @@ impl Submissions {
             .await
     }
 
-    /// Those settled since a time, the earliest first.
+    /// The earliest settled first.
     pub async fn waiting_for_second_look(
         &self,
         scope: &Scope,
@@ -252,7 +247,6 @@ impl Submissions {
         listed_by(self.query_unsettled(&partition, within, values)).await
     }
 
-    /// Submissions in the index, with a further condition.
     fn query_unsettled<const N: usize>(
         &self,
         partition: &str,
@@ -303,7 +297,6 @@ async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, Stor
     Ok(items.iter().filter_map(read_due).collect())
 }
 
-/// `None` if it cannot be read.
 fn read_due(item: &Item) -> Option<DueSubmission> {
     let due = parse_due(item);
     if due.is_none() {
@@ -339,7 +332,6 @@ fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
 
-/// Partition and sort key in the index.
 pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
     let scope = &submission.scope;
     match &submission.settling {

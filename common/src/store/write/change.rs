@@ -1,5 +1,4 @@
-//! A change names only what differs, so that attributes of a newer build stay, also those within
-//! maps.
+//! Changes that leave attributes of a newer build, also those within maps and lists.
 
 use std::collections::BTreeSet;
 
@@ -10,28 +9,40 @@ use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 use super::Write;
 use crate::store::Item;
 
-/// An event with another time is another event.
-const AT: &str = "at";
+/// The attributes that identify an object: one with another value of them is another object.
+const IDENTITY: [&str; 4] = ["at", "key", "name", "file"];
 
 impl Write {
-    pub(crate) fn change(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
-        let (before, after) = (self.kept(to_item(before)), self.kept(to_item(after)));
+    /// Names only what differs. An expression is limited to 4 KB.
+    pub(crate) fn change<T: Serialize>(mut self, before: Option<&T>, after: &T) -> Self {
+        let [before, after] = self.items(before, after);
         self.compare_maps("", &before, &after);
         self
     }
 
-    /// Writes attributes that differ whole: an expression is limited to 4 KB.
-    pub(crate) fn change_whole(mut self, before: &impl Serialize, after: &impl Serialize) -> Self {
-        let before: Item = self.kept(to_item(before));
-        let after: Item = self.kept(to_item(after));
-        let gone = before.keys().filter(|name| !after.contains_key(*name));
+    /// Writes attributes that differ whole, for records with many changes. `stored` is the record
+    /// from which `before` was read, if there is one.
+    pub(crate) fn merge<T: Serialize>(
+        mut self,
+        stored: &Item,
+        before: Option<&T>,
+        after: &T,
+    ) -> Self {
+        let [before, after] = self.items(before, after);
+        let merged = merged_maps(stored, &before, &after);
+        let gone = stored.keys().filter(|name| !merged.contains_key(*name));
         let mut change = self.remove(gone.map(String::as_str));
-        for (name, value) in after {
-            if before.get(&name) != Some(&value) {
+        for (name, value) in merged {
+            if stored.get(&name) != Some(&value) {
                 change = change.set_attribute(&name, value);
             }
         }
         change
+    }
+
+    fn items<T: Serialize>(&mut self, before: Option<&T>, after: &T) -> [Item; 2] {
+        let before = before.map_or_else(|| Ok(Item::new()), to_item);
+        [self.kept(before), self.kept(to_item(after))]
     }
 
     fn compare_maps(&mut self, path: &str, before: &Item, after: &Item) {
@@ -60,46 +71,91 @@ impl Write {
         use AttributeValue::{L, M};
         match (before, after) {
             (before, after) if before == after => {}
-            (Some(M(before)), Some(M(after))) if is_same_event(before, after) => {
+            (Some(M(before)), Some(M(after))) if is_same_object(before, after) => {
                 self.compare_maps(&path, before, after);
             }
-            (Some(L(before)), Some(L(after))) if are_same_events(before, after) => {
+            (Some(L(before)), Some(L(after))) if are_same_objects(before, after) => {
                 for (index, (before, after)) in before.iter().zip(after).enumerate() {
                     self.compare(format!("{path}[{index}]"), Some(before), Some(after));
                 }
                 let added = after.get(before.len()..).unwrap_or_default();
                 if !added.is_empty() {
                     let added = self.value(L(added.to_vec()));
-                    self.set
-                        .push(format!("{path} = list_append({path}, {added})"));
+                    self.push("SET", format!("{path} = list_append({path}, {added})"));
                 }
             }
             (_, Some(after)) => {
                 let after = self.value(after.clone());
-                self.set.push(format!("{path} = {after}"));
+                self.push("SET", format!("{path} = {after}"));
             }
-            (_, None) => self.remove.push(path),
+            (_, None) => self.push("REMOVE", path),
         }
     }
 }
 
-fn is_same_event(before: &Item, after: &Item) -> bool {
-    before.get(AT) == after.get(AT)
+/// `after` with what `stored` has and `before` does not know.
+fn merged_maps(stored: &Item, before: &Item, after: &Item) -> Item {
+    let is_foreign = |name: &String| !before.contains_key(name) && !after.contains_key(name);
+    let foreign = stored.iter().filter(|(name, _)| is_foreign(name));
+    let foreign = foreign.map(|(name, value)| (name.clone(), value.clone()));
+    let known = after.iter().map(|(name, after)| {
+        let values = stored.get(name).zip(before.get(name));
+        let value = values.map(|(stored, before)| merged(stored, before, after));
+        (name.clone(), value.unwrap_or_else(|| after.clone()))
+    });
+    foreign.chain(known).collect()
 }
 
-/// True if a list only grew, and its events are the same ones.
-fn are_same_events(before: &[AttributeValue], after: &[AttributeValue]) -> bool {
-    let is_same = |(before, after): (&AttributeValue, &AttributeValue)| match (before, after) {
-        (AttributeValue::M(before), AttributeValue::M(after)) => is_same_event(before, after),
+fn merged(
+    stored: &AttributeValue,
+    before: &AttributeValue,
+    after: &AttributeValue,
+) -> AttributeValue {
+    use AttributeValue::{L, M};
+    match (stored, before, after) {
+        (M(stored), M(before), M(after)) if is_same_object(before, after) => {
+            M(merged_maps(stored, before, after))
+        }
+        (L(stored), L(before), L(after)) => {
+            let value = |after: &AttributeValue| {
+                let mut pairs = stored.iter().zip(before);
+                let pair = pairs.find(|(_, before)| is_same(before, after));
+                pair.map_or_else(
+                    || after.clone(),
+                    |(stored, before)| merged(stored, before, after),
+                )
+            };
+            L(after.iter().map(value).collect())
+        }
+        (_, _, after) => after.clone(),
+    }
+}
+
+fn is_same_object(before: &Item, after: &Item) -> bool {
+    IDENTITY
+        .iter()
+        .all(|name| before.get(*name) == after.get(*name))
+}
+
+fn is_same(before: &AttributeValue, after: &AttributeValue) -> bool {
+    match (before, after) {
+        (AttributeValue::M(before), AttributeValue::M(after)) => is_same_object(before, after),
         (before, after) => before == after,
-    };
+    }
+}
+
+/// True if a list only grew, and its objects are the same ones.
+fn are_same_objects(before: &[AttributeValue], after: &[AttributeValue]) -> bool {
     // An update cannot change a list in two ways.
     let is_unchanged = before
         .iter()
         .zip(after)
         .all(|(before, after)| before == after);
     before.len() <= after.len()
-        && before.iter().zip(after).all(is_same)
+        && before
+            .iter()
+            .zip(after)
+            .all(|(before, after)| is_same(before, after))
         && (is_unchanged || before.len() == after.len())
 }
 
@@ -107,6 +163,7 @@ fn are_same_events(before: &[AttributeValue], after: &[AttributeValue]) -> bool 
 mod tests {
     use aws_sdk_dynamodb::Client;
     use aws_sdk_dynamodb::config::{BehaviorVersion, Config};
+    use serde_dynamo::aws_sdk_dynamodb_1::from_item;
     use serde_json::{Value, json};
 
     use super::*;
@@ -120,7 +177,7 @@ mod tests {
 
     /// The expression of a change, with names in place of their placeholders.
     fn change(before: &Value, after: &Value) -> String {
-        let change = write().change(before, after);
+        let change = write().change(Some(before), after);
         change.expression().unwrap_or_default().replace('#', "")
     }
 
@@ -142,7 +199,7 @@ mod tests {
         let after = json!({ "a": 1, "b": { "c": 2, "d": {} }, "g": null });
         assert_eq!(
             change(&before, &after),
-            "SET b.c = :v0, g = :v1 REMOVE b.d.e, f"
+            "REMOVE b.d.e, f SET b.c = :v0, g = :v1"
         );
     }
 
@@ -173,5 +230,34 @@ mod tests {
             "SET past = :v0"
         );
         assert_eq!(change(&before, &json!({ "past": [] })), "SET past = :v0");
+    }
+
+    #[test]
+    fn merging_keeps_what_only_the_stored_record_has() {
+        let stored = json!({
+            "foreign": 1, "same": { "foreign": 2 }, "gone": { "foreign": 3 },
+            "map": { "known": 1, "removed": 1, "foreign": { "deep": 4 } },
+            "list": [{ "key": "a", "n": 1, "foreign": 5 }, { "key": "b", "n": 1, "foreign": 6 }],
+            "secret": { "name": "old", "foreign": 7 },
+        });
+        let before = json!({
+            "same": {}, "gone": {}, "map": { "known": 1, "removed": 1 },
+            "list": [{ "key": "a", "n": 1 }, { "key": "b", "n": 1 }], "secret": { "name": "old" },
+        });
+        let after = json!({
+            "same": {}, "map": { "known": 2 },
+            "list": [{ "key": "c", "n": 1 }, { "key": "b", "n": 2 }], "secret": { "name": "new" },
+        });
+        let [stored, before, after] =
+            [stored, before, after].map(|json| to_item(json).expect("items"));
+        let merged: Value = from_item(merged_maps(&stored, &before, &after)).expect("a value");
+        assert_eq!(
+            merged,
+            json!({
+                "foreign": 1, "same": { "foreign": 2 }, "map": { "known": 2, "foreign": { "deep": 4 } },
+                "list": [{ "key": "c", "n": 1 }, { "key": "b", "n": 2, "foreign": 6 }],
+                "secret": { "name": "new" },
+            })
+        );
     }
 }

@@ -28,7 +28,7 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// A client of partners at these addresses. Opens no connection.
+    /// Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
         let timeouts = Timeouts {
             connect: CONNECT_TIMEOUT,
@@ -40,11 +40,8 @@ impl Partner {
         }
     }
 
-    /// Sends one request, for at most `limit` and never longer than the rules allow. `secret` is the value of the
+    /// Takes at most `limit`, and never longer than the rules allow. `secret` is the value of the
     /// secret named in the rules.
-    ///
-    /// # Errors
-    /// When there is no answer that counts.
     pub async fn ask(
         &self,
         rules: &PartnerRules,
@@ -84,10 +81,6 @@ impl Partner {
     }
 }
 
-/// The HTTP request.
-///
-/// # Errors
-/// When the rules and the secret do not make a valid one.
 fn http_request(
     rules: &PartnerRules,
     secret: Option<&str>,

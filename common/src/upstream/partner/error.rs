@@ -1,26 +1,22 @@
-//! Why a partner gave no answer that counts.
+//! Missing answers of partners.
 
 use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{InvalidReply, PartnerMessage};
 use crate::upstream::http_client::TransportError;
 use crate::upstream::partner::partner_url::PartnerUrlError;
 
-/// Why a partner gave no answer that counts, so that we have to ask again. Prints nothing that the partner said.
+/// The reason to ask again. Prints nothing that the partner said.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerError {
-    /// There was no complete reply.
     #[error("no complete reply of the partner")]
     Transport(#[from] TransportError),
-    /// The partner redirected us; we do not follow.
     #[error("the partner redirects")]
     Redirected,
     /// An HTTP error status, without a refusal in the body that the campaign knows.
     #[error("the partner answered with status {0}")]
     Status(u16),
-    /// The reply breaks the agreement.
     #[error("the partner's reply is not as agreed: {}", .0.as_str())]
     Unreadable(InvalidReply),
-    /// The URL is not `https`.
     #[error("the partner's URL is not of https")]
     NotHttps,
     /// The campaign's `partner` block or its secret makes no valid request: our own fault.
@@ -31,12 +27,10 @@ pub enum PartnerError {
 /// The part of a campaign's `partner` block that makes no valid request. Prints no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPart {
-    /// `url`.
     #[error("the URL is not valid")]
     Url(#[from] PartnerUrlError),
     #[error("the header `{0}` is not valid")]
     Header(String),
-    /// The secret, or the header that it goes into.
     #[error("the secret is missing, empty, or not valid in its header")]
     Secret,
 }
@@ -45,7 +39,6 @@ impl PartnerError {
     /// The name of [`PartnerError::Misconfigured`], whichever part it is.
     pub const MISCONFIGURED: &str = "misconfigured";
 
-    /// The stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Transport(error) => error.as_str(),

@@ -1,5 +1,4 @@
-//! A partner's URL and the headers that its requests may have: checked when a campaign is applied, and again before
-//! each request.
+//! A partner's URL and headers: checked when a campaign is applied, and before each request.
 
 use http::{HeaderName, HeaderValue};
 use rustls::pki_types::ServerName;
@@ -28,27 +27,20 @@ const OURS: [&str; 14] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerUrl(Url);
 
-/// Why a text cannot be a partner's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerUrlError {
     #[error("must be a URL, such as `https://partner.example/redeem`")]
     NotAUrl,
-    /// The scheme is neither `https` nor `http`.
     #[error("must begin with `https://`")]
     Scheme,
-    /// The URL contains a user name or password.
     #[error("must not hold a user or password; put a secret into `secret`")]
     User,
-    /// The URL contains a fragment, which is never sent.
     #[error("must not hold a `#`; what follows it is never sent")]
     Fragment,
 }
 
 impl PartnerUrl {
-    /// Parses a URL. [`Self::is_https`] and [`Self::is_loopback`] tell whether a partner may be there.
-    ///
-    /// # Errors
-    /// When it is not an absolute URL of `https` or `http`.
+    /// [`Self::is_https`] and [`Self::is_loopback`] tell whether a partner may be there.
     pub fn parse(text: &str) -> Result<Self, PartnerUrlError> {
         // `Url` repairs likely slips, such as blanks, backslashes and missing slashes.
         if !text
@@ -87,7 +79,6 @@ impl PartnerUrl {
         self.0
     }
 
-    /// True if the scheme is `https`.
     pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }

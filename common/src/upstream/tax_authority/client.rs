@@ -1,4 +1,4 @@
-//! The look-up of one receipt: the same request that the portal's page sends, its redirects, and the limits of it all.
+//! The look-up of one receipt: the request that the portal's page sends, its redirects, and limits.
 //! It logs nothing: code and time stay between caller and portal.
 
 use std::time::Duration;
@@ -24,14 +24,13 @@ const MAX_REDIRECTS: usize = 5;
 /// A receipt's page has some tens of kilobytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// The timeouts of a look-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Limit for connecting, TLS included.
+    /// TLS included.
     pub connect: Duration,
     /// Waiting for the head of a reply, connecting included, or for the next part of its body.
     pub read: Duration,
-    /// The look-up as a whole, with all its redirects.
+    /// With all redirects.
     pub whole: Duration,
 }
 
@@ -55,35 +54,18 @@ pub struct TaxAuthority {
     client: HttpClient,
 }
 
-/// The portal's base URL is not valid.
 #[derive(Debug, thiserror::Error)]
-pub enum BaseUrlError {
-    #[error("the tax authority's base URL is not a URL; write it like https://verify.tra.go.tz")]
-    NotAUrl,
-    /// The scheme is neither `https` nor `http`.
-    #[error("the tax authority's base URL has to begin with https:// or, locally, http://")]
-    Scheme,
-    /// The URL has more than scheme, host and port.
-    #[error("the tax authority's base URL has to end after its host and port")]
-    Path,
-}
+#[error("it has to be scheme, host and port alone, like https://verify.tra.go.tz")]
+pub struct InvalidBaseUrl;
 
 impl TaxAuthority {
-    /// The portal at a base URL such as `https://verify.tra.go.tz`; `http` is for a local portal. Opens no connection.
-    ///
-    /// # Errors
-    /// When the base URL is not valid.
-    pub fn new(base: &str, limits: Limits) -> Result<Self, BaseUrlError> {
-        let base = Url::parse(base).map_err(|_| BaseUrlError::NotAUrl)?;
-        if base.host().is_none() {
-            return Err(BaseUrlError::NotAUrl);
-        }
-        if !matches!(base.scheme(), "https" | "http") {
-            return Err(BaseUrlError::Scheme);
-        }
+    /// The portal at a base URL; `http` is for a local one. Opens no connection.
+    pub fn new(base: &str, limits: Limits) -> Result<Self, InvalidBaseUrl> {
+        let base = Url::parse(base).map_err(|_| InvalidBaseUrl)?;
+        let is_web = base.host().is_some() && matches!(base.scheme(), "https" | "http");
         let is_more = base.path() != "/" || base.query().is_some() || base.fragment().is_some();
-        if is_more || base.authority().contains('@') {
-            return Err(BaseUrlError::Path);
+        if !is_web || is_more || base.authority().contains('@') {
+            return Err(InvalidBaseUrl);
         }
         // Any address: the operator configures the portal, and a simulated one is local.
         let timeouts = Timeouts {
@@ -97,8 +79,7 @@ impl TaxAuthority {
         })
     }
 
-    /// Looks up a receipt once. Every result is an answer; [retry plans](crate::domain::retry) decide when to ask
-    /// again.
+    /// Every result is an answer; [retry plans](crate::domain::retry) decide when to ask again.
     pub async fn lookup(&self, code: &VerificationCode, time: ReceiptTime) -> LookupAnswer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
@@ -160,8 +141,8 @@ impl TaxAuthority {
         ]))
     }
 
-    /// The target of a redirect. Only path and query are used: scheme, host and port stay the base's, which also turns
-    /// the portal's `http://` back into `https://`.
+    /// Only a redirect's path and query are used: scheme, host and port stay the base's, which also
+    /// turns the portal's `http://` back into `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
         let url = match (location.starts_with("//"), location.starts_with('/')) {
@@ -292,16 +273,18 @@ mod tests {
                 base.trim_end_matches('/')
             );
         }
-        for (base, expected) in [
-            ("verify.tra.go.tz", "is not a URL"),
-            ("", "is not a URL"),
-            ("ftp://verify.tra.go.tz", "begin with https://"),
-            ("https://verify.tra.go.tz/x", "end after its host"),
-            ("https://verify.tra.go.tz/?x", "end after its host"),
-            ("https://me@verify.tra.go.tz", "end after its host"),
+        for base in [
+            "verify.tra.go.tz",
+            "",
+            "ftp://verify.tra.go.tz",
+            "https://verify.tra.go.tz/x",
+            "https://verify.tra.go.tz/?x",
+            "https://me@verify.tra.go.tz",
         ] {
-            let error = TaxAuthority::new(base, Limits::default()).expect_err(base);
-            assert!(error.to_string().contains(expected), "{base}: {error}");
+            assert!(
+                TaxAuthority::new(base, Limits::default()).is_err(),
+                "{base}"
+            );
         }
     }
 

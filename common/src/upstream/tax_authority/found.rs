@@ -1,5 +1,5 @@
-//! Parses a found page into a record, and checks everything that held on all pages so far. A page that fails a check
-//! goes to an operator.
+//! Parses a found page into a record, and checks what held on all pages so far. A page that fails a
+//! check goes to an operator.
 
 use chrono::NaiveDate;
 
@@ -15,13 +15,9 @@ pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";
 
 const NO_CODE: Mismatch = "no code after RECEIPT VERIFICATION CODE";
 
-/// How a page differs from all found pages so far.
+/// A difference from all found pages so far.
 pub type Mismatch = &'static str;
 
-/// Parses a found page.
-///
-/// # Errors
-/// The first difference from the expected page.
 pub fn read(content: &PageContent) -> Result<FiscalRecord, Mismatch> {
     let code = code(content)?;
     let optional = |label| value(content, label).map(|text| text.map(cut));
@@ -51,10 +47,6 @@ pub fn read(content: &PageContent) -> Result<FiscalRecord, Mismatch> {
     Ok(record)
 }
 
-/// The code on the page.
-///
-/// # Errors
-/// When there is none, or more than one.
 pub fn code(content: &PageContent) -> Result<VerificationCode, Mismatch> {
     let mut found: Option<VerificationCode> = None;
     let mut is_awaited = false;
@@ -134,7 +126,6 @@ fn void(marks: &[VoidMark]) -> Option<VoidMark> {
     cancelled.or(marks.first()).copied()
 }
 
-/// The columns that are read from the table of items.
 struct Columns {
     description: usize,
     quantity: usize,
@@ -243,7 +234,7 @@ fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
     Ok(found)
 }
 
-/// Checks what held on every page so far; blank values pass.
+/// Blank values pass.
 fn check(record: &FiscalRecord) -> Result<(), Mismatch> {
     if record.code.receipt_number() != record.receipt_number {
         return Err("the code does not end with RECEIPT NO");

@@ -1,5 +1,5 @@
-//! From HTML to the visible content of a page: its lines, its `<b>LABEL:</b> value` fields, its tables and its
-//! watermarks. It knows the shapes, not their meaning, and accepts any bytes.
+//! The visible content of a page: its lines, `<b>LABEL:</b> value` fields, tables and watermarks.
+//! Accepts any bytes.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
@@ -8,9 +8,7 @@ use crate::domain::receipt::record::VoidMark;
 
 #[derive(Debug, Default)]
 pub struct PageContent {
-    /// Its lines in order, without blank ones.
     pub lines: Vec<Line>,
-    /// Its tables, by where they begin.
     pub tables: Vec<HtmlTable>,
     /// The marks that make a receipt void.
     pub marks: Vec<VoidMark>,
@@ -21,24 +19,20 @@ pub struct PageContent {
 /// The text between two line breaks.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// The text, with single spaces.
     pub text: String,
-    /// The labels in the line, and their values.
     pub fields: Vec<Field>,
-    /// True if the line is in a heading.
     pub in_heading: bool,
 }
 
 /// A label in bold and its value.
 #[derive(Debug)]
 pub struct Field {
-    /// The text before the colon, in upper case.
+    /// In upper case.
     pub label: String,
     /// The text after it; may be empty.
     pub value: String,
 }
 
-/// A table, as the texts of its cells.
 #[derive(Debug, Default)]
 pub struct HtmlTable {
     /// Rows of cells; `th` and `td` are the same.
@@ -46,8 +40,7 @@ pub struct HtmlTable {
     in_cell: bool,
 }
 
-/// Deeper elements are read without regard to their parents, so that a page of nothing but opened elements does not
-/// make parsing slow.
+/// Deeper elements are read without regard to their parents, so that parsing stays fast.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
 pub fn read(html: &str) -> PageContent {
@@ -70,7 +63,6 @@ pub fn read(html: &str) -> PageContent {
 struct Reader {
     content: PageContent,
     open: Vec<Element>,
-    /// The hidden element that we are in.
     hidden: Option<String>,
     /// The line so far: the text before the first bold text, then from each bold text to the next.
     parts: Vec<String>,

@@ -26,11 +26,10 @@ const OWN_LABELS: [&str; 13] = [
     "PURCHASED ITEMS",
 ];
 
-/// The pages of the portal where a look-up can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Verified,
-    /// The page that a receipt's QR code links to, of the requested receipt or of another one.
+    /// The page that a receipt's QR code links to.
     Receipt {
         is_asked: bool,
     },
@@ -60,8 +59,7 @@ impl Place {
     }
 }
 
-/// Classifies a page by the path where the redirects ended, its status and its body, for the requested receipt. Accepts
-/// any bytes.
+/// Classifies a page for the requested receipt. Accepts any bytes.
 pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> LookupAnswer {
     if status >= 500 {
         return LookupAnswer::Unavailable(PortalError::Status(status));
@@ -141,11 +139,10 @@ pub(super) fn shown_path(path: &str) -> String {
     path.join("/").chars().take(MAX_PATH_CHARS).collect()
 }
 
-/// The part of a path that an operator needs, in characters.
 const MAX_PATH_CHARS: usize = 200;
 
-/// The visible text without the customer's personal data: they reach from a line that names the customer to the next
-/// line that begins with another label.
+/// The visible text without the customer's data, which reach from a line that names the customer to
+/// the next line that begins with another label.
 fn excerpt(content: &PageContent) -> String {
     let mut excerpt = String::new();
     let mut is_customers = false;
