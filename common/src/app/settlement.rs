@@ -136,13 +136,22 @@ impl Worker {
         self.context.run_logged(job, unreadable).await.map(drop)
     }
 
-    /// Leases the submission's next step, if it is due.
+    /// Leases the submission's next step, if it is due. `read` is the submission, if it was read: the
+    /// lease is written over its revision.
     ///
     /// # Errors
     /// When a table fails, or the submission cannot be read; the step is then due again later.
-    pub async fn lease(&self, message: &SettleMessage) -> Result<LeaseResult, Error> {
+    pub async fn lease(
+        &self,
+        message: &SettleMessage,
+        read: Option<Submission>,
+    ) -> Result<LeaseResult, Error> {
         let (submissions, now) = (self.store.submissions(), self.now());
-        let found = match submissions.get(&message.scope, message.submission_id).await {
+        let found = match read {
+            Some(read) => Ok(Some(read)),
+            None => submissions.get(&message.scope, message.submission_id).await,
+        };
+        let found = match found {
             Err(error) if error.is_unreadable() => {
                 submissions
                     .postpone_unreadable(&message.scope, message.submission_id, now, self.speedup)

@@ -22,7 +22,7 @@ impl SettlePartners {
             return None;
         }
         let choosing = self.pass_turn(message, now);
-        self.worker.choose(message, choosing).await.flatten()
+        self.worker.choose(message, choosing).await?.1
     }
 
     /// Passes the turn before the step, so that workers that start meanwhile choose the campaign after this one.

@@ -76,7 +76,7 @@ impl SettlePartners {
     }
 
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
-        let leased = match self.worker.lease(message).await? {
+        let leased = match self.worker.lease(message, None).await? {
             LeaseResult::Leased(leased) => leased,
             LeaseResult::Exhausted(submission) => {
                 // A partner request cannot crash the worker, so this counts as a missing answer and is retried.

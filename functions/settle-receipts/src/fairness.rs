@@ -5,6 +5,7 @@ use std::time::Duration;
 use common::app::settlement::take_turn;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::Environment;
+use common::domain::submission::Submission;
 
 use crate::SettleReceipts;
 use crate::throttle::SeenSlot;
@@ -17,6 +18,8 @@ pub(crate) struct Choice {
     pub(crate) other: Option<SettleMessage>,
     /// The last look-up slot, if it was read.
     pub(crate) seen: Option<SeenSlot>,
+    /// The submission in the message, if it was read.
+    pub(crate) read: Option<Submission>,
 }
 
 impl SettleReceipts {
@@ -31,10 +34,16 @@ impl SettleReceipts {
             Ok(Choice {
                 other: self.worker.next_campaign_before(message, last).await?,
                 seen: Some(seen),
+                read: None,
             })
         };
-        let choice = self.worker.choose(message, choosing).await;
-        choice.unwrap_or_default()
+        match self.worker.choose(message, choosing).await {
+            Some((read, choice)) => Choice {
+                read: Some(read),
+                ..choice
+            },
+            None => Choice::default(),
+        }
     }
 
     /// If that fails, the campaign may get the next turn too.

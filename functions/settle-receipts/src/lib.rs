@@ -22,6 +22,7 @@ use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 use common::domain::settling::Dependency;
+use common::domain::submission::Submission;
 use common::error::Error;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
@@ -81,12 +82,12 @@ impl EventHandler for SettleReceipts {
 
 impl Settle for SettleReceipts {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
-        let Choice { other, seen } = self.choose(message).await;
+        let Choice { other, seen, read } = self.choose(message).await;
         let Some(other) = other else {
-            return self.take_turn(message, seen).await;
+            return self.take_turn(message, seen, read).await;
         };
         // A failure is already logged, and the other submission stays due.
-        let _ = self.take_turn(&other, seen).await;
+        let _ = self.take_turn(&other, seen, None).await;
         self.worker.requeue(message).await;
         Ok(())
     }
@@ -97,9 +98,10 @@ impl SettleReceipts {
         &self,
         message: &SettleMessage,
         seen: Option<SeenSlot>,
+        read: Option<Submission>,
     ) -> Result<(), Error> {
         // Boxed because the future is large.
-        let step = Box::pin(self.step(message, seen.clone()));
+        let step = Box::pin(self.step(message, seen.clone(), read));
         let result = self.worker.run_logged(message, step).await.map(drop);
         if let Some(seen) = seen {
             self.pass_turn(&seen, message).await;

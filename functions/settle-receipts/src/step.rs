@@ -32,14 +32,16 @@ const VERIFY_TIMEOUT: Duration = STEP_LEASE
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
-    /// Takes the submission's next step, if it is due. `seen` is the last look-up slot, if it was read.
+    /// Takes the submission's next step, if it is due. `seen` is the last look-up slot and
+    /// `read` the submission, if they were read.
     /// A step that failed is retried later.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
         seen: Option<SeenSlot>,
+        read: Option<Submission>,
     ) -> Result<JobOutcome, JobError> {
-        let leased = match self.worker.lease(message).await? {
+        let leased = match self.worker.lease(message, read).await? {
             LeaseResult::Leased(leased) => leased,
             LeaseResult::Exhausted(submission) => {
                 let outcome = StepOutcome::exhausted(&submission);

@@ -19,18 +19,17 @@ use crate::telemetry;
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Worker {
-    /// Chooses the campaign that goes next, if the message's step is due. `None` if the tables do not answer in time: an
-    /// unfair turn is better than none.
+    /// Chooses the campaign that goes next, if the message's step is due, and returns its submission
+    /// too. `None` if the tables do not answer in time: an unfair turn is better than none.
     pub async fn choose<T>(
         &self,
         message: &SettleMessage,
         choosing: impl Future<Output = Result<T, StoreError>>,
-    ) -> Option<T> {
+    ) -> Option<(Submission, T)> {
         let choosing = async {
-            if self.is_due(message).await {
-                choosing.await.map(Some)
-            } else {
-                Ok(None)
+            match self.due(message).await {
+                Some(due) => choosing.await.map(|chosen| Some((due, chosen))),
+                None => Ok(None),
             }
         };
         let chosen = take_turn(
@@ -42,23 +41,17 @@ impl Worker {
         chosen.await.flatten()
     }
 
-    /// True if the next step of the submission in a message is due. False if the submission cannot be read, which its
-    /// step handles.
-    async fn is_due(&self, message: &SettleMessage) -> bool {
-        let found = self
-            .store
-            .submissions()
-            .get(&message.scope, message.submission_id)
-            .await;
-        let Ok(Some(Submission {
-            settling: Some(settling),
-            ..
-        })) = found
-        else {
-            return false;
-        };
-        settling.progress.dependency() == self.dependency
-            && settling.lease(self.now()) != StepLease::NotDue
+    /// The submission in a message, if its next step is due. `None` if it cannot be read, which its step
+    /// handles.
+    async fn due(&self, message: &SettleMessage) -> Option<Submission> {
+        let submissions = self.store.submissions();
+        let found = submissions.get(&message.scope, message.submission_id);
+        found.await.ok()?.filter(|found| {
+            found.settling.as_ref().is_some_and(|settling| {
+                settling.progress.dependency() == self.dependency
+                    && settling.lease(self.now()) != StepLease::NotDue
+            })
+        })
     }
 
     /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of
