@@ -7,17 +7,6 @@ use std::time::Duration;
 use super::luma::Luma;
 use super::readers::{Attempt, Reader};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effort {
-    /// Both, on every view, until a receipt is found.
-    #[default]
-    Cascade,
-    /// On the unprocessed photo, for comparison.
-    RqrrOnly,
-    RxingOnly,
-}
-
 /// Pixels of a view's longer side, about: photos are shrunk by whole factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
@@ -77,21 +66,16 @@ const CASCADE: &[Pass] = &[
     (Detail::Doubled, Filter::Sharpened, Reader::Rqrr),
 ];
 
-const RQRR_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rqrr)];
-
-const RXING_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rxing)];
-
 /// Runs the readers until `found` breaks, which gets the texts of every pass. A reader that exceeded
 /// `reader_timeout` once does not run again.
 pub(super) fn read(
     photo: Luma,
-    effort: Effort,
     reader_timeout: Duration,
     mut found: impl FnMut(Vec<String>) -> ControlFlow<()>,
 ) {
     let photo = Arc::new(photo);
     let mut timed_out = Vec::new();
-    for &(detail, filter, reader) in passes(effort) {
+    for &(detail, filter, reader) in CASCADE {
         if timed_out.contains(&reader) || detail.repeats(&photo) {
             continue;
         }
@@ -104,14 +88,6 @@ pub(super) fn read(
             }
             Attempt::TimedOut => timed_out.push(reader),
         }
-    }
-}
-
-fn passes(effort: Effort) -> &'static [Pass] {
-    match effort {
-        Effort::Cascade => CASCADE,
-        Effort::RqrrOnly => RQRR_ONLY,
-        Effort::RxingOnly => RXING_ONLY,
     }
 }
 

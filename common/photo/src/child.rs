@@ -58,7 +58,7 @@ fn photo(job: Job) -> io::Result<Vec<u8>> {
 
 fn serve(luma: Luma, job: Job) -> io::Result<()> {
     let mut told = Vec::new();
-    cascade::read(luma, job.effort, job.reader_timeout, |texts| {
+    cascade::read(luma, job.reader_timeout, |texts| {
         for text in texts {
             if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
                 continue;

@@ -3,9 +3,9 @@
 //! Photos come from anyone, and on some the readers hang, panic or ask for all memory. So a child
 //! process of the same program takes each photo, within limits: [`PhotoReader`] starts it, and
 //! [`serve_if_asked`] or [`copy_if_asked`] is the child. There, [`decode`] limits and decodes the
-//! photo to gray pixels ([`luma`]), and [`cascade`] shows views of them to two [`readers`].
+//! photo to gray pixels ([`luma`]), and `cascade` shows views of them to two [`readers`].
 
-pub mod cascade;
+mod cascade;
 mod child;
 pub mod decode;
 pub mod luma;

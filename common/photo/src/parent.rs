@@ -16,7 +16,6 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::Unreadable;
-use crate::cascade::Effort;
 use crate::decode::NotDecoded;
 use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use crate::sanitized_copy::MAX_SHOWN_BYTES;
@@ -58,7 +57,6 @@ pub struct PhotoReader {
     program: PathBuf,
     arguments: Vec<OsString>,
     limits: Limits,
-    effort: Effort,
     turns: Semaphore,
 }
 
@@ -88,13 +86,8 @@ impl PhotoReader {
             program: program.into(),
             arguments: arguments.iter().map(OsString::from).collect(),
             limits,
-            effort: Effort::Cascade,
             turns: Semaphore::new(limits.at_once.max(1)),
         }
-    }
-
-    pub fn with_effort(self, effort: Effort) -> Self {
-        Self { effort, ..self }
     }
 
     /// Reads the distinct texts of a photo's QR codes in the order found, at most 10 of at most 400
@@ -138,7 +131,6 @@ impl PhotoReader {
 
     fn command(&self, variable: &str) -> io::Result<Command> {
         let job = Job {
-            effort: self.effort,
             memory_bytes: self.limits.memory_bytes,
             // Reader threads that were given up on keep using processor time too.
             cpu_seconds: self.limits.deadline.as_secs().saturating_mul(2).max(1),
@@ -267,16 +259,6 @@ async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_reader_makes_the_whole_effort_unless_it_is_told_otherwise() {
-        let reader = PhotoReader::program("reader", &[], Limits::default());
-        assert_eq!(reader.effort, Effort::Cascade);
-        assert_eq!(
-            reader.with_effort(Effort::RxingOnly).effort,
-            Effort::RxingOnly
-        );
-    }
 
     #[test]
     fn no_more_texts_are_taken_than_the_most_and_each_only_once() {

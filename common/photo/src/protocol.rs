@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cascade::Effort;
 use crate::decode::NotDecoded;
 
 /// Turns a process into a child that reads; its value is a [`Job`].
@@ -20,7 +19,6 @@ pub(crate) const MAX_TEXT_CHARS: usize = 400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) effort: Effort,
     pub(crate) memory_bytes: u64,
     pub(crate) cpu_seconds: u64,
     pub(crate) reader_timeout: Duration,
