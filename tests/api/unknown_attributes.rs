@@ -175,11 +175,7 @@ async fn foreign_attributes_stay_when_a_code_book_changes() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let (scope, books) = (campaign.live_scope(), &service.tables.code_books);
     let key = [("scope", scope.to_string())];
-    let paths = &[
-        "future",
-        "batches[0].future",
-        "batches[0].origin.future",
-    ];
+    let paths = &["future", "batches[0].future", "batches[0].origin.future"];
     let planted = Planted::new(&service, "code_books", &key, paths).await;
     let book = books.get(&scope).await.expect("it answers");
     let mut book = book.expect("a book");
