@@ -19,7 +19,7 @@ const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 const TURNS: usize = 100;
 
 #[tokio::test]
-async fn the_first_call_finds_the_connection_that_was_opened_before() {
+async fn first_two_calls_find_connections_that_are_open() {
     let stack = Stack::start(Options::default())
         .await
         .expect("the stack starts");
@@ -28,31 +28,31 @@ async fn the_first_call_finds_the_connection_that_was_opened_before() {
     let aws = connected_to(relay);
 
     aws.open_dynamodb().await;
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
     for _ in 0..TURNS {
         tokio::task::yield_now().await;
     }
 
     let table = env.required("API_KEYS_TABLE").expect("the stack sets it");
-    let nobodys = AttributeValue::S("nobody's".to_owned());
-    let read = aws
-        .dynamodb()
-        .get_item()
-        .table_name(table)
-        .key("key_hash", nobodys)
-        .send()
-        .await;
-    assert!(read.expect("the table answers").item.is_none());
-    let connections = connections.load(Ordering::SeqCst);
+    let read = || {
+        let unknown = AttributeValue::S("no key's".to_owned());
+        let get = aws.dynamodb().get_item().table_name(&table);
+        get.key("key_hash", unknown).send()
+    };
+    let (first, second) = tokio::join!(read(), read());
+    for read in [first, second] {
+        assert!(read.expect("the table answers").item.is_none());
+    }
     assert_eq!(
-        connections, 1,
-        "the call went over the connection that was open"
+        connections.load(Ordering::SeqCst),
+        2,
+        "no call opened another"
     );
     stack.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_database_that_does_not_answer_is_waited_for_no_longer_than_a_second_and_a_half() {
+async fn silent_database_is_waited_for_a_second_and_a_half() {
     // Accepts connections in the kernel's backlog and never answers.
     let (_listener, url) = listen().await;
     let began = Instant::now();
@@ -63,7 +63,7 @@ async fn a_database_that_does_not_answer_is_waited_for_no_longer_than_a_second_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_database_that_is_not_there_is_not_waited_for() {
+async fn database_that_is_not_there_is_not_waited_for() {
     let (listener, url) = listen().await;
     drop(listener);
     let began = Instant::now();

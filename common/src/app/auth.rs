@@ -20,7 +20,7 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::campaigns::Campaigns;
 use crate::store::rate_limits::{Lease, RateLimits};
 
-/// Requests a minute of a key that was issued without its own rate limit.
+/// For a key that was issued without its own rate limit.
 pub const DEFAULT_PER_MINUTE: u32 = 600;
 
 /// Letters, digits, `_` and `-` after a key's prefix.
@@ -36,7 +36,7 @@ pub fn key_prefix(environment: Environment) -> &'static str {
 /// Longer than a write that is not throttled.
 const LEASE_AHEAD_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Checks API keys. Keys and their campaigns are cached for a few seconds.
+/// Keys and their campaigns are cached for a few seconds.
 #[derive(Debug)]
 pub struct Authenticator {
     stage: Stage,
@@ -49,37 +49,35 @@ pub struct Authenticator {
     quotas: Mutex<HashMap<String, Arc<tokio::sync::Mutex<LeasedQuota>>>>,
 }
 
-/// The headers that identify the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
-    /// The `Authorization` header: `Bearer` and a key; `None` if it was not sent.
+    /// `Bearer` and a key; `None` if the header was not sent.
     pub authorization: Option<&'a str>,
-    /// The `SVC-Campaign` header, which must name the key's campaign; `None` if it was not sent.
+    /// Must name the key's campaign; `None` if the header was not sent.
     pub campaign: Option<&'a str>,
 }
 
-/// Facts about the caller for the reply and the log, even if the call is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// The caller's key, once it is found.
+    /// `None` until it is found.
     pub key: Option<Arc<ApiKeyRecord>>,
-    /// The status of the key's rate limit, once the request is counted.
+    /// `None` until the request is counted.
     pub rate_limit: Option<RateLimitStatus>,
+    /// The consumer's address, where it was sent, cannot be read.
+    pub has_malformed_ip: bool,
 }
 
-/// A caller with a valid key and room in its rate limit.
 #[derive(Clone, Debug)]
 pub struct AuthContext {
-    /// The campaign and environment that the key selects.
+    /// The key selects it.
     pub scope: Scope,
-    /// The campaign, read at most five seconds ago.
+    /// Read at most five seconds ago.
     pub campaign: Arc<Campaign>,
-    /// The records that the endpoint prefetched; empty if key and campaign came from the cache.
+    /// Prefetched for the endpoint; empty if key and campaign came from the cache.
     pub prefetched: BatchItems,
 }
 
 impl Authenticator {
-    /// Reads the stage and the tables' names from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             stage: Stage::from_env(env)?,
@@ -95,9 +93,9 @@ impl Authenticator {
 
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
-    /// An environment that has never seen the key reads it first. Everything else is read in one batch while the rate
-    /// limit is leased, and so is a key whose cached copy is too old. `prefetch` adds the records that the endpoint
-    /// will need to that batch; its campaign is the last one this environment saw.
+    /// An environment that has never seen the key reads it first. One batch reads everything else,
+    /// and a key whose cached copy is too old, while the rate limit is leased. `prefetch` adds the
+    /// records that the endpoint will need; its campaign is the last one this environment saw.
     ///
     /// # Errors
     /// The first check that fails; an internal error if a table does not answer.
@@ -214,7 +212,7 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Counts one request against the key's rate limit, and leases more requests if this environment holds none.
+    /// Leases more requests if this environment holds none.
     async fn count(&self, key: &ApiKeyRecord, now: Timestamp) -> Result<RateLimitStatus, Error> {
         let quota = self.quota(&key.key_id);
         let mut quota = quota.lock().await;
@@ -245,8 +243,8 @@ impl Authenticator {
             .with_limits([status]))
     }
 
-    /// Leases for the next request if this environment is busy and holds none. Run it beside the work on a request. After
-    /// a failure, the next request leases itself.
+    /// Run it beside the work on a request, for the next one. After a failure, the next request
+    /// leases itself.
     pub async fn lease_ahead(&self, key: &ApiKeyRecord, now: Timestamp) {
         let leasing = async {
             let quota = self.quota(&key.key_id);
@@ -292,7 +290,7 @@ fn until_next_minute(now: Timestamp) -> Duration {
     Timestamp::from_millis((now.as_minutes() + 1) * 60_000).since(now)
 }
 
-/// The key in `Bearer <key>`, if it looks like one.
+/// `None` if it does not look like a key.
 fn bearer_key(header: &str) -> Option<&str> {
     let (scheme, key) = header.trim().split_once(' ')?;
     let key = key.trim_start();

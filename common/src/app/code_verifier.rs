@@ -19,21 +19,20 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
 use crate::store::codes::Codes;
 
-/// The maximum age of a code book that rejects a code or promises a prize: the delay until a new code works, and until a
-/// voided prize stops. Wrong codes make each environment read the book at most this often.
+/// For a book that rejects a code or promises a prize: the delay until a new code works, and until
+/// a voided prize stops. Wrong codes make each environment read the book at most this often.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
-/// The maximum age of a code book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
-    /// Any age that the cache allows: enough to accept a code without a prize.
+    /// Enough to accept a code without a prize.
     Cached,
-    /// At most [`FRESH_BOOK_MAX_AGE`]: enough to reject a code.
+    /// [`FRESH_BOOK_MAX_AGE`]: enough to reject a code.
     BeforeRejecting,
 }
 
 impl Staleness {
-    /// The order in which books decide.
+    /// Books decide in this order.
     pub const ALL: [Self; 2] = [Self::Cached, Self::BeforeRejecting];
 
     fn max_age(self) -> Duration {
@@ -46,27 +45,23 @@ impl Staleness {
 
 #[derive(Clone, Copy, Debug)]
 pub struct CodeQuery<'a> {
-    /// The campaign and environment that receive the code.
     pub scope: &'a Scope,
-    /// Who verifies the campaign's codes.
     pub policy: CodePolicy,
-    /// The code, in the form in which the campaign compares it.
+    /// The form in which the campaign compares it.
     pub code: &'a Code,
-    /// The consumer who sends the code, if known.
+    /// `None` for a code without a phone.
     pub consumer: Option<&'a Consumer>,
 }
 
-/// A code and the verdict of its book and record.
 #[derive(Clone, Debug)]
 pub struct VerifiedCode {
-    /// The code by its book alone.
+    /// By its book alone.
     pub resolved: ResolvedCode,
-    /// The status by both book and record.
+    /// By book and record.
     pub status: CodeStatus,
 }
 
 impl VerifiedCode {
-    /// The result for a campaign that takes no codes.
     pub fn not_needed() -> Self {
         Self {
             resolved: ResolvedCode::NotNeeded,
@@ -75,7 +70,6 @@ impl VerifiedCode {
     }
 }
 
-/// Verifies codes, with a cache of code books.
 #[derive(Debug)]
 pub struct CodeVerifier {
     codes: Codes,
@@ -84,7 +78,6 @@ pub struct CodeVerifier {
 }
 
 impl CodeVerifier {
-    /// Creates a verifier of the codes in these tables.
     pub fn new(codes: Codes, books: CodeBooks) -> Self {
         Self {
             codes,
@@ -93,23 +86,16 @@ impl CodeVerifier {
         }
     }
 
-    /// The table of codes that were used or imported.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// Fetches the deployment's secret before the first event.
-    pub async fn prepare(&self) {
-        self.books.prepare().await;
-    }
-
-    /// Adds a scope's book to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
         self.books.add_to(batch, scope);
     }
 
-    /// Caches a scope's book if the batch has read it and the secret that encrypts it is in memory. Otherwise the book
-    /// is read when it is needed.
+    /// Does nothing if the batch has not read the book, or if the secret that encrypts it is not in
+    /// memory.
     pub fn cache_prefetched(
         &self,
         items: &BatchItems,
@@ -125,7 +111,7 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// The batch of a code that was just verified, by the cached book; `None` if no batch has it, as when a partner judges it.
+    /// For a code that was just verified; `None` if no batch has it, as when a partner judges it.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
             CodeKey::Minted(serial) => {
@@ -136,7 +122,7 @@ impl CodeVerifier {
         }
     }
 
-    /// The key of a code's record by the cached book, however old. Good enough for a prefetch only.
+    /// The book may be old: good enough for a prefetch only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
         let CodeQuery {
             scope,
@@ -161,8 +147,8 @@ impl CodeVerifier {
         }
     }
 
-    /// The verdict on a resolved code, given its record. If it is [`CodeStatus::Invalid`] by a cached book, a fresh one
-    /// decides, which may lead to another record.
+    /// If it is [`CodeStatus::Invalid`] by a cached book, a fresh one decides, which may lead to
+    /// another record.
     pub async fn judge(
         &self,
         query: CodeQuery<'_>,
@@ -180,8 +166,8 @@ impl CodeVerifier {
         Ok(VerifiedCode { resolved, status })
     }
 
-    /// Resolves a code by its scope's book. `imported_batch` is the batch in the code's record, if that was read. The
-    /// book is read again if it lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`].
+    /// `imported_batch` is the batch in the code's record, if that was read. Reads the book again
+    /// if it lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`].
     ///
     /// # Errors
     /// When the table does not answer, or the scope has no code book.
@@ -217,8 +203,8 @@ impl CodeVerifier {
         Ok(ResolvedCode::from_book(code, &book, imported_batch))
     }
 
-    /// Resolves a code that the campaign's partner verifies. Its record keeps phones from using it at the same time.
-    /// Test keys never reach a partner, so with them every such code is unknown.
+    /// The record keeps phones from using a code at the same time. Test keys never reach a partner,
+    /// so with them every such code is unknown.
     async fn resolve_partner_code(
         &self,
         scope: &Scope,
@@ -252,7 +238,7 @@ impl CodeVerifier {
         self.book(scope, now, Duration::ZERO).await
     }
 
-    /// Reads a scope's code book. Applying a campaign creates its book, so a missing book never makes a code wrong.
+    /// Applying a campaign creates its book, so a missing book never makes a code wrong.
     async fn book(
         &self,
         scope: &Scope,

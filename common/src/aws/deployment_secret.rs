@@ -50,7 +50,7 @@ pub struct DeploymentSecrets {
 }
 
 #[derive(Default)]
-struct KnownVersions {
+pub(super) struct KnownVersions {
     by_id: HashMap<String, Arc<SecretVersion>>,
     last_fetched: Option<Arc<SecretVersion>>,
 }
@@ -60,7 +60,7 @@ impl DeploymentSecrets {
         Ok(Self {
             aws: aws.clone(),
             secret_id: env.required(VARIABLE)?,
-            known: Arc::default(),
+            known: Arc::clone(&aws.clients.deployment_secrets),
         })
     }
 

@@ -8,7 +8,7 @@ pub mod settle_queue;
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -30,6 +30,7 @@ use aws_types::SdkConfig;
 use http_body_util::BodyExt;
 use url::{Host, Url};
 
+use self::deployment_secret::{DeploymentSecrets, KnownVersions};
 use crate::config::{ConfigError, Env};
 use crate::error::StoreError;
 use crate::telemetry;
@@ -79,6 +80,8 @@ struct Clients {
     s3: OnceLock<aws_sdk_s3::Client>,
     secrets: OnceLock<aws_sdk_secretsmanager::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
+    /// Shared by all parts of a function, so that each version is fetched once.
+    deployment_secrets: Arc<Mutex<KnownVersions>>,
 }
 
 impl Aws {
@@ -133,9 +136,22 @@ impl Aws {
         client.clone()
     }
 
-    /// Opens a connection to DynamoDB for the first call to use.
+    /// Fetches the deployment's secret, in a function that has one, while a connection to DynamoDB opens. Waits a second
+    /// and a half at most; after a failure, the first call that needs one of them tries again.
+    pub async fn prepare(&self) {
+        let fetching = async {
+            if let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
+                secrets.prepare().await;
+            }
+        };
+        tokio::join!(biased; fetching, self.open_dynamodb());
+    }
+
+    /// Opens two connections to DynamoDB: an environment's first request makes two calls at once.
     pub async fn open_dynamodb(&self) {
-        let opening = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there());
+        let asking = || self.ask_whether_dynamodb_is_there();
+        let both = async { tokio::try_join!(asking(), asking()).map(drop) };
+        let opening = tokio::time::timeout(OPEN_TIMEOUT, both);
         if let Err(cause) = opening.await.unwrap_or_else(|elapsed| Err(elapsed.into())) {
             let error = StoreError::new("opening a connection to DynamoDB", cause);
             tracing::warn!(

@@ -68,7 +68,7 @@ impl Photos {
             .put_object()
             .bucket(&self.bucket)
             .key(object_key(scope, id))
-            .content_type(photo_type.media_type())
+            .content_type(photo_type.as_str())
             .content_length(size)
             .if_none_match("*")
             .presigned(lifetime)

@@ -20,7 +20,7 @@ use crate::http::request::request_ids;
 use crate::runtime::http_handler::HttpHandler;
 use crate::telemetry;
 
-/// Answers an event. Never fails, whatever is in the event.
+/// Never fails, whatever is in the event.
 pub async fn answer(function: &dyn HttpHandler, event: &RawValue) -> ApiGatewayV2httpResponse {
     into_event(match read(event.get()) {
         Ok(request) => function.answer(request).await,
@@ -74,8 +74,7 @@ fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     }
 }
 
-/// The event without the parts that `lambda_http` cannot read. Functions do not use host and scheme; the other parts
-/// count as absent.
+/// Functions do not use host and scheme; the other parts count as absent.
 fn without_unreadable(mut event: Value) -> Value {
     let is_query = |query: &Value| {
         query

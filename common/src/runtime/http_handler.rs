@@ -24,9 +24,9 @@ use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
-use crate::telemetry::{self, LogLine, RequestFields, RequestIds, Telemetry};
+use crate::telemetry::{LogLine, RequestFields, RequestIds, Telemetry};
 
-/// Renders and logs replies, with the clock, the log, and the URL of the reference pages.
+/// Renders and logs replies.
 #[derive(Clone, Debug)]
 pub struct Responder {
     clock: Clock,
@@ -35,7 +35,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Reads `DOCS_URL`, the URL of the reference pages, without a slash at the end.
+    /// Reads `DOCS_URL`.
     pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         Ok(Self {
             clock,
@@ -44,31 +44,27 @@ impl Responder {
         })
     }
 
-    /// The URL of the reference pages, without a slash at the end.
+    /// Without a slash at the end.
     pub fn docs_base(&self) -> &str {
         &self.docs_base
     }
 }
 
-/// The shared context of the endpoints of one process.
 #[derive(Clone)]
 pub struct AppContext {
-    /// The environment variables.
     pub env: Env,
     pub aws: Aws,
-    /// The check of API keys, with its caches.
+    /// With its caches.
     pub authenticator: Arc<Authenticator>,
     responder: Responder,
 }
 
 impl AppContext {
-    /// Reads the AWS settings and the tables' names from the environment.
     pub fn new(env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
         Self::with_aws(aws, env, responder)
     }
 
-    /// As [`Self::new`], with existing AWS clients.
     pub fn with_aws(aws: Aws, env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
         Ok(Self {
@@ -80,34 +76,32 @@ impl AppContext {
     }
 }
 
-/// A request with a valid key.
 #[derive(Clone)]
 pub struct ApiRequest {
-    /// The time of its arrival.
+    /// Time of arrival.
     pub received_at: Timestamp,
-    /// The end of its time budget, [`REQUEST_BUDGET`] after its arrival.
+    /// [`REQUEST_BUDGET`] after its arrival.
     pub deadline: Instant,
-    /// The campaign and environment that the key selects.
+    /// The key selects it.
     pub scope: Scope,
     pub campaign: Arc<Campaign>,
     pub http: Request,
-    /// The records requested by [`Endpoint::prefetch`], if a batch was read before the endpoint ran.
+    /// Requested by [`Endpoint::prefetch`]; empty if no batch was read before the endpoint ran.
     pub prefetched: BatchItems,
     clock: Clock,
 }
 
 impl ApiRequest {
-    /// The time now, for writes after a long wait.
+    /// For writes after a long wait.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The language of message texts.
     pub fn language(&self) -> Language {
         self.http.language
     }
 
-    /// The id in the path; the record may not exist.
+    /// The record may not exist.
     ///
     /// # Errors
     /// `not_found` if it is not an id.
@@ -117,22 +111,15 @@ impl ApiRequest {
     }
 }
 
-/// One endpoint of the API: parse, one call into the domain, render.
+/// Parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
-    /// Its method and path.
     const ROUTE: Route;
 
-    /// Connects to the tables it uses.
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
-    /// Fetches data before the first event that requests would otherwise wait for. If that fails, the first request
-    /// that needs the data fetches it.
-    fn prepare(&self) -> impl Future<Output = ()> + Send {
-        async {}
-    }
-
-    /// Adds the records that the endpoint will read to a batch. Called only if a batch is read anyway, because this
-    /// environment has nothing recent on the key. `campaign` is the last one this environment saw.
+    /// Adds the records that the endpoint will read. Called only if a batch is read anyway, because
+    /// this environment has nothing recent on the key. `campaign` is the last one this environment
+    /// saw.
     fn prefetch(
         &self,
         _request: &Request,
@@ -142,41 +129,35 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     ) {
     }
 
-    /// Answers a request with a valid key.
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
-/// Time budget of a request, well below API Gateway's timeout. The check of the key ends by then, and so does everything
-/// that can take long.
+/// Well below API Gateway's timeout. The check of the key ends by then, and so does everything that
+/// can take long.
 pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
 
-/// Shorter than the Lambda timeout of every API function, so that the caller gets the contract's error if the tables do
-/// not answer. Earlier writes stay, and a retry finds them.
+/// Shorter than the Lambda timeout of every API function, so that the caller gets the contract's
+/// error if the tables do not answer. Earlier writes stay, and a retry finds them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 
-/// A boxed future, for tables of functions.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A handler of API requests.
 pub trait HttpHandler: Send + Sync {
-    /// The function's name in logs.
+    /// Names it in logs.
     fn name(&self) -> &'static str;
 
-    /// Renders and logs the replies.
     fn responder(&self) -> &Responder;
 
-    /// Answers a request; never fails.
+    /// Never fails.
     fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>>;
 }
 
-/// An endpoint behind the key check.
 pub struct ApiHandler<O> {
     context: AppContext,
     handler: O,
 }
 
 impl<O: Endpoint> ApiHandler<O> {
-    /// Connects the endpoint to its tables.
     pub fn new(context: AppContext) -> Result<Self, ConfigError> {
         Ok(Self {
             handler: O::connect(&context)?,
@@ -184,9 +165,9 @@ impl<O: Endpoint> ApiHandler<O> {
         })
     }
 
-    /// Runs [`Endpoint::prepare`].
+    /// Runs [`Aws::prepare`].
     pub async fn prepare(&self) {
-        self.handler.prepare().await;
+        self.context.aws.prepare().await;
     }
 
     async fn run(
@@ -254,31 +235,29 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
 
     fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>> {
         Box::pin(async move {
-            let mut caller = Caller::default();
             let request = Request::new(request);
             let ids = request.ids.clone();
-            let metrics: &[_] = if request.has_malformed_client_ip() {
-                &[("MalformedClientIp", 1)]
-            } else {
-                &[]
+            let mut caller = Caller {
+                has_malformed_ip: request.has_malformed_client_ip(),
+                ..Caller::default()
             };
             let responder = self.responder();
             let received_at = responder.now();
             let working = contain_panic(self.run(request, received_at, &mut caller));
             let result = timeout(REQUEST_TIMEOUT, working).await;
             let result = result.unwrap_or_else(|_| Err(Error::late()));
-            responder.reply_counting(self.name(), &ids, received_at, &caller, result, metrics)
+            responder.reply(self.name(), &ids, received_at, &caller, result)
         })
     }
 }
 
-/// Runs a request's work; a panic becomes an ordinary internal error.
+/// A panic becomes an ordinary internal error.
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
     result.unwrap_or_else(|_| Err(Error::internal("the handler panicked")))
 }
 
-/// The security metric for an outcome that, in large numbers, indicates guessing of keys or codes.
+/// Set for outcomes that, in large numbers, indicate guessing of keys or codes.
 fn security_metric(
     outcome: Option<&str>,
     is_success: bool,
@@ -298,7 +277,6 @@ impl Responder {
         self.clock.now()
     }
 
-    /// Renders the result of a request and logs its line.
     pub fn reply(
         &self,
         function: &str,
@@ -307,41 +285,14 @@ impl Responder {
         caller: &Caller,
         result: Result<Reply, Error>,
     ) -> Response<Body> {
-        self.reply_counting(function, ids, started, caller, result, &[])
-    }
-
-    /// Like [`Self::reply`], with more metrics in the line.
-    fn reply_counting(
-        &self,
-        function: &str,
-        ids: &RequestIds,
-        started: Timestamp,
-        caller: &Caller,
-        result: Result<Reply, Error>,
-        counted: &[(&'static str, u64)],
-    ) -> Response<Body> {
-        let (mut reply, error_chain) = match result {
-            Ok(reply) => {
-                let error_chain = reply.log_fields.error_chain.clone();
-                (reply, error_chain)
-            }
-            Err(error) => {
-                let error_chain = error
-                    .cause()
-                    .map(telemetry::error_chain)
-                    .unwrap_or_default();
-                let code = error.code().as_str();
-                (
-                    Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code),
-                    error_chain,
-                )
-            }
-        };
+        let mut reply =
+            result.unwrap_or_else(|error| Reply::error(&error, &self.docs_base, &ids.request));
         if let Some(rate_limit) = caller.rate_limit {
             reply.limits.insert(0, rate_limit);
         }
         let mut metrics = reply.log_fields.metrics.clone();
-        metrics.extend(counted);
+        let malformed = caller.has_malformed_ip;
+        metrics.extend(malformed.then_some(("MalformedClientIp", 1)));
         let scope = caller.key.as_ref().map(|key| &key.scope);
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
         // Before the key's own rate limit admits a request, no limit on guesses is checked.
@@ -361,7 +312,7 @@ impl Responder {
             subject: reply.subject.as_deref(),
             outcome: reply.outcome,
             metrics: &metrics,
-            error_chain: &error_chain,
+            error_chain: &reply.log_fields.error_chain,
             request: Some(RequestFields {
                 ids,
                 is_admitted,

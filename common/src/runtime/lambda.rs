@@ -18,10 +18,7 @@ use crate::telemetry::{self, Telemetry};
 
 pub use lambda_runtime::Error;
 
-/// Serves an endpoint of the API until Lambda ends the environment.
-///
-/// Opens the connection to DynamoDB and runs [`Endpoint::prepare`] before the first event: a function has more CPU
-/// then.
+/// Runs [`Aws::prepare`] before the first event: a function has more CPU then.
 ///
 /// # Errors
 /// When the environment is misconfigured, or Lambda's runtime interface fails.
@@ -29,29 +26,17 @@ pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     let env = Env::from_process();
     let aws = Aws::for_function(&env)?;
     let responder = responder(&env)?;
-    let set_up = async {
-        let function = ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?)?;
-        function.prepare().await;
-        Ok::<_, ConfigError>(function)
-    };
-    let function = while_opening(&aws, set_up).await?;
-    serve_function(function).await
+    let set_up = async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
+    // The network works while clients and tables are set up.
+    let ((), function) = tokio::join!(biased; aws.prepare(), set_up);
+    serve_function(function?).await
 }
 
-/// Runs a set-up while a connection to DynamoDB opens; both are done at the end.
-async fn while_opening<T>(aws: &Aws, set_up: impl Future<Output = T>) -> T {
-    // The connection is polled first, so that the network works meanwhile.
-    let ((), ready) = tokio::join!(aws.open_dynamodb(), set_up);
-    ready
-}
-
-/// The responder of a function on Lambda. Call it once in a process: it installs the log.
+/// Call it once in a process: it installs the log.
 pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
     Responder::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
-/// Serves a handler of API requests until Lambda ends the environment.
-///
 /// # Errors
 /// When Lambda's runtime interface fails.
 pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
@@ -70,16 +55,14 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
     in_task(running).await
 }
 
-/// Runs a future in a task of its own: waking the main task would take two system calls each time.
+/// Waking the main task would take two system calls each time.
 async fn in_task(
     running: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {
     tokio::spawn(running).await?
 }
 
-/// Serves a handler of events until Lambda ends the environment.
-///
-/// Opens the connection to DynamoDB and runs [`EventHandler::prepare`] before the first event, as [`serve`] does.
+/// Runs [`Aws::prepare`] before the first event.
 ///
 /// # Errors
 /// When the environment is misconfigured, or Lambda's runtime interface fails.
@@ -87,12 +70,9 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let env = Env::from_process();
     let telemetry = Telemetry::cloud_watch(&env);
     let context = EventContext::new(env, Clock::system(), telemetry)?;
-    let set_up = async {
-        let function = F::connect(&context)?;
-        function.prepare().await;
-        Ok::<_, ConfigError>(function)
-    };
-    let function = Arc::new(while_opening(&context.aws, set_up).await?);
+    let ((), function) =
+        tokio::join!(biased; context.aws.prepare(), async { F::connect(&context) });
+    let function = Arc::new(function?);
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // Lambda sends the event again after an error. Boxed for the same reason as above.

@@ -6,16 +6,13 @@ use crate::app::settlement::Worker;
 use crate::aws::settle_queue::SettleMessage;
 use crate::error::Error;
 
-/// A function that settles the submission in a message.
 pub trait Settle: Sync {
-    /// Settles the submission as far as possible now.
-    ///
     /// # Errors
     /// When the message has to be delivered again.
     fn settle(&self, message: &SettleMessage) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Settles the submissions of a batch one by one; those that fail are delivered again.
+/// Messages that fail are delivered again.
 pub async fn settle_each(
     settler: &impl Settle,
     worker: &Worker,

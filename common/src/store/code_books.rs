@@ -109,11 +109,6 @@ impl CodeBooks {
         })
     }
 
-    /// Fetches the deployment's secret before the first event.
-    pub async fn prepare(&self) {
-        self.secrets.prepare().await;
-    }
-
     /// `None` before the campaign is applied.
     pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
         let mut batch = BatchGet::default();

@@ -26,7 +26,7 @@ use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 
-/// Limit for one address range: enough for a family's packs, too low for guessing.
+/// Enough for a family's packs, too low for guessing.
 const PER_RANGE: SlidingWindow = SlidingWindow {
     limit: 30,
     span: Duration::from_mins(10),
@@ -53,10 +53,6 @@ impl Endpoint for CheckCode {
             secrets,
             verifier,
         })
-    }
-
-    async fn prepare(&self) {
-        self.verifier.prepare().await;
     }
 
     fn prefetch(

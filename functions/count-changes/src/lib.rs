@@ -25,7 +25,8 @@ const MAX_ATTEMPTS: u32 = 10;
 pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,
-    /// The marks that this environment wrote or was refused with, by shard. An outdated one costs a refused transaction.
+    /// Written by this environment, or refused, by shard. An outdated one costs a refused
+    /// transaction.
     marks: Mutex<HashMap<String, ShardCheckpoint>>,
 }
 

@@ -13,31 +13,31 @@ use common::telemetry;
 
 pub type StreamBatchResponse = TimeWindowEventResponse;
 
-/// A batch of changes; the parts that are used. It is empty at the end of a window.
+/// Empty at the end of a window.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StreamBatch {
-    /// The changes, in the order of their shard.
+    /// Ordered as in their shard.
     #[serde(rename = "Records")]
     pub records: Vec<EventRecord>,
-    /// The shard's name in its stream.
+    /// Its name in the stream.
     #[serde(rename = "shardId")]
     pub shard_id: Option<String>,
     #[serde(rename = "eventSourceARN")]
     pub stream: Option<String>,
 }
 
-/// The changes of a batch, by what each adds to the numbers.
+/// Adds to the numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// In the order of their shard.
+    /// Ordered as in their shard.
     pub changes: Vec<Change>,
-    /// Records that this build cannot read. They are not counted.
+    /// They are not counted.
     pub unreadable: u64,
 }
 
 impl StreamBatch {
-    /// The shard's name, unique over all streams; `None` if the event source has no window.
+    /// Unique over all streams; `None` if the event source has no window.
     pub fn shard(&self) -> Option<String> {
         Some(format!(
             "{}#{}",
@@ -46,7 +46,6 @@ impl StreamBatch {
         ))
     }
 
-    /// The changes by what each adds to the numbers.
     pub fn into_changes(self) -> Changes {
         let mut found = Changes::default();
         for record in self.records {
@@ -79,7 +78,7 @@ impl StreamBatch {
     }
 }
 
-/// The reply that makes the stream deliver a batch again from this change on; `None` confirms the whole batch.
+/// The stream delivers again from this change on; `None` confirms the whole batch.
 pub fn retry_from(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
     let mut response = StreamBatchResponse::default();
     response

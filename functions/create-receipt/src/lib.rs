@@ -38,10 +38,6 @@ impl Endpoint for CreateReceipt {
         })
     }
 
-    async fn prepare(&self) {
-        self.secrets.prepare().await;
-    }
-
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
         let CreateReceiptRequest {
             key,

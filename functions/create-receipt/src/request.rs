@@ -8,7 +8,7 @@ use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
 use common::runtime::http_handler::ApiRequest;
 
-/// Length of a `type` or media type; no known value is longer.
+/// No known value is longer.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 const QR_PAYLOAD_CHARS: std::ops::RangeInclusive<usize> = 0..=400;
 const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
@@ -16,16 +16,14 @@ const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
 const TIME_CHARS: std::ops::RangeInclusive<usize> = 4..=8;
 const TIME_OF_DAY: &str = "a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`";
 
-/// Fix for a campaign that takes no receipts.
 const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign is null for a campaign that takes none. \
                            Enter the consumer with POST /api/v1/submissions alone, or use a key of a campaign with \
                            receipts.";
 
-/// A well-formed request. It holds receipt secrets, so it has no `Debug`.
+/// It holds receipt secrets, so it has no `Debug`.
 pub(crate) struct CreateReceiptRequest {
-    /// Makes retries of the same attempt idempotent, if the caller sent one.
+    /// Makes retries idempotent.
     pub(crate) key: Option<IdempotencyKey>,
-    /// The digest of the body, without a key.
     pub(crate) body_digest: String,
     pub(crate) source: Source,
 }
@@ -81,15 +79,12 @@ impl Kind {
 
 fn photo(fields: &Fields<'_>) -> Option<Source> {
     let types = PhotoType::ALL
-        .map(|photo_type| format!("`{}`", photo_type.media_type()))
+        .map(|photo_type| format!("`{photo_type}`"))
         .join(", ");
     let content_type = fields.required("content_type", |fields, name| {
-        fields.parsed(
-            name,
-            NAME_CHARS,
-            &format!("one of {types}"),
-            PhotoType::from_media_type,
-        )
+        fields.parsed(name, NAME_CHARS, &format!("one of {types}"), |text| {
+            text.parse::<PhotoType>().ok()
+        })
     });
     let size_bytes = fields.required("size_bytes", Fields::positive);
     if size_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {

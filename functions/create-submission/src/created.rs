@@ -11,13 +11,12 @@ pub(crate) struct CreatedSubmission {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Created by this request.
     New,
-    /// An earlier submission with the same code and phone.
+    /// It has the same code and phone.
     SameCodeAndPhone,
-    /// The submission recorded under the request's Idempotency-Key.
+    /// The request's Idempotency-Key was used before.
     SameIdempotencyKey {
-        /// The recorded reply was already a replay of an earlier submission.
+        /// That reply was a replay of an earlier submission.
         was_replay: bool,
     },
 }
@@ -32,8 +31,8 @@ impl CreatedSubmission {
         }
     }
 
-    /// True if the reply shows the consumer's earlier submission of the same code. One that was rejected since then has
-    /// lost the code and is no replay.
+    /// Shows the consumer's earlier submission of the same code. One that was rejected since then
+    /// has lost the code and is no replay.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {
             Origin::New => false,

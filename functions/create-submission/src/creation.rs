@@ -35,17 +35,16 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::CreateSubmissionRequest;
 
-/// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
-/// ten wrong codes for one phone at once, stays below this.
+/// Every time others change the records first, one more decision is needed; the worst legitimate
+/// case, ten wrong codes for one phone at once, stays below this.
 const MAX_ATTEMPTS: u32 = 24;
-/// Writes that end in conflicts per request, each tried several times: some two seconds with the waits between them.
+/// Each conflict is several tries: some two seconds with the waits between them.
 const MAX_CONFLICTS: u32 = 8;
-/// `Retry-After` while the same request is in progress elsewhere.
+/// The same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
 
-/// One request, with the digest of its phone and of its body.
 pub(crate) struct Creation<'a> {
     function: &'a CreateSubmission,
     store: SubmissionStore,
@@ -55,7 +54,6 @@ pub(crate) struct Creation<'a> {
     consumer: Consumer,
     /// In the form that the campaign compares.
     code: Option<Code>,
-    /// The keyed digest of the body.
     body_hash: String,
     day: String,
 }
@@ -80,7 +78,6 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Creates the submission, or finds the earlier one that answers the request.
     pub(crate) async fn run(&self) -> Result<CreatedSubmission, Error> {
         let Self { api, store, .. } = self;
         let ApiRequest {
@@ -130,7 +127,6 @@ impl<'a> Creation<'a> {
         Err(contended(false))
     }
 
-    /// The submission to write, with a random id.
     fn new_submission(&self) -> Result<NewSubmission, Error> {
         let Self { api, request, .. } = self;
         let (scope, submission_id) = (&api.scope, random::submission_id());
@@ -203,8 +199,8 @@ impl<'a> Creation<'a> {
         Ok(verified)
     }
 
-    /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
-    /// own code takes precedence over any fault of the receipt.
+    /// Which limits of the phone apply. A replay of the consumer's own code takes precedence over
+    /// any fault of the receipt.
     async fn check_receipt(
         &self,
         code: &VerifiedCode,
@@ -227,7 +223,6 @@ impl<'a> Creation<'a> {
         Ok(checks)
     }
 
-    /// Returns the receipt if a submission can use it.
     async fn usable_receipt(&self, receipt: Option<Receipt>) -> Result<Receipt, Error> {
         let at_fault = |code: ErrorCode| Error::from(code).with_field("receipt_id");
         let receipt = receipt.ok_or_else(|| at_fault(ErrorCode::NotFound))?;
@@ -291,7 +286,7 @@ impl<'a> Creation<'a> {
         Ok(next(result, submission, known, RecordSource::Assumed))
     }
 
-    /// The holder of the code, if that is why the submission is rejected. It is in the record that the decision was made on.
+    /// Set if the code is why the submission is rejected.
     fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
         let holder = code
             .status
@@ -308,7 +303,7 @@ impl<'a> Creation<'a> {
         verifier.batch_of(&self.api.scope, code.key()?)
     }
 
-    /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
+    /// Accepted, or pending with its next step scheduled.
     fn entered(&self, new: &NewSubmission, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
@@ -351,7 +346,7 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers with the consumer's earlier submission of the same code, unless it has lost the code since.
+    /// None if the earlier submission has lost the code since.
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
         // Read before the write below: that write requires the submission to still hold the code, so a successful write
         // proves that the submission was not rejected when it was read.
@@ -376,8 +371,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
-    /// changed.
+    /// A retry of a request that the campaign accepted at the time is answered, even if the
+    /// requirements have changed.
     async fn replay_or(&self, unmet: Error) -> Result<CreatedSubmission, Error> {
         let known = self
             .store
@@ -418,25 +413,24 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// True if a new submission records phone, region and purchase. After the retention it is a refusal, since the campaign
-/// has ended, and the sweep has passed.
+/// After the retention the submission is a refusal, since the campaign has ended, and the sweep has
+/// passed.
 fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
     let until = campaign.keeps_until(PersonalData::Phones);
     until.is_none_or(|until| received_at.after(RETENTION_MARGIN) < until)
 }
 
-/// The next move after a decision.
 enum Next {
     Answer(Box<CreatedSubmission>),
-    /// Make the submission again with another id.
     OtherId,
     /// Decide again with the records that a failed condition returned.
     Retry,
     /// Decide again after reading all records.
     Load,
-    /// The same, because others were writing these records: hundreds of phones may send one code that was published.
+    /// Hundreds of phones may send one code that was published; decide again after reading all
+    /// records.
     Conflict {
-        /// True if another copy of the request was writing.
+        /// Another copy of the request was writing.
         same_request: bool,
     },
 }
@@ -448,7 +442,7 @@ impl Next {
 }
 
 impl CreateSubmission {
-    /// Reads a submission that another record names. Both were written in one transaction, so it exists.
+    /// Both records were written in one transaction, so it exists.
     pub(crate) async fn submission(
         &self,
         scope: &Scope,
@@ -459,7 +453,7 @@ impl CreateSubmission {
     }
 }
 
-/// Maps a write result to the next move; `source` says how complete the records of a failed condition are.
+/// `source` says how complete the records of a failed condition are.
 fn next(
     result: WriteResult,
     submission: Submission,
@@ -477,7 +471,7 @@ fn next(
     }
 }
 
-/// The error after losing every race. Sending the same request again is safe.
+/// Sending the same request again is safe.
 fn contended(same_request: bool) -> Error {
     if same_request {
         Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)

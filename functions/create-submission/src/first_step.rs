@@ -19,11 +19,11 @@ use tokio::time::Instant;
 use crate::CreateSubmission;
 use crate::created::CreatedSubmission;
 
-/// The part of the request's budget reserved for recording the partner's answer.
+/// Reserved for recording the partner's answer.
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 impl CreateSubmission {
-    /// Asks the partner about a new submission that was written with that step under way.
+    /// The submission was written with this step under way.
     pub(crate) async fn take_first_step(
         &self,
         api: &ApiRequest,
@@ -39,7 +39,7 @@ impl CreateSubmission {
         Ok(())
     }
 
-    /// Records the partner's answer. If anything fails here, the submission stays pending and is settled later.
+    /// If anything fails here, the submission stays pending and is settled later.
     async fn ask_partner(
         &self,
         api: &ApiRequest,

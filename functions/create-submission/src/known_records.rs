@@ -15,7 +15,7 @@ use common::store::submission_writes::{
 pub(crate) enum RecordSource {
     /// Not read; assumed to allow the submission.
     Assumed,
-    /// Returned by the failed conditions of a write; records without a failed condition are still assumed.
+    /// Returned by failed conditions; records without one are still assumed.
     Conditions,
     Read,
 }
@@ -26,7 +26,7 @@ pub(crate) struct KnownRecords<'a> {
     keys: RecordKeys<'a>,
     day: &'a str,
     now: Timestamp,
-    /// Records read together with the API key; taken on first use.
+    /// Taken on first use.
     prefetched: Option<&'a BatchItems>,
     source: RecordSource,
     /// The key of the code's record in `records`.
@@ -54,7 +54,7 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Selects the code's record, and forgets the one of another code.
+    /// Forgets the record of another code.
     pub(crate) fn select_code(&mut self, key: Option<&CodeKey>) {
         let is_same = match (&self.code_key, key) {
             (Some(known), Some(key)) => known.is_same_record(key),
@@ -67,8 +67,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Takes the prefetched records, the first time only. All records are read for a request with a receipt, whose
-    /// faults are reported before any decision.
+    /// Takes the prefetched records, the first time only. A request with a receipt needs all
+    /// records, since the receipt's faults are reported before any decision.
     pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());
@@ -90,7 +90,7 @@ impl<'a> KnownRecords<'a> {
         Ok(())
     }
 
-    /// Replaces the records, but keeps the receipt if the newer ones have none.
+    /// Keeps the receipt if the newer records have none.
     pub(crate) fn replace(&mut self, records: ExistingRecords, source: RecordSource) {
         let receipt = self.records.receipt.take();
         self.records = records;
@@ -100,8 +100,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// True if a rejection needs all records read first: an assumed record may hide a replay, and the wrong-code log
-    /// may be overwritten only after it was read.
+    /// An assumed record may hide a replay, and the wrong-code log may be overwritten only after it
+    /// was read.
     pub(crate) fn must_load_before_rejecting(
         &self,
         code: &VerifiedCode,
@@ -115,7 +115,7 @@ impl<'a> KnownRecords<'a> {
     }
 }
 
-/// True if the rejection counts as a wrong code of the phone.
+/// Counts as a wrong code of the phone.
 pub(crate) fn is_wrong_code(code: &VerifiedCode, reason: MessageKey) -> bool {
     code.status == CodeStatus::Invalid && reason == MessageKey::Invalid
 }

@@ -37,8 +37,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
 
-/// A throttled phone is refused after a multiple of this time. Good and wrong codes take different calls, which all end
-/// well within it, so the reply time does not reveal which one it was.
+/// A throttled phone waits for a multiple of this. Good and wrong codes take different calls, which
+/// all end well within it, so the time does not reveal which it was.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {
@@ -69,12 +69,8 @@ impl Endpoint for CreateSubmission {
         })
     }
 
-    async fn prepare(&self) {
-        self.verifier.prepare().await;
-    }
-
-    /// Adds the code book and the records that decide the request. The code's record is included only if this
-    /// environment has the campaign and its code book in its cache.
+    /// The code's record is included only if this environment has the campaign and its code book in
+    /// its cache.
     fn prefetch(
         &self,
         request: &Request,
@@ -125,8 +121,6 @@ impl Endpoint for CreateSubmission {
 }
 
 impl CreateSubmission {
-    /// Creates a submission (accepted, pending or rejected), or answers with an earlier one.
-    ///
     /// A write that completed before the timeout stays, and a retry of the request finds it.
     async fn create(
         &self,

@@ -12,7 +12,7 @@ use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 use common::store::submission_writes::RecordKeys;
 
-/// Characters of a consent text's version; the campaign file has the same limit.
+/// The campaign file has the same limit.
 const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
 /// A UUID has 36 characters.
@@ -29,7 +29,6 @@ const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/camp
 #[derive(Debug)]
 pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
-    /// The digest of the body, without a key.
     pub(crate) body_digest: String,
     pub(crate) phone: Phone,
     /// As typed; [`Self::code_for`] gives the form that a campaign compares.
@@ -37,7 +36,7 @@ pub(crate) struct CreateSubmissionRequest {
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
     pub(crate) claimed: Option<DeclaredPurchase>,
-    /// The version of the campaign's text that the consumer agreed to.
+    /// Names the campaign's text that the consumer agreed to.
     pub(crate) consent_version: Option<String>,
 }
 
@@ -85,7 +84,7 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// The code in the form that the campaign compares; `None` if the campaign takes no codes.
+    /// `None` if the campaign takes no codes.
     pub(crate) fn code_for(&self, campaign: &Campaign) -> Option<Code> {
         let code = self.code.clone().filter(|_| campaign.needs_code())?;
         Some(match &campaign.partner {
@@ -94,7 +93,6 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// The keys of the request's records, without that of its code.
     pub(crate) fn record_keys<'a>(
         &'a self,
         scope: &'a Scope,
@@ -109,7 +107,7 @@ impl CreateSubmissionRequest {
         }
     }
 
-    /// Checks that the request has all that the campaign requires, and nothing that it does not take.
+    /// Nothing that the campaign requires is missing, and nothing is there that it does not take.
     pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {

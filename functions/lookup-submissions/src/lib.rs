@@ -19,12 +19,12 @@ use common::store::submissions::{SubmissionSummary, Submissions};
 
 const MAX_SUBMISSIONS: u8 = 50;
 const SPAN: Duration = Duration::from_mins(10);
-/// Limit for one phone: enough for its owner, too low for watching someone else.
+/// Enough for the phone's owner, too low for watching someone else.
 const PER_PHONE: SlidingWindow = SlidingWindow {
     limit: 5,
     span: SPAN,
 };
-/// Limit for one address range: too low for scanning phone numbers.
+/// Too low for scanning phone numbers.
 const PER_RANGE: SlidingWindow = SlidingWindow {
     limit: 30,
     span: SPAN,
@@ -48,10 +48,6 @@ impl Endpoint for LookupSubmissions {
             entrants: Entrants::from_env(env, client)?,
             secrets: DeploymentSecrets::from_env(env, &context.aws)?,
         })
-    }
-
-    async fn prepare(&self) {
-        self.secrets.prepare().await;
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {

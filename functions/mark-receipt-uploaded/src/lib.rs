@@ -21,16 +21,16 @@ pub struct MarkReceiptUploaded {
     receipts: Receipts,
 }
 
-/// An S3 event notification, as far as it is used.
+/// The used part of an S3 event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {
-    /// One entry per object, unparsed: one odd record must not lose the others.
+    /// One for each object, unparsed: one odd record must not lose the others.
     #[serde(rename = "Records")]
     pub records: Vec<Value>,
 }
 
-/// The object key of a record, decoded: S3 form-encodes it.
+/// Decoded: S3 form-encodes it.
 fn key(record: &Value) -> Option<String> {
     let written = record.pointer("/s3/object/key")?.as_str()?;
     form_urlencoded::parse(written.as_bytes())
@@ -51,7 +51,7 @@ impl EventHandler for MarkReceiptUploaded {
         })
     }
 
-    /// Marks every receipt it can. If one fails, the whole event is sent again, which is harmless for the others.
+    /// If one receipt fails, the whole event is sent again, which is harmless for the others.
     async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
         let mut failed = None;
         for record in event.records {

@@ -10,7 +10,7 @@ use common::store::turns::TurnResult;
 
 use crate::SettlePartners;
 
-/// How long an environment that found no other campaign does not look again: a look reads every partition of the index.
+/// An environment that found no other campaign waits: a look reads every partition of the index.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl SettlePartners {

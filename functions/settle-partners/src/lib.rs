@@ -26,7 +26,7 @@ pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
     turns: Turns,
-    /// When no other campaign was due, if that was the last look.
+    /// Set if no other campaign was due at the last look.
     last_seen_alone: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
@@ -43,10 +43,6 @@ impl EventHandler for SettlePartners {
             last_seen_alone: Mutex::default(),
             secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
-    }
-
-    async fn prepare(&self) {
-        self.secrets.prepare().await;
     }
 
     async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
@@ -104,7 +100,7 @@ impl SettlePartners {
         }
     }
 
-    /// Asks the partner. An error means that the partner was not asked.
+    /// An error means that the partner was not asked.
     async fn ask(&self, leased: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
         let campaign = self.worker.campaign(leased).await?;
         let phone = self

@@ -27,8 +27,8 @@ use serde::Deserialize;
 
 use self::retention::RetentionSweep;
 
-/// Maximum messages in a queue after a sweep, and per campaign from each index partition. The tax authority takes about
-/// forty look-ups a minute, partners hundreds.
+/// Messages in a queue after a sweep, and per campaign from each index partition. The tax authority
+/// takes about forty look-ups a minute, partners hundreds.
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
@@ -36,7 +36,7 @@ fn limits(dependency: Dependency) -> (usize, u8) {
     }
 }
 
-/// How long an item that was put into the audit log without `ops` raises the alarm.
+/// For an item that was put into the audit log without `ops`.
 const INTRUSION_ALARM: Duration = Duration::from_hours(1);
 
 pub struct SweepUnsettled {
@@ -47,7 +47,7 @@ pub struct SweepUnsettled {
     audit: AuditLog,
 }
 
-/// The schedule's event; none of its fields is used.
+/// None of its fields is used.
 #[derive(Debug, Default, Deserialize)]
 pub struct Tick {}
 
@@ -81,7 +81,6 @@ impl EventHandler for SweepUnsettled {
     }
 }
 
-/// The result for one dependency.
 struct Woken {
     due: usize,
     sent: usize,
@@ -175,7 +174,7 @@ impl SweepUnsettled {
     }
 }
 
-/// The result of a part of the sweep, or none and one more failure.
+/// Adds a failure to the list.
 fn kept<T>(result: Result<T, StoreError>, failures: &mut Vec<StoreError>) -> Option<T> {
     result.map_err(|error| failures.push(error)).ok()
 }

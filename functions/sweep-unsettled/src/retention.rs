@@ -20,7 +20,7 @@ use common::store::retention::{
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
 
-/// Pages of 500 submissions, or of 400 photos, in one sweep: a few seconds.
+/// 500 submissions or 400 photos each: a few seconds for all.
 const MAX_PAGES: u32 = 10;
 
 pub(crate) struct RetentionSweep {
@@ -34,7 +34,7 @@ pub(crate) struct RetentionSweep {
 
 #[derive(Default)]
 pub(crate) struct Slice {
-    /// Submissions whose personal data was removed.
+    /// Submissions that lost their personal data.
     pub(crate) phones: u64,
     pub(crate) photos: u64,
 }
@@ -86,7 +86,6 @@ impl RetentionSweep {
         Ok(slice)
     }
 
-    /// A campaign with something to delete.
     async fn first_due(&self, now: Timestamp) -> Result<Option<CampaignSlug>, StoreError> {
         for campaign in self.campaigns.list().await? {
             let is_over = |data| campaign.keeps_until(data).is_some_and(|until| until <= now);
@@ -105,7 +104,7 @@ impl RetentionSweep {
         Ok(None)
     }
 
-    /// Deletes a slice of a campaign's data. False if there was nothing to delete.
+    /// False if there was nothing to delete.
     async fn delete_of(
         &self,
         slug: &CampaignSlug,
@@ -169,7 +168,7 @@ impl RetentionSweep {
         Ok(true)
     }
 
-    /// Why some data of a scope has to wait, if it does.
+    /// Set if some data of a scope has to wait.
     async fn postponement(
         &self,
         scope: &Scope,
@@ -205,7 +204,7 @@ impl RetentionSweep {
     }
 }
 
-/// Adds a page to a deletion. At the end of the table it is finished, or starts again later for the submissions that
+/// The deletion is finished at the end of the table, or starts again later for the submissions that
 /// were left.
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
