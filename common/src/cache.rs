@@ -1,4 +1,4 @@
-//! A small cache of values that rarely change, so that a warm request does not read them again.
+//! A small cache of values that rarely change.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum age of a cached value: pausing a campaign or revoking a key takes effect within it.
+/// Pausing a campaign or revoking a key takes effect within it.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Values by key, with their read time. Only existing values are kept, so the cache never outgrows what operators made.
+/// Values with their read time. Only existing values are kept, so the cache never outgrows what
+/// operators made.
 #[derive(Debug)]
 pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 
@@ -21,7 +22,6 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
-    /// The cached value, if it is younger than `max_age`.
     pub fn peek(&self, key: &K, now: Timestamp, max_age: Duration) -> Option<Arc<V>> {
         let entries = self.lock();
         let (read_at, value) = entries.get(key)?;
@@ -29,12 +29,11 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         (*read_at <= now && now.since(*read_at) < max_age).then(|| Arc::clone(value))
     }
 
-    /// The cached value, however old.
     pub fn peek_any(&self, key: &K) -> Option<Arc<V>> {
         self.lock().get(key).map(|(_, value)| Arc::clone(value))
     }
 
-    /// Stores a value that was read; `None` removes the key.
+    /// `None` removes the key.
     pub fn set(&self, key: &K, now: Timestamp, value: Option<V>) -> Option<Arc<V>> {
         let value = value.map(Arc::new);
         match &value {
@@ -44,7 +43,6 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         value
     }
 
-    /// The cached value if it is younger than `max_age`, otherwise the result of `read`.
     pub async fn get<E>(
         &self,
         key: &K,

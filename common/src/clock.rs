@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::timestamp::Timestamp;
 
-/// A source of the time. Clones share it.
+/// Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock(TimeSource);
 
@@ -17,12 +17,11 @@ enum TimeSource {
 }
 
 impl Clock {
-    /// The clock of the machine, for everything but tests.
     pub fn system() -> Self {
         Self(TimeSource::System)
     }
 
-    /// A clock for tests: it stands still until it is moved.
+    /// For tests: it stands still until it is moved.
     pub fn manual(start: Timestamp) -> Self {
         Self(TimeSource::Manual(Arc::new(AtomicI64::new(
             start.as_millis(),
@@ -42,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Waits this long; a manual clock jumps ahead instead.
+    /// A manual clock jumps ahead instead.
     pub async fn sleep(&self, span: Duration) {
         match &self.0 {
             TimeSource::System => tokio::time::sleep(span).await,
@@ -50,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock forward; does nothing to the machine's clock.
+    /// Does nothing to the machine's clock.
     pub fn advance(&self, span: Duration) {
         if let TimeSource::Manual(millis) = &self.0 {
             let step = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);

@@ -11,17 +11,16 @@ use crate::domain::rate_limit_status::RateLimitStatus;
 pub(crate) use self::store_error::{LaterVersion, Throttled};
 pub use self::store_error::{StoreError, UnreadableRecord};
 
-/// The Retry-After of a throttled request: DynamoDB adds capacity within seconds.
+/// DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Why a call failed. The cause inside [`Error::Internal`] and [`Error::Unavailable`] is only logged; callers see the
+/// The cause inside [`Error::Internal`] and [`Error::Unavailable`] is only logged; callers see the
 /// rest.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request is at fault.
     #[error("{}", .0.code.as_str())]
     Refused(Box<Refusal>),
-    /// The service failed. Callers see an opaque error.
+    /// Callers see an opaque error.
     #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
     /// AWS throttles us or does not answer. Callers get a Retry-After.
@@ -29,133 +28,102 @@ pub enum Error {
     Unavailable(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-/// A request refused because of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The stable error code that callers branch on.
     pub code: ErrorCode,
-    /// The field at fault, such as `claimed.items[0].qty`.
+    /// Such as `claimed.items[0].qty`.
     pub field: Option<String>,
-    /// All fields at fault, in the order of the reference; only with `validation_failed`.
+    /// Ordered as in the reference; only with `validation_failed`.
     pub problems: Vec<FieldProblem>,
-    /// Details beyond the code's own message. Never a value from the request.
+    /// Never a value from the request.
     pub detail: Option<String>,
-    /// The fix, if the code's own advice does not fit.
+    /// `None` is the code's own advice.
     pub fix: Option<&'static str>,
-    /// The wait before the same request can succeed.
+    /// Wait before the same request can succeed.
     pub retry_after: Option<Duration>,
-    /// The methods of the path, if the method is at fault.
+    /// Set if the method is at fault.
     pub allowed: Vec<&'static str>,
-    /// The status of the limits that the request counted towards.
+    /// The request counted towards these limits.
     pub limits: Vec<RateLimitStatus>,
 }
 
-/// One field at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
-    /// The field, such as `claimed.items[0].qty`.
     pub field: String,
-    /// The mistake in the field. Never a value from the request.
+    /// Never a value from the request.
     pub message: String,
 }
 
 impl FieldProblem {
-    /// The field as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`. Field names need no escaping.
+    /// RFC 6901, such as `/claimed/items/0/qty`. Field names need no escaping.
     pub fn pointer(&self) -> String {
         format!("/{}", self.field.replace(['.', '['], "/").replace(']', ""))
     }
 }
 
 impl Error {
-    /// A validation failure of some fields; the first one is named in the message.
     pub fn fields(problems: Vec<FieldProblem>) -> Self {
-        let first = problems.first().cloned();
-        let error = match first {
-            Some(FieldProblem { field, message }) => Self::from(ErrorCode::ValidationFailed)
-                .with_field(field)
-                .with_detail(message),
-            None => Self::from(ErrorCode::ValidationFailed),
+        let error = Self::from(ErrorCode::ValidationFailed);
+        let error = match problems.first() {
+            Some(FieldProblem { field, message }) => error.with_field(field).with_detail(message),
+            None => error,
         };
-        match error {
-            Self::Refused(refusal) => Self::Refused(Box::new(Refusal {
-                problems,
-                ..*refusal
-            })),
-            Self::Internal(_) | Self::Unavailable(_) => error,
-        }
+        error.amended(|refusal| refusal.problems = problems)
     }
 
-    /// A validation failure of the body as a whole.
     pub fn body(detail: impl Into<String>) -> Self {
         Self::from(ErrorCode::ValidationFailed).with_detail(detail).with_fix(
             "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
         )
     }
 
-    /// A method that the path does not take, with those it takes.
     pub fn method_not_allowed(allowed: Vec<&'static str>) -> Self {
-        Self::Refused(Box::new(Refusal {
-            allowed,
-            ..ErrorCode::MethodNotAllowed.into()
-        }))
+        Self::from(ErrorCode::MethodNotAllowed).amended(|refusal| refusal.allowed = allowed)
     }
 
-    /// A failure of the service, with its cause for the log.
     pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Internal(cause.into())
     }
 
-    /// AWS did not answer within the request's time. What was written stays, and a retry finds it.
+    /// Earlier writes stay, and a retry finds them.
     pub fn late() -> Self {
         Self::Unavailable("the request took too long".into())
     }
 
-    /// Names the field at fault.
-    #[must_use]
-    pub fn with_field(mut self, field: impl Into<String>) -> Self {
+    /// Errors of the service stay as they are.
+    fn amended(mut self, change: impl FnOnce(&mut Refusal)) -> Self {
         if let Self::Refused(refusal) = &mut self {
-            refusal.field = Some(field.into());
+            change(refusal);
         }
         self
     }
 
-    /// Adds details. Never a value from the request.
     #[must_use]
-    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        if let Self::Refused(refusal) = &mut self {
-            refusal.detail = Some(detail.into());
-        }
-        self
+    pub fn with_field(self, field: impl Into<String>) -> Self {
+        self.amended(|refusal| refusal.field = Some(field.into()))
     }
 
-    /// Replaces the code's own advice.
+    /// Never a value from the request.
     #[must_use]
-    pub fn with_fix(mut self, fix: &'static str) -> Self {
-        if let Self::Refused(refusal) = &mut self {
-            refusal.fix = Some(fix);
-        }
-        self
+    pub fn with_detail(self, detail: impl Into<String>) -> Self {
+        self.amended(|refusal| refusal.detail = Some(detail.into()))
     }
 
-    /// Adds the wait before the same request can succeed.
     #[must_use]
-    pub fn with_retry_after(mut self, wait: Duration) -> Self {
-        if let Self::Refused(refusal) = &mut self {
-            refusal.retry_after = Some(wait);
-        }
-        self
+    pub fn with_fix(self, fix: &'static str) -> Self {
+        self.amended(|refusal| refusal.fix = Some(fix))
     }
 
-    /// Adds the status of the limits that the request counted towards.
     #[must_use]
-    pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
-        if let Self::Refused(refusal) = &mut self {
-            refusal.limits.extend(limits);
-        }
-        self
+    pub fn with_retry_after(self, wait: Duration) -> Self {
+        self.amended(|refusal| refusal.retry_after = Some(wait))
     }
 
-    /// The private cause, for the log.
+    #[must_use]
+    pub fn with_limits(self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
+        self.amended(|refusal| refusal.limits.extend(limits))
+    }
+
     pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Refused(_) => None,
@@ -163,7 +131,6 @@ impl Error {
         }
     }
 
-    /// The wait before the same request can succeed, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused(refusal) => refusal.retry_after,
@@ -172,7 +139,6 @@ impl Error {
         }
     }
 
-    /// The code that callers see.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(refusal) => refusal.code,
@@ -215,29 +181,18 @@ impl From<StoreError> for Error {
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal $fix:literal)*) => {
-        /// Machine-readable error code. `session_expired` and `campaign_not_assigned` are reserved: no call returns
-        /// them yet. New codes may be added: for an unknown error code, fall back to the HTTP status.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum ErrorCode {
-            $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $name))] $variant,)*
+        text_enum! {
+            /// Machine-readable error code. `session_expired` and `campaign_not_assigned` are reserved: no call returns
+            /// them yet. New codes may be added: for an unknown error code, fall back to the HTTP status.
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            pub enum ErrorCode { $($(#[$doc])* $variant = $name,)* }
         }
 
         impl ErrorCode {
-            /// Every code, in the order of the reference page.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// The code as callers see it.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// What happened, for a developer.
             pub fn message(self) -> &'static str {
                 match self { $(Self::$variant => $message,)* }
             }
 
-            /// How to fix it, for a developer.
             pub fn fix(self) -> &'static str {
                 match self { $(Self::$variant => $fix,)* }
             }

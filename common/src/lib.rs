@@ -13,6 +13,9 @@
 //!   time and randomness; [`cache`];
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness.
 
+#[macro_use]
+mod text;
+
 pub mod app;
 pub mod aws;
 pub mod cache;

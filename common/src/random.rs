@@ -2,10 +2,9 @@
 
 use crate::domain::ids::{ReceiptId, SubmissionId};
 
-/// Random bytes, fit for keys.
-///
 /// # Panics
-/// When the operating system has none, which cannot happen once it has started. Guessable ids would be worse.
+/// When the operating system has no randomness, which cannot happen once it has started. Guessable
+/// ids would be worse.
 #[expect(
     clippy::expect_used,
     reason = "without randomness nothing here is safe"
@@ -16,7 +15,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random submission id, with a random reference. A reference can be taken already: the table decides.
+/// The reference can be taken already: the table decides.
 pub fn submission_id() -> SubmissionId {
     SubmissionId::from_random(bytes())
 }
@@ -25,7 +24,6 @@ pub fn receipt_id() -> ReceiptId {
     ReceiptId::from_random(bytes())
 }
 
-/// A random number from 0 to 1, for jitter.
 pub fn unit_f64() -> f64 {
     f64::from(u32::from_le_bytes(bytes())) / f64::from(u32::MAX)
 }

@@ -8,7 +8,7 @@ use service_tests::service::Service;
 const MAX_ATTEMPTS: usize = 3;
 
 #[tokio::test]
-async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
+async fn failure_hides_its_cause_and_the_same_request_goes_on() {
     let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(1));

@@ -37,7 +37,7 @@ async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
 }
 
 #[tokio::test]
-async fn a_raised_limit_is_in_force_within_five_seconds_of_the_same_minute() {
+async fn raised_limit_is_in_force_within_five_seconds() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 10).await;
@@ -54,7 +54,7 @@ async fn a_raised_limit_is_in_force_within_five_seconds_of_the_same_minute() {
 }
 
 #[tokio::test]
-async fn a_lowered_limit_is_in_force_within_five_seconds_also_where_requests_are_leased() {
+async fn lowered_limit_binds_leased_requests_within_five_seconds() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 600).await;
@@ -75,7 +75,7 @@ async fn a_lowered_limit_is_in_force_within_five_seconds_also_where_requests_are
 }
 
 #[tokio::test]
-async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_limit() {
+async fn processes_between_two_limits_admit_the_larger_at_most() {
     let first = Service::at_noon();
     let second = first.beside(Options {
         clock: first.clock.clone(),
@@ -103,7 +103,7 @@ async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_t
 }
 
 #[tokio::test]
-async fn a_rolled_key_works_beside_its_successor_until_its_time_is_over_and_is_then_revoked() {
+async fn rolled_key_works_until_its_time_is_over() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let old = campaign.issue(Environment::Test, 600).await;

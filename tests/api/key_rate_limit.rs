@@ -156,7 +156,7 @@ async fn two_processes_together_admit_no_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
+async fn fast_clock_takes_from_the_next_minute() {
     const LIMIT: usize = 20;
     let late_in_the_minute = Timestamp::from_millis(NOON.as_millis() + 45_000);
     let service = Service::with_clock(Clock::manual(late_in_the_minute));

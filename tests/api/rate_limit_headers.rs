@@ -100,7 +100,7 @@ async fn a_pre_check_says_what_is_left_of_the_address_range() {
 }
 
 #[tokio::test]
-async fn a_look_up_names_its_limits_and_says_what_is_left_where_it_knows() {
+async fn lookup_names_its_limits_and_what_is_known_of_their_rest() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let lookup = campaign

@@ -27,7 +27,7 @@ async fn submit(campaign: &TestCampaign, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn a_submission_names_all_its_faults_in_the_order_of_the_reference() {
+async fn all_faults_are_named_in_the_order_of_the_reference() {
     let campaign = TestCampaign::plain().await;
     let reply = submit(
         &campaign,

@@ -292,6 +292,12 @@ impl TestCampaign {
             .json(&json!({ "phone": phone }))
     }
 
+    /// Enters a phone with a code, which has to succeed.
+    pub async fn enter(&self, number: u32, code: u64) {
+        let outcome = self.outcome(&phone(number), &self.code(code)).await;
+        assert_eq!(outcome, "entered", "phone {number}, code {code}");
+    }
+
     /// Submits with the test key and returns the message key of the reply.
     pub async fn outcome(&self, phone: &str, code: &str) -> String {
         let reply = self.submit(phone, code).await;

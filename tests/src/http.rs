@@ -169,10 +169,13 @@ impl Reply {
         json!([self.status.as_u16(), body])
     }
 
-    /// Status, code and field of an error.
-    pub fn refusal(&self) -> (u16, String, Option<String>) {
-        let field = self.json()["error"]["field"].as_str().map(str::to_owned);
-        (self.status.as_u16(), self.error_code(), field)
+    /// Status, code and field of an error, such as `422 validation_failed phone`.
+    pub fn refusal(&self) -> String {
+        let code = format!("{} {}", self.status.as_u16(), self.error_code());
+        match self.json()["error"]["field"].as_str() {
+            Some(field) => format!("{code} {field}"),
+            None => code,
+        }
     }
 }
 

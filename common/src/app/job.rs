@@ -12,32 +12,29 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::telemetry::{self, LogLine, Telemetry};
 
-/// The shared context of a process that handles events.
 #[derive(Clone)]
 pub struct EventContext {
-    /// The environment variables.
     pub env: Env,
     pub aws: Aws,
     clock: Clock,
     telemetry: Telemetry,
 }
 
-/// A job, as its log line describes it.
+/// As its log line describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     pub function: &'static str,
     pub started: Timestamp,
-    /// The job's scope, if it concerns a single one.
+    /// Set if it concerns a single one.
     pub scope: Option<&'a Scope>,
-    /// The public id of the submission or receipt.
+    /// Public id of the submission or receipt.
     pub subject: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutcome {
-    /// The outcome in one word, for metrics.
+    /// One word, for metrics.
     pub outcome: &'static str,
-    /// More metrics: names and values.
     pub metrics: Vec<(&'static str, u64)>,
 }
 
@@ -50,11 +47,11 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// A failed job. What delivers its event decides whether it is delivered again.
+/// The deliverer of its event decides whether it is delivered again.
 #[derive(Debug)]
 pub struct JobError {
     pub error: Error,
-    /// Metrics to count despite the failure.
+    /// Counted despite the failure.
     pub metrics: Vec<(&'static str, u64)>,
 }
 
@@ -68,7 +65,6 @@ impl<E: Into<Error>> From<E> for JobError {
 }
 
 impl EventContext {
-    /// Reads the AWS settings from the environment.
     pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
         Ok(Self {
@@ -83,7 +79,7 @@ impl EventContext {
         self.clock.now()
     }
 
-    /// Runs a job and logs its line; a panic becomes an ordinary error.
+    /// A panic becomes an ordinary error.
     pub async fn run_logged(
         &self,
         job: Job<'_>,

@@ -25,17 +25,16 @@ use crate::upstream::http_client::{Addresses, TransportError};
 use crate::upstream::partner::client::Partner;
 use crate::upstream::partner::error::PartnerError;
 
-/// The variable that allows partners at any address: `any`, on the local stack only.
+/// `any` allows partners at any address, on the local stack only.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 
-/// Time of a request that the breaker and the secret may use up; a timeout after that still counts as the partner's.
+/// Breaker and secret may use it up; a timeout after that still counts as the partner's.
 const PREPARING_TIME: Duration = Duration::from_secs(1);
-/// With less time left we do not ask: the partner could redeem the code and answer too late.
+/// With less time left, the partner could redeem the code and answer too late.
 const MIN_TIME: Duration = Duration::from_secs(2);
-/// Time that a lease outlives its request.
+/// A lease outlives its request by this.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
-/// Sends requests to partners.
 pub struct PartnerGateway {
     partner: Partner,
     secrets: Secrets,
@@ -43,21 +42,18 @@ pub struct PartnerGateway {
     leases: PartnerLeases,
 }
 
-/// The part of the service that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedFrom {
-    /// A consumer's request: a campaign has at most `max_in_flight` of them at a time.
+    /// A campaign has at most `max_in_flight` of them at a time.
     Request,
-    /// The queue. Its function limits its own concurrency.
+    /// Its function limits its own concurrency.
     Queue,
 }
 
-/// The outcome of a request, and its lease.
 #[derive(Debug)]
 pub struct Answered {
-    /// The partner's decision, or why there is none.
     pub outcome: PartnerOutcome,
-    /// The request's lease, to be passed to [`PartnerGateway::release`].
+    /// For [`PartnerGateway::release`].
     pub lease: Option<PartnerLease>,
 }
 
@@ -71,8 +67,7 @@ impl From<PartnerOutcome> for Answered {
 }
 
 impl PartnerGateway {
-    /// Reads its settings from the environment. Partners need public addresses unless [`ADDRESSES_VARIABLE`] says
-    /// otherwise.
+    /// Partners need public addresses unless [`ADDRESSES_VARIABLE`] says otherwise.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let malformed = ConfigError::Malformed {
             variable: ADDRESSES_VARIABLE,
@@ -91,8 +86,7 @@ impl PartnerGateway {
         })
     }
 
-    /// Asks the campaign's partner about a submission, for at most `limit`. The submission's id is the reference, so a
-    /// second request redeems nothing more.
+    /// The submission's id is the reference, so a second request redeems nothing more.
     ///
     /// # Errors
     /// When a table or Secrets Manager does not answer in time; the partner was not asked then.
@@ -169,7 +163,7 @@ impl PartnerGateway {
         Ok(Answered { outcome, lease })
     }
 
-    /// Releases the lease of a submission's request. If that fails, the lease expires on its own.
+    /// If that fails, the lease expires on its own.
     pub async fn release(&self, lease: Option<PartnerLease>, subject: SubmissionId) {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await
@@ -178,7 +172,7 @@ impl PartnerGateway {
         }
     }
 
-    /// Reports the result to the circuit breaker; the request had the time `left`.
+    /// For the circuit breaker; the request had the time `left`.
     async fn record(
         &self,
         answer: Result<PartnerVerdict, PartnerError>,
@@ -230,7 +224,8 @@ impl PartnerGateway {
         })
     }
 
-    /// Reports an answer. It counts even if the breaker misses it: at worst the breaker opens for the next request.
+    /// An answer counts even if the breaker misses it: at worst the breaker opens for the next
+    /// request.
     async fn record_success(&self, submission: &Submission, grant: Grant) {
         let Submission {
             scope,

@@ -5,10 +5,9 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 
-/// Counts a request against these rules and returns the status of the limits.
-///
 /// # Errors
-/// `rate_limited` with this `detail` when a limit is reached; an internal error when the table does not answer.
+/// `rate_limited` with this `detail` when a limit is reached; an internal error when the table does
+/// not answer.
 pub async fn enforce(
     limits: &RateLimits,
     rules: &[RateLimitRule],

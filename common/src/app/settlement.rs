@@ -28,31 +28,26 @@ use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 use crate::store::{entrants, receipts};
 
-/// The reason for giving up on a step that started too often and never finished.
+/// Reason for giving up on a step that started too often.
 pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// A blocked step of a submission that has been open longer than this adds to a metric.
+/// Blocked steps of older submissions add to a metric.
 const STALE_AFTER: Duration = Duration::from_hours(1);
 
-/// The result of leasing the step in a message.
 #[derive(Debug)]
 pub enum LeaseResult {
-    /// This worker has the step.
     Leased(Box<Submission>),
-    /// The step started too often without finishing, and does not start again.
+    /// The step started too often without finishing.
     Exhausted(Box<Submission>),
-    /// Nothing to do, for this reason.
     Skipped(&'static str),
 }
 
-/// The records that decide a submission with a receipt.
 pub struct ReceiptRecords {
     pub campaign: Campaign,
     pub receipt: Receipt,
     pub entrant: Entrant,
 }
 
-/// The shared part of the functions that settle.
 pub struct Worker {
     context: EventContext,
     function: &'static str,
@@ -64,7 +59,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The worker of a function that takes the steps with this dependency.
     pub fn new(
         context: &EventContext,
         function: &'static str,
@@ -82,17 +76,14 @@ impl Worker {
         })
     }
 
-    /// The tables of submissions and the records around them.
     pub fn store(&self) -> &SubmissionStore {
         &self.store
     }
 
-    /// The divisor of all retry waits.
     pub fn speedup(&self) -> RetrySpeedup {
         self.speedup
     }
 
-    /// The context of a retry planned now.
     pub fn retry(&self) -> RetryContext {
         RetryContext {
             now: self.now(),
@@ -105,7 +96,6 @@ impl Worker {
         self.context.now()
     }
 
-    /// Takes a step and logs its outcome.
     pub async fn run_logged(
         &self,
         message: &SettleMessage,
@@ -186,8 +176,6 @@ impl Worker {
         })
     }
 
-    /// The submission's campaign.
-    ///
     /// # Errors
     /// When the table does not answer, or the campaign is missing.
     pub async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
@@ -195,7 +183,7 @@ impl Worker {
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// The records that decide a submission with a receipt, in one call.
+    /// One call reads them all.
     ///
     /// # Errors
     /// When a table does not answer, or the campaign or the receipt is missing.
@@ -228,8 +216,9 @@ impl Worker {
         })
     }
 
-    /// Writes the result of a step. With `wrong_code_in`, the code or the receipt's time was wrong, which counts
-    /// towards that campaign's limit of wrong codes. If the next step is due before the next sweep, a message wakes it.
+    /// With `wrong_code_in`, the code or the receipt's time was wrong, which counts towards that
+    /// campaign's limit of wrong codes. If the next step is due before the next sweep, a message
+    /// wakes it.
     pub async fn finish(
         &self,
         before: &Submission,
@@ -249,13 +238,12 @@ impl Worker {
         Ok(settled)
     }
 
-    /// Returns a message to the queue: it came before its turn.
+    /// The message came before its turn.
     pub async fn requeue(&self, message: &SettleMessage) {
         self.queues.requeue(self.dependency, message).await;
     }
 }
 
-/// Adds the metric of submissions that have stayed open too long.
 #[must_use]
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
     let is_open = after
@@ -275,7 +263,7 @@ mod tests {
     use crate::domain::settling::PendingSettlement;
 
     #[test]
-    fn a_submission_that_the_service_has_not_settled_for_an_hour_is_counted() {
+    fn submission_open_for_an_hour_is_counted() {
         let example = Submission::example();
         let open = PendingSettlement::due_at(example.created_at, None);
         let metrics = |age: Duration, settling: Option<PendingSettlement>| {

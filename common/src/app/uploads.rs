@@ -8,7 +8,6 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
 use crate::store::receipts::Receipts;
 
-/// The photos in storage and their receipts.
 #[derive(Clone)]
 pub struct Uploads {
     photos: Photos,
@@ -16,7 +15,6 @@ pub struct Uploads {
 }
 
 impl Uploads {
-    /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws, receipts: Receipts) -> Result<Self, ConfigError> {
         Ok(Self {
             photos: Photos::from_env(env, aws)?,
@@ -24,7 +22,7 @@ impl Uploads {
         })
     }
 
-    /// The receipt with its photo, if storage has one. If the photo's event has not come yet, the photo is recorded.
+    /// Records the photo if its event has not come yet.
     pub async fn reconcile(
         &self,
         mut receipt: Receipt,
@@ -46,7 +44,7 @@ impl Uploads {
         Ok(receipt)
     }
 
-    /// Like [`Self::reconcile`], with a new upload target while there is no photo.
+    /// Adds a new upload target while there is no photo.
     pub async fn reconcile_with_target(
         &self,
         receipt: Receipt,
@@ -57,7 +55,7 @@ impl Uploads {
         Ok((receipt, target))
     }
 
-    /// An upload target; `None` if there is a photo, or none is needed.
+    /// `None` if there is a photo, or none is needed.
     pub async fn upload_target(
         &self,
         receipt: &Receipt,

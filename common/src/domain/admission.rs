@@ -8,29 +8,27 @@ use super::timestamp::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {
-    /// The campaign takes no codes.
     NotNeeded,
-    /// Genuine, and free as far as we know.
+    /// Free as far as we know.
     Free,
-    /// Taken by this earlier submission of the same phone, which was not rejected.
+    /// By an earlier submission that was not rejected.
     OwnedBySamePhone(SubmissionId),
-    /// Redeemed by this submission of another phone.
+    /// By another phone's submission.
     Redeemed(SubmissionId),
-    /// Held by this submission of another phone, which is not settled yet.
+    /// By another phone's submission that is not settled.
     HeldByOther(SubmissionId),
     /// Not genuine, or withdrawn.
     Invalid,
-    /// A sentinel that asks for a rejection.
+    /// By a sentinel.
     Forced(MessageKey),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Answer with this earlier submission.
+    /// Answer with this submission.
     Replay(SubmissionId),
-    /// Accept it, or leave it pending.
     Admit,
-    /// Record it as rejected, with this key.
+    /// Record it as rejected.
     Reject(MessageKey),
 }
 
@@ -62,7 +60,6 @@ fn closed(status: CampaignStatus) -> Option<MessageKey> {
 }
 
 impl CodeStatus {
-    /// The submission that has the code; `None` if no other phone has it.
     pub fn holder(&self) -> Option<SubmissionId> {
         match self {
             Self::Redeemed(holder) | Self::HeldByOther(holder) => Some(*holder),
@@ -74,7 +71,7 @@ impl CodeStatus {
         }
     }
 
-    /// The message key of a rejected code, the same for a submission and a pre-check.
+    /// The same for a submission and a pre-check.
     pub fn rejection(&self) -> Option<MessageKey> {
         match self {
             Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) => None,
@@ -210,7 +207,7 @@ mod tests {
             Just(CodeStatus::Redeemed(other())),
             Just(CodeStatus::HeldByOther(other())),
             Just(CodeStatus::Invalid),
-            prop::sample::select(MessageKey::ALL).prop_map(CodeStatus::Forced),
+            prop::sample::select(MessageKey::ALL.to_vec()).prop_map(CodeStatus::Forced),
         ]
     }
 
@@ -226,7 +223,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_thing_in_the_way_rejects_and_without_any_the_consumer_is_in(facts in any_facts()) {
+        fn first_obstacle_rejects_and_without_any_the_consumer_is_in(facts in any_facts()) {
             let expected = match (&facts.code, facts.rejections().first()) {
                 (CodeStatus::OwnedBySamePhone(earlier), _) => Decision::Replay(*earlier),
                 (_, Some(first)) => Decision::Reject(*first),

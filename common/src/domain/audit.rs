@@ -19,69 +19,61 @@ use super::timestamp::Timestamp;
 
 pub use self::check::{AuditBreak, AuditCheck, AuditFinding, VerifiedAudit};
 
-/// The version of the canonical form.
 const FORM: u8 = 1;
 
-/// An action of an operator, as a row records it. No field holds a phone, a code, a key or a secret.
+/// No field holds a phone, a code, a key or a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// The ARN of the AWS identity that does it.
+    /// ARN of the AWS identity.
     pub who: String,
-    /// The name that the operator gave besides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Name that the operator gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The action, such as `key.revoke`.
     pub action: String,
-    /// The campaign's slug; `None` if the action concerns no single one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` if the action concerns no single campaign.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
-    /// `test` or `live`; `None` if the action concerns both or no campaign.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` if the action concerns both environments or no campaign.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// Id or pseudonym of the affected record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Why, in the operator's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The operator's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// More about it: a JSON object. Kept as text, because the hash covers every character of it.
+    /// A JSON object. Kept as text, because the hash covers every character of it.
     pub details: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRow {
-    /// Its number, from 1.
+    /// Counted from 1.
     pub sequence: u64,
-    /// When it was written.
     pub at: Timestamp,
-    /// The recorded action.
     #[serde(flatten)]
     pub entry: AuditEntry,
-    /// The hash of the row before it.
     pub previous: String,
-    /// The hash of this row, which covers `previous` and everything else in it.
+    /// Covers `previous` and everything else in the row.
     pub hash: String,
 }
 
-/// The end of the log.
+/// End of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditHead {
-    /// The UTC day of the last row, `YYYY-MM-DD`.
     pub last_day: String,
-    /// The number of the last row.
     pub last_sequence: u64,
-    /// The hash of the last row.
     pub last_hash: String,
 }
 
 impl AuditRow {
-    /// The row that follows the end of the log; the first one, when there is none.
+    /// The first row, when there is none.
     pub fn after(head: Option<&AuditHead>, entry: AuditEntry, now: Timestamp) -> Self {
         let sequence = head.map_or(0, |head| head.last_sequence).saturating_add(1);
         Self::numbered(sequence, head, entry, now)
     }
 
-    /// The row that follows the end of the log under a later number, because items without `ops` have those between.
+    /// Under a later number, because items without `ops` have those between.
     pub fn numbered(
         sequence: u64,
         head: Option<&AuditHead>,
@@ -100,12 +92,11 @@ impl AuditRow {
         row
     }
 
-    /// The UTC day under which it is stored.
+    /// UTC.
     pub fn day(&self) -> String {
         self.at.day_in(chrono_tz::UTC)
     }
 
-    /// The end of the log, once this row is the last.
     pub fn head(&self) -> AuditHead {
         AuditHead {
             last_day: self.day(),
@@ -114,7 +105,6 @@ impl AuditRow {
         }
     }
 
-    /// The hash of the row's current content.
     fn computed_hash(&self) -> String {
         let AuditEntry {
             who,
@@ -148,18 +138,18 @@ impl AuditRow {
     }
 }
 
-/// The previous hash in the first row, which has no row before it.
+/// Its value in the first row.
 fn before_the_first() -> String {
     "0".repeat(64)
 }
 
-/// A row as it is found in the table.
+/// As found in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAuditRow {
     pub day: String,
-    /// The number in its key; 0 if it is none that a row can have.
+    /// 0 if the key has no number that a row can have.
     pub sequence: u64,
-    /// The row; `None` when it lacks an attribute, has one of another type, or is of another version.
+    /// `None` if it lacks an attribute, has one of another type, or is of another version.
     pub row: Option<AuditRow>,
 }
 

@@ -11,114 +11,85 @@ use super::receipt::rules::ReceiptRules;
 use super::scope::CampaignSlug;
 use super::timestamp::Timestamp;
 
-/// A campaign as configured by its operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// The campaign's name in keys and URLs.
     pub slug: CampaignSlug,
-    /// The campaign's name for people.
+    /// For people.
     pub name: String,
-    /// The brand's name for people.
     pub brand: String,
-    /// The time zone of its days.
     pub timezone: Tz,
-    /// The pause switch: no entries while it is on.
+    /// No entries while it is on.
     pub paused: bool,
-    /// The entry window.
     pub window: Window,
-    /// Who checks its codes, if it has any.
+    /// Who checks its codes, if any.
     pub code: CodePolicy,
-    /// Limits of one phone's submissions.
     pub limits: PhoneLimits,
-    /// Entries of an accepted submission, unless a receipt or a partner sets another number.
+    /// Unless a receipt or a partner sets another number.
     pub entries_per_submission: u32,
-    /// When a phone that guesses codes is throttled.
+    /// Throttles a phone that guesses codes.
     pub wrong_codes: WrongCodeLimit,
-    /// The campaign's own texts.
     pub messages: MessageOverrides,
-    /// Receipt rules; `None` if the campaign takes no receipts.
     pub receipt: Option<ReceiptRules>,
-    /// The partner's settings, if the partner checks the codes.
+    /// Set if a partner checks the codes.
     #[serde(default)]
     pub partner: Option<PartnerRules>,
-    /// The text that consumers agree to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<ConsentText>,
-    /// How long personal data is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` keeps personal data.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// True if it is archived: operators' lists leave it out, and it takes no entries. It can be unarchived.
+    /// Operators' lists leave it out, and it takes no entries. It can be unarchived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
 
-/// The text that consumers agree to, in both languages.
+/// Consumers agree to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentText {
-    /// Names this text: a changed text has another version.
+    /// A changed text has another version.
     pub version: String,
-    /// In English.
     pub en: String,
-    /// In Swahili.
     pub sw: String,
 }
 
-/// How many days after the campaign's end personal data is kept. Without a number, phones are kept, and photos for the
-/// deployment's `PhotoRetentionDays`.
+/// Days after the campaign's end. `None` keeps phones, and photos for the deployment's
+/// `PhotoRetentionDays`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
-    /// Days for phone numbers; `None` keeps them.
     pub phones_days: Option<u32>,
-    /// Days for photos of receipts; `None` keeps them for the deployment's `PhotoRetentionDays`.
     pub photos_days: Option<u32>,
 }
 
-/// The kinds of personal data that are deleted some time after a campaign's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PersonalData {
-    /// Phone numbers, with regions, claims and the words of operators and partners.
-    Phones,
-    /// Photos of receipts.
-    Photos,
-    /// Limits that erased persons have used, under the digest of their phone.
-    Limits,
-}
-
-impl PersonalData {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Phones, Self::Photos, Self::Limits];
-    /// The kinds whose retention a campaign can set.
-    pub const SETTABLE: [Self; 2] = [Self::Phones, Self::Photos];
-
-    /// The name in records and JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Phones => "phones",
-            Self::Photos => "photos",
-            Self::Limits => "limits",
-        }
+text_enum! {
+    /// The kinds of personal data that are deleted some time after a campaign's end.
+    pub enum PersonalData {
+        /// Phone numbers, with regions, claims and the words of operators and partners.
+        Phones = "phones",
+        Photos = "photos",
+        /// Limits that erased persons have used, under the digest of their phone.
+        Limits = "limits",
     }
 }
 
-/// The period in which entries are taken: includes its start, excludes its end.
+impl PersonalData {
+    /// The kinds whose retention a campaign can set.
+    pub const SETTABLE: [Self; 2] = [Self::Phones, Self::Photos];
+}
+
+/// Includes its start, excludes its end; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The start; `None` for no start.
     pub start: Option<Timestamp>,
-    /// The end; `None` for no end.
     pub end: Option<Timestamp>,
 }
 
-/// Who checks a campaign's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodePolicy {
-    /// The service: codes are minted or imported.
     Service,
     /// An external partner: see [`Campaign::partner`].
     Partner,
-    /// The campaign has no codes.
+    /// There are no codes.
     None,
 }
 
@@ -132,12 +103,11 @@ pub struct PhoneLimits {
     pub phone_total: Option<u32>,
 }
 
-/// How many wrong codes a phone may send before it is throttled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongCodeLimit {
-    /// The number of wrong codes after which the phone is throttled.
+    /// After so many, the phone is throttled.
     pub count: u32,
-    /// The time in which they count, in minutes.
+    /// The time in which they count.
     pub minutes: u32,
 }
 
@@ -167,7 +137,7 @@ pub enum CampaignStatus {
 }
 
 impl Campaign {
-    /// The status now. An archived campaign has ended; the pause switch takes precedence over the window.
+    /// An archived campaign has ended; the pause switch takes precedence over the window.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
         if self.archived {
             CampaignStatus::Ended
@@ -182,7 +152,6 @@ impl Campaign {
         }
     }
 
-    /// True if every submission must carry a code.
     pub fn needs_code(&self) -> bool {
         match self.code {
             CodePolicy::Service | CodePolicy::Partner => true,
@@ -190,15 +159,14 @@ impl Campaign {
         }
     }
 
-    /// True if every submission must carry a receipt.
     pub fn needs_receipt(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
-    /// Days after the end for which the limits that erased persons used are kept: an end can still be put off then.
+    /// Days after the end; until then, an end can still be put off.
     pub const LIMITS_DAYS: u32 = 30;
 
-    /// When the retention of this data ends; `None` if the campaign has no end, or sets no retention for it.
+    /// `None` if the campaign has no end, or sets no retention for this data.
     pub fn keeps_until(&self, data: PersonalData) -> Option<Timestamp> {
         const DAY: Duration = Duration::from_hours(24);
         let days = match data {
@@ -209,8 +177,7 @@ impl Campaign {
         Some(self.window.end?.after(DAY * days?))
     }
 
-    /// The data whose retention is over once the campaign is changed to `after`, and was not before. Its deletion cannot be
-    /// undone.
+    /// Data whose retention is over with `after` and was not before. Its deletion cannot be undone.
     pub fn newly_due(&self, after: &Self, now: Timestamp) -> Vec<PersonalData> {
         let is_due =
             |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);
@@ -218,7 +185,6 @@ impl Campaign {
         PersonalData::SETTABLE.into_iter().filter(is_new).collect()
     }
 
-    /// True if a receipt's code and time may be typed in.
     pub fn takes_typed_receipts(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.typed)
     }
@@ -226,7 +192,6 @@ impl Campaign {
 
 #[cfg(test)]
 impl Campaign {
-    /// A live campaign with service codes and no limits.
     pub(crate) fn example() -> Self {
         Self {
             slug: "demo".parse().expect("a slug"),
@@ -296,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_kept_for_days_after_the_end_and_for_good_where_there_is_no_end_or_no_limit() {
+    fn data_is_kept_for_days_after_the_end_or_for_good() {
         const DAY: i64 = 24 * 60 * 60 * 1000;
         let retention = Retention {
             phones_days: Some(90),
@@ -369,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_release_before_has_no_consent_no_retention_and_is_not_archived() {
+    fn absent_consent_retention_and_archive_are_not_stored() {
         let campaign = Campaign::example();
         let stored = serde_json::to_value(&campaign).expect("JSON");
         for name in ["consent", "retention", "archived"] {
@@ -412,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_needed_wherever_somebody_judges_it() {
+    fn code_is_needed_if_the_service_or_a_partner_judges_it() {
         let needs_code = |code| {
             Campaign {
                 code,

@@ -10,14 +10,13 @@ use super::code::SYMBOLS;
 
 pub(super) const RADIX: u32 = 31;
 
-/// The allowed number of symbols in a minted code. Shorter codes are too easy to guess; longer ones do not keep each
-/// half below 2^64.
+/// Shorter codes are too easy to guess; longer ones do not keep each half below 2^64.
 pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
 
 /// Symbols between the dashes of a printed code.
 const GROUP: usize = 4;
 
-/// The 32 secret bytes of a key in a scope's code book. They print as `***`.
+/// A key in a scope's code book.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; 32]);
 
@@ -26,7 +25,6 @@ impl SecretKey {
         Self(bytes)
     }
 
-    /// The bytes, for storing them.
     pub fn expose(&self) -> &[u8; 32] {
         &self.0
     }
@@ -34,7 +32,6 @@ impl SecretKey {
 
 masked_debug!(SecretKey);
 
-/// The permutation between serial numbers and codes of one length.
 pub struct CodeCipher {
     ff1: FF1<Aes256>,
     left: u8,
@@ -42,7 +39,7 @@ pub struct CodeCipher {
 }
 
 impl CodeCipher {
-    /// A permutation of codes with this many symbols; `None` if that length is not allowed.
+    /// `None` if that length is not allowed.
     pub fn new(key: &SecretKey, symbols: u8) -> Option<Self> {
         if !CODE_SYMBOLS.contains(&symbols) {
             return None;
@@ -56,7 +53,7 @@ impl CodeCipher {
         })
     }
 
-    /// The code of a serial number, in its normal spelling.
+    /// The normal spelling.
     pub fn encipher(&self, serial: u64) -> Option<String> {
         let right_size = power(self.right);
         let serial = u128::from(serial);
@@ -82,7 +79,7 @@ impl CodeCipher {
         Some(text)
     }
 
-    /// The serial number of a code in its normal spelling; `None` if it cannot be a minted code.
+    /// `None` if it cannot be a minted code.
     pub fn decipher(&self, normal: &str) -> Option<u64> {
         let symbols = normal.as_bytes();
         if symbols.len() != usize::from(self.left + self.right) {
@@ -100,7 +97,7 @@ impl CodeCipher {
     }
 }
 
-/// A code in its printed form: `XXXX-XXXX-XXXX`.
+/// `XXXX-XXXX-XXXX`.
 pub fn printed(normal: &str) -> String {
     let mut text = String::with_capacity(normal.len() + normal.len() / GROUP);
     for (index, symbol) in normal.chars().enumerate() {
@@ -117,7 +114,7 @@ fn power(count: u8) -> u64 {
     u64::from(RADIX).saturating_pow(u32::from(count))
 }
 
-/// A code in the cipher's form: two halves, each a number below 31^count.
+/// Two halves of a code, each a number below 31^count.
 struct Numerals {
     left: Half,
     right: Half,
@@ -186,7 +183,7 @@ impl NumeralString for Numerals {
     }
 }
 
-/// The last `length` bytes of a number in big-endian order; a half is below 2^64 and needs 8 at most.
+/// The last `length` bytes in big-endian order; a half needs 8 at most.
 struct BigEndian {
     bytes: [u8; 8],
     length: usize,
@@ -230,7 +227,7 @@ impl Operations for Half {
     }
 }
 
-/// The number in the bytes modulo 31^count, the modulus, and the count.
+/// Number modulo 31^count, modulus and count.
 fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
     let count = u8::try_from(count).unwrap_or(u8::MAX);
     let size = u128::from(power(count));
@@ -238,7 +235,7 @@ fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
     (number % size, size, count)
 }
 
-/// Reduces a sum that is below twice a 64-bit modulus.
+/// `sum` is below twice a 64-bit modulus.
 fn wrap(sum: u128, size: u128) -> u64 {
     u64::try_from(sum % size).unwrap_or(u64::MAX)
 }
@@ -271,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn numerals_are_valid_while_both_halves_have_no_more_digits_than_they_should() {
+    fn numerals_are_valid_while_both_halves_are_short_enough() {
         let valid = |left, right, radix| {
             let half = |value| Half { value, count: 4 };
             Numerals {

@@ -10,25 +10,24 @@ use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
-/// A code as received. It prints as `***`.
+/// As received.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code {
     typed: String,
 }
 
-/// The form in which a partner's codes are compared and sent.
+/// How a partner's codes are compared and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeForm {
-    /// The normal spelling: [`Code::normal`].
+    /// [`Code::normal`].
     #[default]
     Folded,
     /// As typed, except for stripped ends.
     Exact,
 }
 
-/// Why a text cannot be a code.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCode {
     /// It is empty or too long.
@@ -37,27 +36,26 @@ pub enum InvalidCode {
     /// It holds a control character that is not white space.
     #[error("a code has no control characters")]
     ControlCharacter,
-    /// Nothing remains after folding.
+    /// Only spaces and dashes.
     #[error("a code is more than spaces and dashes")]
     Blank,
 }
 
 impl Code {
-    /// The length of a code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-    /// The code as typed, with its ends stripped.
+    /// As typed, with its ends stripped.
     pub fn expose(&self) -> &str {
         stripped(&self.typed)
     }
 
-    /// The normal spelling, under which a code is looked up: compatibility form, upper case, no white space, dashes or
-    /// format characters. The underscore counts as a dash: the digests of imported codes leave it out.
+    /// The spelling under which a code is looked up: compatibility form, upper case, no white
+    /// space, dashes or format characters. The underscore counts as a dash.
     pub fn normal(&self) -> String {
         folded(&self.typed, |c| (!is_dash(c) && c != '_').then_some(c))
     }
 
-    /// The code in the form in which the partner compares it. A sentinel stays as typed: no partner sees it.
+    /// A sentinel stays as typed: no partner sees it.
     #[must_use]
     pub fn in_form(self, form: CodeForm) -> Self {
         let typed = match form {
@@ -68,7 +66,7 @@ impl Code {
         Self { typed }
     }
 
-    /// The sentinel, if the code begins like one.
+    /// Set if the code begins like one.
     pub fn sentinel(&self) -> Option<Sentinel> {
         Sentinel::parse(&self.typed)
     }
@@ -77,7 +75,7 @@ impl Code {
 impl FromStr for Code {
     type Err = InvalidCode;
 
-    /// Parses a code as people type and paste it. White space at the ends and format characters are ignored.
+    /// Ignores white space at the ends and format characters.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let typed = stripped(typed);
         if has_control(typed) {
@@ -99,16 +97,15 @@ impl FromStr for Code {
 
 masked_debug!(Code);
 
-/// A test code that names the outcome it wants: `TEST-0-<MESSAGE KEY>`. An optional `.suffix` makes another code with
+/// A test code that names its outcome: `TEST-0-<MESSAGE KEY>`. A `.suffix` makes another code with
 /// the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentinel {
-    /// The whole sentinel, folded but with its dashes. It tells one sentinel from another.
+    /// Folded, but with its dashes. Tells one sentinel from another.
     pub identity: String,
     pub outcome: SentinelOutcome,
 }
 
-/// The outcome that a sentinel asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentinelOutcome {
     /// Accepted, like a genuine code.

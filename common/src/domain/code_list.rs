@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 
 use super::codebook::as_f64;
 
-/// The alphabet and lengths of a list's codes, which decide how easy they are to guess.
+/// Alphabet and lengths decide how easy codes are to guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeList {
     lengths: BTreeSet<u8>,
-    /// The set of all characters in the list.
     characters: u64,
 }
 
 impl CodeList {
-    /// Adds a code in its normal spelling.
     pub fn add(&mut self, normal: &str) {
         self.lengths
             .insert(u8::try_from(normal.len()).unwrap_or(u8::MAX));
@@ -24,7 +22,6 @@ impl CodeList {
         &self.lengths
     }
 
-    /// The characters in the list, sorted, such as `0123456789ABCDEF`.
     pub fn characters(&self) -> String {
         let known = (b'0'..=b'9').chain(b'A'..=b'Z');
         known
@@ -33,14 +30,14 @@ impl CodeList {
             .collect()
     }
 
-    /// The number of texts that a guess chooses from: all of the list's alphabet and shortest length. It saturates at
-    /// 1.8e19, where a guess has no chance anyway.
+    /// Texts that a guess chooses from: the alphabet at the shortest length. Saturates at 1.8e19,
+    /// where a guess has no chance anyway.
     pub fn texts(&self) -> u64 {
         let shortest = self.lengths.first().copied().unwrap_or_default();
         self.alphabet().saturating_pow(u32::from(shortest))
     }
 
-    /// The odds that a guess at one of these texts is one of so many codes.
+    /// Odds that one such text is one of so many codes.
     pub fn odds_of_a_guess(&self, codes: u64) -> f64 {
         as_f64(codes) / as_f64(self.texts())
     }
@@ -61,7 +58,7 @@ impl CodeList {
     }
 }
 
-/// The set of one character. All other characters than letters and digits count as one.
+/// All characters besides letters and digits count as one.
 fn character(byte: u8) -> u64 {
     let index = match byte {
         b'0'..=b'9' => byte - b'0',

@@ -6,21 +6,19 @@ use super::ids::EntrantId;
 use super::ids::SubmissionId;
 use super::scope::Scope;
 
-/// The key of a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
-    /// A minted code, by its serial number.
+    /// By its serial number.
     Minted(u64),
-    /// A code printed elsewhere.
     Imported {
-        /// The code's digest by [`CodeBook::digest`](super::codebook::CodeBook::digest).
+        /// [`CodeBook::digest`](super::codebook::CodeBook::digest).
         digest: String,
-        /// The expected batch. Not part of the record's key.
+        /// Expected; not part of the record's key.
         batch: String,
     },
-    /// Digest of a code that a partner verifies.
+    /// By its digest.
     Partner(String),
-    /// Digest of a sentinel and an entrant: sentinels work for every phone, so phones do not compete.
+    /// Digest of sentinel and entrant: sentinels work for every phone, so phones do not compete.
     Sentinel(String),
 }
 
@@ -33,7 +31,7 @@ impl CodeKey {
         Self::Sentinel(hex::encode(digest))
     }
 
-    /// True if both keys name the same record, whatever batch they expect.
+    /// Ignores the expected batch.
     pub fn is_same_record(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => {
@@ -45,7 +43,7 @@ impl CodeKey {
         }
     }
 
-    /// The key as stored in the table.
+    /// As stored in the table.
     pub fn in_scope(&self, scope: &Scope) -> String {
         match self {
             Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
@@ -55,7 +53,7 @@ impl CodeKey {
         }
     }
 
-    /// Parses a stored key. An imported code's batch stays empty: only its record has it.
+    /// An imported code's batch stays empty: only its record has it.
     pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
@@ -71,37 +69,32 @@ impl CodeKey {
     }
 }
 
-/// The record of a code that was used or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// The submission that has the code.
+    /// Set while a submission has the code.
     pub hold: Option<CodeHold>,
-    /// The batch of an imported code.
     pub batch: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeHold {
     pub entrant: EntrantId,
-    /// The submission that holds or has redeemed the code.
     pub submission_id: SubmissionId,
-    /// True once the submission is accepted; false while it only holds the code.
+    /// False while it only holds the code.
     pub redeemed: bool,
 }
 
-/// The result of looking up a code's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CodeLookup {
-    /// The code needs no record, and none is known to block it.
+    /// It needs none, and none is known to block it.
     #[default]
     NoRecord,
-    /// The code needs a record and has none.
+    /// It needs one.
     RecordMissing,
     Found(CodeRecord),
 }
 
 impl CodeLookup {
-    /// The result for a record, or for its absence.
     pub fn new(key: &CodeKey, record: Option<CodeRecord>) -> Self {
         match (key, record) {
             (_, Some(record)) => Self::Found(record),
@@ -112,7 +105,6 @@ impl CodeLookup {
         }
     }
 
-    /// The batch in an imported code's record.
     pub fn imported_batch(&self) -> Option<&str> {
         match self {
             Self::Found(record) => record.batch.as_deref(),

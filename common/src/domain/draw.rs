@@ -11,13 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::scope::parse_slug;
 use super::timestamp::Timestamp;
 
-/// A draw's name, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
+/// Such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DrawName(String);
 
 impl DrawName {
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,74 +39,65 @@ impl fmt::Display for DrawName {
     }
 }
 
-/// The person who took a step of a draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
-    /// The ARN of the AWS identity.
+    /// ARN of the AWS identity.
     pub who: String,
-    /// The name that the operator gave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
 impl Operator {
-    /// The given name, else the identity.
     pub fn name(&self) -> &str {
         self.by.as_deref().unwrap_or(&self.who)
     }
 }
 
-/// A frozen draw. Publishing and drawing each add their part once.
+/// Publishing and drawing each add their part once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Its name, unique within the campaign.
+    /// Unique within the campaign.
     pub name: DrawName,
     /// `commitment.txt`: 64 hexadecimal digits.
     pub commitment: String,
-    /// The Merkle root of `entries.csv`, in the same form.
+    /// Merkle root of `entries.csv`, in the same form.
     pub root: String,
     /// `header.json`, byte for byte.
     pub header: String,
-    /// The hash of the beacon's chain.
+    /// Hash of the beacon's chain.
     pub chain: String,
-    /// The beacon's round.
     pub round: NonZeroU64,
-    /// The time of the round.
     pub round_at: Timestamp,
-    /// Unsettled submissions of before the period's end.
+    /// Submissions of before the period's end.
     pub unsettled: u64,
-    /// The entries of the largest rows, largest first.
+    /// Entries, largest first.
     #[serde(default)]
     pub largest_rows: Vec<u64>,
-    /// Entries that people gave.
+    /// By people.
     #[serde(default)]
     pub given_by_hand: u64,
-    /// When the commitment was recorded.
     pub frozen_at: Timestamp,
-    /// The operator who recorded the commitment.
     pub frozen_by: Operator,
-    /// When all of the evidence was in its bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// When all evidence was in its bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub published_at: Option<Timestamp>,
-    /// The round, once the draw was run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
-    /// The number of changes of its contacts.
+    /// Changes of its contacts.
     pub contact_changes: u64,
 }
 
-/// The lock of a scope's freezes. The openings of an unrecorded draw are found by it.
+/// Held while a scope freezes. The openings of an unrecorded draw are found by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeLock {
     /// Random, and new after each change: a change is written over the id that it was made from.
     pub id: String,
-    /// The draw that is being frozen.
     pub draw: DrawName,
-    /// The last time to record the draw. `None` once it is recorded or given up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Last time to record the draw; `None` once it is recorded or given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The folder of its openings, once they are uploaded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Folder of its openings, once they are uploaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
 }
 
@@ -118,21 +108,18 @@ impl FreezeLock {
     }
 }
 
-/// The outcome of a draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawOutcome {
-    /// The round's signature, in hexadecimal.
+    /// Hexadecimal.
     pub signature: String,
-    /// Its SHA-256, in hexadecimal.
+    /// SHA-256 of the signature, in hexadecimal.
     pub randomness: String,
-    /// When the winners were recorded.
     pub drawn_at: Timestamp,
-    /// The operator who ran the draw.
     pub drawn_by: Operator,
 }
 
 impl Draw {
-    /// True if the commitment was public before the round.
+    /// True if that was before the round.
     pub fn is_published_in_time(&self) -> bool {
         self.published_at
             .is_some_and(|published_at| published_at < self.round_at)
@@ -143,7 +130,7 @@ impl Draw {
         self.outcome.is_none() && self.is_published_in_time() && self.round_at <= now
     }
 
-    /// True if winners can be drawn. A draw that was published late has none.
+    /// A draw that was published late has no winners.
     pub fn can_be_drawn(&self, now: Timestamp) -> bool {
         self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
     }

@@ -10,42 +10,40 @@ use super::message::MessageKey;
 use super::sliding_window::{SlidingWindow, WindowDecision};
 use super::timestamp::Timestamp;
 
-/// A phone's receipts that the service has yet to settle; one more is refused. Each costs a look-up at the tax
-/// authority, which tolerates about forty a minute.
+/// Each receipt costs a look-up at the tax authority, which tolerates about forty a minute.
 pub const MAX_OPEN_RECEIPTS: u32 = 20;
 
-/// The state of one phone. The default is a phone never seen.
+/// The default is a phone never seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrant {
-    /// True if it is on the campaign's blocklist.
     pub blocked: bool,
     /// Submissions that count, in the whole campaign.
     pub total: u32,
-    /// Submissions that count, on the requested day.
+    /// The same on the requested day.
     pub today: u32,
-    /// Entries earned by accepted submissions.
+    /// Earned by accepted submissions.
     pub entries: u64,
-    /// The times of the latest wrong codes, oldest first, including codes that a partner has not judged yet.
+    /// Oldest first; includes codes that a partner has not judged yet.
     pub wrong_codes: Vec<Timestamp>,
-    /// The end of throttling: until then, codes are refused unchecked.
+    /// Until then, codes are refused unchecked.
     pub throttled_until: Option<Timestamp>,
-    /// Receipts that the service has yet to settle, without those waiting for an operator.
+    /// Not yet settled by the service, without those waiting for an operator.
     pub open_receipts: u32,
-    /// When the person was erased, if only what they used of the limits was kept then.
+    /// Set if only the used limits were kept.
     pub erased_at: Option<Timestamp>,
 }
 
-/// The phone limits that apply to a submission, besides the blocklist and the campaign's limits.
+/// Limits besides the blocklist and the campaign's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhoneChecks {
-    /// The submission carries something guessable: a code, or a typed receipt.
+    /// It carries something guessable: a code, or a typed receipt.
     pub throttle: bool,
-    /// The submission carries a receipt.
+    /// It carries a receipt.
     pub open_receipts: bool,
 }
 
 impl Entrant {
-    /// The reason to refuse the phone before its code is checked.
+    /// Why the phone is refused before its code is checked.
     pub fn barred(&self, checks: PhoneChecks, now: Timestamp) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
@@ -58,12 +56,11 @@ impl Entrant {
         }
     }
 
-    /// True if the phone has sent too many wrong codes.
     pub fn is_throttled(&self, now: Timestamp) -> bool {
         self.throttled_until.is_some_and(|until| now < until)
     }
 
-    /// The reason to refuse one more submission after its code was found valid.
+    /// Why one more submission is refused after its code was found valid.
     pub fn over_limit(&self, limits: PhoneLimits) -> Option<MessageKey> {
         if limits.phone_daily.is_some_and(|limit| self.today >= limit) {
             Some(MessageKey::DailyLimit)
@@ -74,7 +71,7 @@ impl Entrant {
         }
     }
 
-    /// The log of wrong codes with one more, sent now, and the throttling that follows.
+    /// Adds a wrong code, sent now.
     pub fn with_wrong_code(&self, campaign: &Campaign, now: Timestamp) -> WrongCodes {
         let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
             WindowDecision::Admitted(log) => log,
@@ -84,8 +81,8 @@ impl Entrant {
         Self::wrong_codes(log, campaign, now)
     }
 
-    /// The log with a code that was sent earlier and is only now found wrong; `None` if the log already has it, or if
-    /// it is too old to count.
+    /// Adds a code that was sent earlier and is only now found wrong; `None` if the log has it, or
+    /// if it is too old to count.
     pub fn with_earlier_wrong_code(
         &self,
         campaign: &Campaign,
@@ -119,8 +116,7 @@ impl Entrant {
         }
     }
 
-    /// The log without the code of this time, which was not wrong after all; this makes room for another. `None` if the
-    /// log no longer has it.
+    /// Makes room again: the code of this time was not wrong. `None` if the log no longer has it.
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
@@ -139,12 +135,11 @@ fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
     }
 }
 
-/// A phone's log of wrong codes after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongCodes {
-    /// The times of the wrong codes, oldest first.
+    /// Oldest first.
     pub log: Vec<Timestamp>,
-    /// The end of throttling; `None` while there is room for another wrong code.
+    /// `None` while there is room for another wrong code.
     pub throttled_until: Option<Timestamp>,
 }
 
@@ -249,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_wrong_code_of_the_limit_throttles_until_the_first_is_old_enough() {
+    fn last_wrong_code_throttles_until_the_first_is_old_enough() {
         let campaign = campaign(3, 1);
         let mut entrant = Entrant::default();
         guess(&mut entrant, &campaign, at(0));
@@ -316,7 +311,7 @@ mod tests {
         }
 
         #[test]
-        fn codes_found_wrong_in_any_order_throttle_like_codes_found_wrong_at_once(
+        fn wrong_codes_throttle_alike_in_any_order(
             sent in prop::collection::btree_set(0..MINUTE, 1..8), count in 1u32..6, turn in 0usize..8
         ) {
             let campaign = campaign(count, 1);

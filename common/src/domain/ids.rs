@@ -8,17 +8,15 @@ use uuid::Uuid;
 
 use super::code::SYMBOLS;
 
-/// The text is not an id of this kind.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an id")]
 pub struct InvalidId;
 
-/// A receipt's id: a random (version 4) UUID in its hyphenated form.
+/// A random (version 4) UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReceiptId(Uuid);
 
 impl ReceiptId {
-    /// An id from 16 random bytes.
     pub fn from_random(bytes: [u8; 16]) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
@@ -39,14 +37,13 @@ impl FromStr for ReceiptId {
     }
 }
 
-/// A submission's id: a UUID of version 8 in its hyphenated form. Its last 40 bits are the number of its reference; all
-/// others, besides version and variant, are random. So a reference says which record is meant, and only the id opens it.
+/// A UUID of version 8. Its last 40 bits are the number of its reference; all others are random. So
+/// a reference says which record is meant, and only the id opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SubmissionId(Uuid);
 
 impl SubmissionId {
-    /// An id from 24 random bytes.
     pub fn from_random(bytes: [u8; 24]) -> Self {
         let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
         let reference = Reference::from_random([a, b, c, d, e, f, g, h]);
@@ -55,13 +52,12 @@ impl SubmissionId {
         Self(uuid::Builder::from_custom_bytes(bits.to_be_bytes()).into_uuid())
     }
 
-    /// The reference that the consumer can quote.
     pub fn reference(self) -> Reference {
         let [.., a, b, c, d, e] = self.0.into_bytes();
         Reference(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
     }
 
-    /// One of its random bytes, for spreading submissions evenly.
+    /// Spreads submissions evenly.
     pub fn first_byte(self) -> u8 {
         let [first, ..] = self.0.into_bytes();
         first
@@ -77,7 +73,7 @@ impl fmt::Display for SubmissionId {
 impl FromStr for SubmissionId {
     type Err = InvalidId;
 
-    /// Parses the hyphenated form only, in either case: an id has one spelling.
+    /// As [`ReceiptId`]: one spelling.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let id = Self(parse_hyphenated(text)?);
         let is_ours = id.0.get_version() == Some(uuid::Version::Custom)
@@ -89,7 +85,7 @@ impl FromStr for SubmissionId {
 
 stored_as_text!(SubmissionId, |id| id.to_string());
 
-/// Parses the 36-character form; braces, `urn:` and the form without hyphens are refused.
+/// Refuses braces, `urn:` and the form without hyphens.
 fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
     const HYPHENATED_CHARS: usize = 36;
     if text.len() != HYPHENATED_CHARS {
@@ -98,7 +94,8 @@ fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
     Uuid::try_parse(text).map_err(|_| InvalidId)
 }
 
-/// The short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. A scope has each one once.
+/// Short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. A scope has
+/// each one once.
 ///
 /// It is a number below 31^8, with the first symbol as its highest digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -113,13 +110,13 @@ impl Reference {
     const COUNT: u64 = 852_891_037_441;
     const BITS: u32 = 40;
 
-    /// A reference from random bytes. 2^64 is so much more than their count that all are equally likely, to one part in
-    /// twenty million.
+    /// 2^64 is so much more than their count that all are equally likely, to one part in twenty
+    /// million.
     fn from_random(bytes: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(bytes) % Self::COUNT)
     }
 
-    /// The symbols without the dash, as records have them.
+    /// Without the dash, as records have them.
     pub fn symbols(self) -> String {
         let digits = (0..)
             .take(Self::SYMBOLS)
@@ -135,7 +132,7 @@ impl Reference {
 impl FromStr for Reference {
     type Err = String;
 
-    /// Parses a reference as a person types it: any case, with or without the dash.
+    /// As a person types it: any case, with or without the dash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let typed = text
             .chars()
@@ -168,14 +165,14 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
-/// was erased. It prints as `***`.
+/// A consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once
+/// the person was erased.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrantId(String);
 
 impl EntrantId {
-    /// Bytes of a digest that are kept: 128 bits, so that no two phones ever share one.
+    /// 128 bits, so that no two phones ever share one.
     pub(super) const BYTES: usize = 16;
 
     /// The holder in a code's record, also that of a revoked submission.
@@ -183,18 +180,17 @@ impl EntrantId {
         Self(id.into())
     }
 
-    /// The id in a key; `None` if it is not 32 hexadecimal digits.
+    /// `None` if it is not 32 hexadecimal digits.
     pub fn parse(id: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (id.len() == 2 * Self::BYTES && id.bytes().all(is_digit)).then(|| Self(id.to_owned()))
     }
 
-    /// The id as it is in keys of the tables.
+    /// As in keys of the tables.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A random id that replaces an erased one.
     pub fn tombstone(random: [u8; Self::BYTES]) -> Self {
         Self(hex::encode(random))
     }
@@ -202,17 +198,15 @@ impl EntrantId {
 
 masked_debug!(EntrantId);
 
-/// A caller's Idempotency-Key: 16 to 128 printable ASCII characters without a comma or surrounding quotes.
+/// 16 to 128 printable ASCII characters without a comma or surrounding quotes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// The header's value is not a valid Idempotency-Key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an Idempotency-Key is 16 to 128 printable ASCII characters without a comma")]
 pub struct InvalidIdempotencyKey;
 
 impl IdempotencyKey {
-    /// The length of a key, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
     pub fn as_str(&self) -> &str {
@@ -223,8 +217,8 @@ impl IdempotencyKey {
 impl FromStr for IdempotencyKey {
     type Err = InvalidIdempotencyKey;
 
-    /// Double quotes around a value (a structured-field string) are removed. Commas are refused: API Gateway joins the
-    /// values of a repeated header with them.
+    /// Removes double quotes around a value (a structured-field string). Refuses commas: API
+    /// Gateway joins the values of a repeated header with them.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         let bare = value
             .strip_prefix('"')

@@ -10,23 +10,21 @@ use ring::hmac;
 use super::cipher::SecretKey;
 use super::scope::Scope;
 
-/// Separates the keys of code books from other keys that are derived from the same secret.
+/// Separates these keys from others of the same secret.
 const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
-/// Separates the keys for personal data.
 const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
-/// The secret that a deployment's keys are derived from. It prints as `***`.
+/// Source of a deployment's keys.
 ///
-/// The text of a rotated secret is a new word followed by the first version's word. Each rotation encrypts the code
-/// books again, under a key from the whole text. Records are found by digests of phones, so the key of these digests
-/// comes from the last word, which never changes.
+/// A rotated secret is a new word followed by the first version's. Each rotation encrypts the code
+/// books again, under a key from the whole text. Records are found by digests of phones, so their
+/// key comes from the last word, which never changes.
 #[derive(Clone)]
 pub struct DeploymentSecret {
     code_books: Prk,
     people: hmac::Key,
 }
 
-/// The text is too short for a deployment secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the deployment's secret has fewer than {} characters",
@@ -34,12 +32,12 @@ pub struct DeploymentSecret {
 )]
 pub struct TooShort;
 
-/// Identifies the encrypted key, so that a key of another scope or use cannot take its place.
+/// Keeps a key of another scope or use from taking its place.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyContext<'a> {
-    /// The key that enciphers minted codes.
+    /// Enciphers minted codes.
     Minting(&'a Scope),
-    /// The key that digests imported codes.
+    /// Digests imported codes.
     Digests(&'a Scope),
 }
 
@@ -53,13 +51,11 @@ impl fmt::Display for KeyContext<'_> {
 }
 
 impl DeploymentSecret {
-    /// The minimum length of a secret, in characters. The template makes 64 letters and digits, so a shorter secret
-    /// comes from elsewhere.
+    /// The template makes 64 letters and digits, so a shorter secret comes from elsewhere.
     pub const MIN_CHARS: usize = 32;
-    /// The length of a nonce, in bytes.
     pub const NONCE_BYTES: usize = NONCE_LEN;
 
-    /// Reads a secret from Secrets Manager. White space at its ends, as in a restored file, is ignored.
+    /// Ignores white space at its ends, as in a restored file.
     pub fn new(text: &str) -> Result<Self, TooShort> {
         let text = text.trim();
         let oldest = oldest_word(text);
@@ -74,18 +70,18 @@ impl DeploymentSecret {
         })
     }
 
-    /// The text of the version that follows `text` when the secret is rotated.
+    /// The next version of `text`.
     pub fn rotated(text: &str, word: &str) -> String {
         format!("{word} {}", oldest_word(text))
     }
 
-    /// The key from which [`super::entrant_id`] derives all keys for personal data.
+    /// Source of all keys for personal data.
     pub(super) fn people_key(&self) -> &hmac::Key {
         &self.people
     }
 
-    /// Encrypts a key for storage: the nonce, which must be random, then the encrypted key and its tag. A key's fixed
-    /// length never gives `None`.
+    /// Nonce, which must be random, then encrypted key and tag. A key's fixed length never gives
+    /// `None`.
     pub fn encrypt(
         &self,
         context: KeyContext<'_>,
@@ -104,7 +100,7 @@ impl DeploymentSecret {
         Some([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Decrypts a key; `None` if it was encrypted in another context or under another secret.
+    /// `None` if it was encrypted in another context or under another secret.
     pub fn decrypt(&self, context: KeyContext<'_>, stored: &[u8]) -> Option<SecretKey> {
         let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -116,7 +112,7 @@ impl DeploymentSecret {
         <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
     }
 
-    /// The cipher of one context. Its key depends on the context, so there is no additional data to authenticate.
+    /// The key depends on the context, so there is no additional data to authenticate.
     fn cipher(&self, context: KeyContext<'_>) -> Option<LessSafeKey> {
         let info = context.to_string();
         let info = [info.as_bytes()];
@@ -125,7 +121,7 @@ impl DeploymentSecret {
     }
 }
 
-/// The last word: each rotation puts a new one in front.
+/// Each rotation puts a new word in front.
 fn oldest_word(text: &str) -> &str {
     text.split_whitespace().next_back().unwrap_or_default()
 }
@@ -166,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_back_in_its_own_context_under_its_own_secret_alone() {
+    fn key_is_read_back_in_its_own_context_and_secret_alone() {
         let (live, test) = (scope(Environment::Live), scope(Environment::Test));
         let (ours, key) = (secret(&"s".repeat(64)), SecretKey::from_random([7; 32]));
         let mut stored = ours

@@ -16,34 +16,30 @@ use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// The intended duration of a lease.
 const LEASE_TIME: Duration = Duration::from_secs(4);
-/// Percent of what is left that all leases together may hold.
+/// All leases together hold this much of what is left.
 const PERCENT_OF_LEFT: u64 = 5;
-/// Percent of the limit that they may hold on top.
+/// Added to it, of the limit.
 const PERCENT_OF_LIMIT: u64 = 2;
-/// Percent of the limit that one lease may hold. It matters to one or two environments: with more, each one's share is
-/// smaller.
+/// Share of the limit. Matters to one or two environments: with more, each one's share is smaller.
 const PERCENT_FOR_ONE: u64 = 3;
 
-/// One environment's share of a key's minute.
 #[derive(Clone, Debug, Default)]
 pub struct LeasedQuota {
     minute: i64,
     limit: u32,
-    /// Requests that this environment may still admit.
     held: u32,
-    /// Requests left in the table at the last lease.
+    /// Known since the last lease.
     left_in_table: u32,
-    /// Requests leased by this environment in this minute.
+    /// Leased in this minute.
     leased: u32,
     last_lease: Option<(u32, Timestamp)>,
-    /// Arrivals of the last request and of the one before.
+    /// The last one and the one before.
     arrivals: [Option<Timestamp>; 2],
 }
 
 impl LeasedQuota {
-    /// Starts a new minute if the last one is over, or applies a changed limit.
+    /// Starts a new minute, or applies a changed limit.
     pub fn begin(&mut self, limit: u32, now: Timestamp) {
         let minute = now.as_minutes();
         if self.minute != minute {
@@ -69,14 +65,14 @@ impl LeasedQuota {
         }
     }
 
-    /// How many requests to lease before the next one; `None` if some are held, or if none are left.
+    /// Requests to lease before the next one; `None` if some are held, or none are left.
     pub fn wanted(&self, now: Timestamp) -> Option<u32> {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
     }
 
-    /// Size of the lease to take beside the work on the last request; `None` if some are held, if none are left, if the
-    /// request before came too long ago to expect another one soon, or if this environment's share is a single request:
-    /// with one each ahead, two hundred environments would hold a third of a limit of 600.
+    /// Requests to lease beside the work on the last held one; `None` if some are held, if none are
+    /// left, if the request before came too long ago, or if this environment's share is a single
+    /// request: with one each ahead, two hundred environments would hold a third of a limit of 600.
     pub fn wanted_ahead(&self, now: Timestamp) -> Option<u32> {
         let [last, before] = self.arrivals;
         let is_busy = last
@@ -102,7 +98,7 @@ impl LeasedQuota {
             .max(1)
     }
 
-    /// Adds a lease of `granted` requests; `left_in_table` are left for others.
+    /// `left_in_table` are left for others.
     pub fn add(&mut self, granted: u32, left_in_table: u32, now: Timestamp) {
         self.held = self.held.saturating_add(granted);
         self.leased = self.leased.saturating_add(granted);
@@ -110,7 +106,7 @@ impl LeasedQuota {
         self.last_lease = Some((granted.max(1), now));
     }
 
-    /// Admits one request; false if none is held.
+    /// False if no request is held.
     pub fn consume(&mut self, now: Timestamp) -> bool {
         let [last, _] = self.arrivals;
         self.arrivals = [Some(now), last];
@@ -119,7 +115,7 @@ impl LeasedQuota {
         admitted.is_some()
     }
 
-    /// Requests left as far as this environment knows; too high while others lease as well.
+    /// As far as this environment knows; too high while others lease as well.
     pub fn remaining(&self) -> u32 {
         self.held.saturating_add(self.left_in_table)
     }
@@ -228,7 +224,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_death_of_an_environment_leaves_nearly_the_whole_limit_to_the_others(
+        fn dead_environment_leaves_nearly_the_whole_limit_to_others(
             limit in prop_oneof![Just(600_u32), Just(6_000)],
             environments in prop_oneof![Just(1_usize), Just(2), Just(4)],
             load in prop_oneof![Just(Load::Even), Just(Load::Skewed), Just(Load::Moving)],
@@ -280,7 +276,7 @@ mod tests {
 
     /// One unlucky minute may have less, but not the average.
     #[test]
-    fn environments_that_are_busy_in_turns_use_nearly_the_whole_limit_on_average() {
+    fn environments_busy_in_turns_use_nearly_the_whole_limit() {
         const MINUTES: u32 = 100;
         for (limit, environments) in [(600, 4), (600, 32), (6_000, 4), (6_000, 32), (6_000, 200)] {
             let mut random = 7;
@@ -301,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_are_rare_if_an_environment_serves_many_requests_of_a_minute() {
+    fn leases_are_rare_in_a_busy_environment() {
         for (limit, environments, percent) in [
             (600, 1, 10),
             (6_000, 32, 20),
@@ -339,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raised_limit_is_used_within_the_minute_and_a_lowered_one_is_kept_to() {
+    fn raised_limit_is_used_at_once_and_a_lowered_one_is_kept() {
         let now = Timestamp::from_millis(90_000);
         let mut quota = LeasedQuota::default();
         quota.begin(1, now);
@@ -353,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_held_are_kept_under_the_same_or_a_raised_limit_and_given_up_under_a_lowered_one() {
+    fn held_requests_are_given_up_under_a_lowered_limit_alone() {
         let now = Timestamp::from_millis(90_000);
         let mut quota = LeasedQuota::default();
         quota.begin(100, now);

@@ -4,33 +4,26 @@
 //! do next.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The languages of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// English: the default.
     En,
-    /// Swahili.
     Sw,
 }
 
-/// A campaign's own texts, which take precedence over the service's.
+/// They take precedence over the service's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageOverrides {
-    /// English texts by key.
     pub en: BTreeMap<TextKey, String>,
-    /// Swahili texts by key.
     pub sw: BTreeMap<TextKey, String>,
 }
 
 impl MessageOverrides {
-    /// The text for a key: the campaign's own if there is one, otherwise the service's.
+    /// The campaign's own text if there is one, otherwise the service's.
     pub fn text(&self, key: impl Into<TextKey>, language: Language) -> &str {
         let key = key.into();
         let own = match language {
@@ -44,35 +37,16 @@ impl MessageOverrides {
 
 macro_rules! messages {
     ($(#[$about:meta])* $keys:ident $($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub enum $keys { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+        text_enum! {
+            $(#[$about])*
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            pub enum $keys { $($(#[$doc])* $variant = $name,)* }
+        }
 
         impl $keys {
-            /// Every key.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// The key as callers see it.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// The service's own text.
             pub fn text(self, language: Language) -> &'static str {
                 match (self, language) {
                     $((Self::$variant, Language::En) => $en, (Self::$variant, Language::Sw) => $sw,)*
-                }
-            }
-        }
-
-        impl FromStr for $keys {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                match text {
-                    $($name => Ok(Self::$variant),)*
-                    other => Err(format!("`{other}` is not a message key")),
                 }
             }
         }
@@ -201,24 +175,19 @@ messages! {
         "Tafadhali weka alama kwenye kisanduku ili kukubali, kisha utume tena."
 }
 
-/// The key of a text that a campaign shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum TextKey {
-    /// A submission can have it.
     Outcome(MessageKey),
-    /// Only forms show it.
     Form(FormKey),
 }
 
 impl TextKey {
-    /// Every key.
     pub fn all() -> impl Iterator<Item = Self> {
-        let outcomes = MessageKey::ALL.iter().map(|key| Self::Outcome(*key));
-        outcomes.chain(FormKey::ALL.iter().map(|key| Self::Form(*key)))
+        let outcomes = MessageKey::ALL.map(Self::Outcome);
+        outcomes.into_iter().chain(FormKey::ALL.map(Self::Form))
     }
 
-    /// The key as callers see it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outcome(key) => key.as_str(),
@@ -226,7 +195,6 @@ impl TextKey {
         }
     }
 
-    /// The service's own text.
     pub fn text(self, language: Language) -> &'static str {
         match self {
             Self::Outcome(key) => key.text(language),
@@ -258,7 +226,7 @@ impl TryFrom<String> for TextKey {
 }
 
 impl MessageKey {
-    /// True if the key rejects a submission permanently.
+    /// Permanently.
     pub fn rejects(self) -> bool {
         !matches!(
             self,
@@ -266,7 +234,7 @@ impl MessageKey {
         )
     }
 
-    /// True if the key blames the receipt: another receipt can fix it.
+    /// Another receipt can fix it.
     pub fn blames_receipt(self) -> bool {
         matches!(
             self,
@@ -281,12 +249,6 @@ impl MessageKey {
                 | Self::FileTooLarge
                 | Self::FileWrongType
         )
-    }
-}
-
-impl fmt::Display for MessageKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -324,7 +286,7 @@ mod tests {
             assert!(key.as_str().parse::<MessageKey>().is_err(), "{key:?}");
             assert_eq!(
                 TextKey::try_from(key.as_str().to_owned()),
-                Ok(TextKey::Form(*key))
+                Ok(TextKey::Form(key))
             );
         }
     }
@@ -332,7 +294,7 @@ mod tests {
     #[test]
     fn a_key_reads_back_from_its_name() {
         for key in MessageKey::ALL {
-            assert_eq!(key.as_str().parse(), Ok(*key));
+            assert_eq!(key.as_str().parse(), Ok(key));
             assert_eq!(key.to_string(), key.as_str());
         }
         assert!("Entered".parse::<MessageKey>().is_err());

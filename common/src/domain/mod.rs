@@ -1,35 +1,5 @@
 //! The rules: no I/O, no clock, no randomness. Time and ids come in as arguments.
 
-/// Stores a type as the text that it is parsed from.
-macro_rules! stored_as_text {
-    ($type:ident, |$value:ident| $text:expr) => {
-        impl TryFrom<String> for $type {
-            type Error = <Self as std::str::FromStr>::Err;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                text.parse()
-            }
-        }
-
-        impl From<$type> for String {
-            fn from($value: $type) -> Self {
-                $text
-            }
-        }
-    };
-}
-
-/// Keeps a secret or personal data out of logs.
-macro_rules! masked_debug {
-    ($type:ident) => {
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("***")
-            }
-        }
-    };
-}
-
 pub mod admission;
 pub mod audit;
 pub mod campaign;

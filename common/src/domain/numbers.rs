@@ -1,7 +1,8 @@
 //! The numbers of a campaign: which cells a submission or an entrant counts in.
 //!
-//! A change of a record adds the cells of its new image and subtracts those of its old one. So every number is a sum over
-//! the current records, and a count of all records gives the same numbers.
+//! A change of a record adds the cells of its new image and subtracts those of its old one. So
+//! every number is a sum over the current records, and a count of all records gives the same
+//! numbers.
 
 pub mod decision_time;
 pub mod mark;
@@ -13,110 +14,75 @@ use super::scope::Scope;
 use super::submission::{ReviewStatus, State, Submission, SubmissionStatus};
 use super::timestamp::Timestamp;
 
-/// Characters of a dimension that are kept: a region or a prize is free text, and a sort key has at most 1,024 bytes.
+/// A region or a prize is free text, and a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;
 
-/// A metric. Each has its own dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Metric {
-    /// Submissions by day, all days in one partition. The dimension is the day.
-    Days,
-    /// Submissions by hour, state and message key: `accepted#entered`.
-    Outcomes,
-    /// Submissions by the consumer's region; an empty dimension is none.
-    Regions,
-    /// Submissions by branch: that of the receipt, otherwise the one that the consumer claims.
-    Branches,
-    /// Redeemed codes by batch.
-    Batches,
-    /// Prizes won, in words.
-    Prizes,
-    /// Submissions with a receipt, by its state and who decided: `verified#operator`.
-    Receipts,
-    /// Submissions that were decided later, by what they waited for and how long: `receipt#60`.
-    Decisions,
-    /// Decisions of operators and second looks, by the hour in which they were made: `decided`, `agreed#service`.
-    Reviews,
-    /// Phones by the day of their first submission that counts.
-    NewPhones,
-    /// Phones with a submission that counts on the day.
-    ActivePhones,
-    /// Phones by the day of their first submission that counts, and the entries that they have: `3-5`.
-    EntriesPerPhone,
+text_enum! {
+    pub enum Metric {
+        /// By day, all in one partition; the dimension is the day.
+        Days = "days",
+        /// By hour, state and message key: `accepted#entered`.
+        Outcomes = "outcomes",
+        /// An empty dimension is none.
+        Regions = "regions",
+        /// That of the receipt, otherwise the one that the consumer claims.
+        Branches = "branches",
+        /// Redeemed codes.
+        Batches = "batches",
+        /// Words for people.
+        Prizes = "prizes",
+        /// Receipts by state and who decided: `verified#operator`.
+        Receipts = "receipts",
+        /// Later decisions, by what they waited for and how long: `receipt#60`.
+        Decisions = "decisions",
+        /// Operators' decisions and second looks by the hour: `decided`, `agreed#service`.
+        Reviews = "reviews",
+        /// By the day of their first submission that counts.
+        NewPhones = "new_phones",
+        /// With a submission that counts on the day.
+        ActivePhones = "active_phones",
+        /// By the day of the first submission that counts: `3-5`.
+        EntriesPerPhone = "entries_per_phone",
+    }
 }
 
 impl Metric {
-    /// The metrics that are kept by day.
-    pub const BY_DAY: [Self; 11] = [
-        Self::Outcomes,
-        Self::Regions,
-        Self::Branches,
-        Self::Batches,
-        Self::Prizes,
-        Self::Receipts,
-        Self::Decisions,
-        Self::Reviews,
-        Self::NewPhones,
-        Self::ActivePhones,
-        Self::EntriesPerPhone,
-    ];
+    /// The metrics that are kept by day: all but the first.
+    pub const BY_DAY: &[Self] = Self::ALL.split_at(1).1;
 
-    /// True if the dimension can be a consumer's own words, which must not outlast the submission.
+    /// Consumers' own words must not outlast the submission.
     pub fn is_free_text(self) -> bool {
         matches!(self, Self::Regions | Self::Branches)
     }
-
-    /// The name in keys and JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Days => "days",
-            Self::Outcomes => "outcomes",
-            Self::Regions => "regions",
-            Self::Branches => "branches",
-            Self::Batches => "batches",
-            Self::Prizes => "prizes",
-            Self::Receipts => "receipts",
-            Self::Decisions => "decisions",
-            Self::Reviews => "reviews",
-            Self::NewPhones => "new_phones",
-            Self::ActivePhones => "active_phones",
-            Self::EntriesPerPhone => "entries_per_phone",
-        }
-    }
 }
 
-/// The dimension of [`Metric::Reviews`] of an operator's decision.
+/// Dimension of [`Metric::Reviews`].
 pub const DECIDED: &str = "decided";
-/// The beginning of the dimension of a second look that gave the same verdict; who had decided follows.
+/// A second look gave the same verdict; who had decided follows.
 pub const AGREED: &str = "agreed";
-/// The beginning of the dimension of a second look that gave another verdict; who had decided follows.
+/// It gave another verdict; who had decided follows.
 pub const DIFFERED: &str = "differed";
 
 /// The day of [`Metric::Days`].
 pub const ALL_DAYS: &str = "all";
 
-/// Where something is counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// The campaign and environment.
     pub scope: Scope,
-    /// The metric, which also says what `dimension` is.
+    /// Says what `dimension` is.
     pub metric: Metric,
-    /// The campaign's day on which the submission was made, `YYYY-MM-DD`, or [`ALL_DAYS`].
+    /// Day of the submission in the campaign's zone, `YYYY-MM-DD`, or [`ALL_DAYS`].
     pub day: String,
-    /// The hour of UTC in which it was made, or reviewed, `2026-11-22T14`, since a zone's hour can come twice in a day; empty
-    /// where hours are not kept apart.
+    /// Hour of UTC, `2026-11-22T14`, since a zone's hour can come twice in a day; empty where hours
+    /// are not kept apart.
     pub hour: String,
-    /// The dimension of the metric.
     pub dimension: String,
 }
 
-/// How much is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Submissions, or phones where the metric counts phones. Negative in a change that takes away.
+    /// Submissions or phones. Negative in a change that takes away.
     pub records: i64,
-    /// The entries that they earned.
     pub entries: i64,
 }
 
@@ -135,19 +101,17 @@ impl Amount {
         }
     }
 
-    /// This amount less the other.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.plus(other.negated())
     }
 }
 
-/// Amounts by cell; no amount is zero.
+/// No amount is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells(BTreeMap<Cell, Amount>);
 
 impl Cells {
-    /// Adds an amount.
     pub fn add(&mut self, cell: Cell, amount: Amount) {
         let sum = self.amount(&cell).plus(amount);
         if sum == Amount::default() {
@@ -157,7 +121,6 @@ impl Cells {
         }
     }
 
-    /// Adds all amounts of others.
     pub fn merge(&mut self, others: Self) {
         others
             .0
@@ -165,7 +128,7 @@ impl Cells {
             .for_each(|(cell, amount)| self.add(cell, amount));
     }
 
-    /// The difference that a change of a record makes: the cells of its new image, minus those of the old one.
+    /// Difference that a change of a record makes.
     #[must_use]
     pub fn change(old: Self, mut new: Self) -> Self {
         old.0
@@ -174,22 +137,18 @@ impl Cells {
         new
     }
 
-    /// The amount of a cell.
     pub fn amount(&self, cell: &Cell) -> Amount {
         self.0.get(cell).copied().unwrap_or_default()
     }
 
-    /// How many cells there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if nothing is counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The cells and their amounts, in the order of the cells.
     pub fn iter(&self) -> impl Iterator<Item = (&Cell, Amount)> {
         self.0.iter().map(|(cell, amount)| (cell, *amount))
     }
@@ -214,7 +173,6 @@ impl FromIterator<(Cell, Amount)> for Cells {
     }
 }
 
-/// The cells that a submission counts in.
 pub fn of_submission(submission: &Submission) -> Cells {
     let Submission {
         scope,
@@ -299,18 +257,15 @@ pub fn of_submission(submission: &Submission) -> Cells {
     cells
 }
 
-/// The parts of an entrant that are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrantCounts {
-    /// The campaign and environment.
     pub scope: Scope,
-    /// Submissions that count, by the campaign's day.
+    /// Submissions that count.
     pub days: BTreeMap<String, u32>,
-    /// Entries earned.
     pub entries: u64,
 }
 
-/// The cells that an entrant counts in: none while no submission of the phone counts.
+/// None while no submission of the phone counts.
 pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
     let EntrantCounts {
         scope,
@@ -353,7 +308,7 @@ pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
     cells
 }
 
-/// The ranges of [`Metric::EntriesPerPhone`], the fewest first.
+/// Ranges of [`Metric::EntriesPerPhone`], the fewest first.
 pub const ENTRIES_RANGES: [&str; 5] = ["0", "1", "2", "3-5", "6+"];
 
 fn entries_range(entries: u64) -> &'static str {
@@ -366,7 +321,7 @@ fn entries_range(entries: u64) -> &'static str {
     }
 }
 
-/// The hour of a [`Cell`], `2026-11-22T14`.
+/// `2026-11-22T14`.
 pub fn utc_hour(at: Timestamp) -> String {
     const LENGTH: usize = "2026-11-22T14".len();
     at.to_string().chars().take(LENGTH).collect()

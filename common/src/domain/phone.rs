@@ -6,28 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::unicode::{is_dash, is_format};
 
-/// A Tanzanian mobile number in E.164, such as `+255712345678`.
+/// E.164, such as `+255712345678`.
 ///
-/// The rule is wide on purpose: new blocks of numbers appear all the time, and numbers move between operators. A list
-/// of blocks in use would refuse real people.
+/// The rule is wide on purpose: new blocks of numbers appear all the time, and numbers move between
+/// operators. A list of blocks in use would refuse real people.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Phone(String);
 
 impl Phone {
-    /// The length of a number as typed, in characters.
     pub const TYPED_CHARS: std::ops::RangeInclusive<usize> = 9..=16;
 
-    /// The number in E.164. It goes into records, never into logs or URLs.
+    /// Goes into records, never into logs or URLs.
     pub fn expose_e164(&self) -> &str {
         &self.0
     }
 
-    /// The masked number, for operators' screens: `+2557•••••678`.
+    /// For operators' screens: `+2557•••••678`.
     pub fn masked(&self) -> String {
-        /// Country code and first digit.
         const SHOWN_FIRST: usize = 5;
-        /// The digits that a consumer reads out to prove that the phone is theirs.
+        /// A consumer reads these digits out to prove that the phone is theirs.
         const SHOWN_LAST: usize = 3;
         let hidden = self.0.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
         let first = self.0.chars().take(SHOWN_FIRST);
@@ -39,7 +37,6 @@ impl Phone {
     }
 }
 
-/// The text is not a Tanzanian mobile number.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a Tanzanian mobile number")]
 pub struct InvalidPhone;
@@ -47,8 +44,8 @@ pub struct InvalidPhone;
 impl FromStr for Phone {
     type Err = InvalidPhone;
 
-    /// Parses `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. White space, dots, dashes,
-    /// brackets and format characters are allowed anywhere.
+    /// `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. White space, dots,
+    /// dashes, brackets and format characters are allowed anywhere.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let is_between = |c: char| {
             c.is_whitespace()

@@ -16,18 +16,15 @@ use super::scope::Scope;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consumer {
-    /// The number that was sent.
     pub phone: Phone,
-    /// The digest of the number.
     pub id: EntrantId,
 }
 
-/// A phone number as a submission keeps it: the nonce and AES-256-GCM's output in base64. It prints as `***`.
+/// Nonce and output of AES-256-GCM, in base64.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StoredPhone(String);
 
-/// A phone in a record that is not encrypted.
 #[derive(Debug, thiserror::Error)]
 #[error("its phone is not encrypted")]
 pub struct PhoneNotEncrypted;
@@ -35,7 +32,7 @@ pub struct PhoneNotEncrypted;
 impl TryFrom<String> for StoredPhone {
     type Error = PhoneNotEncrypted;
 
-    /// Takes what has the length and the form of an encrypted phone. Only the secret tells if it is one.
+    /// Checks length and form; only the secret tells if it is an encrypted phone.
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let bytes = URL_SAFE_NO_PAD
             .decode(&text)
@@ -58,7 +55,7 @@ impl From<StoredPhone> for String {
 masked_debug!(StoredPhone);
 
 impl DeploymentSecret {
-    /// A phone with its digest in a scope. The digests of one phone in two campaigns have nothing in common.
+    /// The digests of one phone in two campaigns have nothing in common.
     pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
         let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
         let id = hex::encode(digest.as_ref().get(..EntrantId::BYTES).unwrap_or_default());
@@ -68,7 +65,7 @@ impl DeploymentSecret {
         }
     }
 
-    /// A digest of a request's body that takes this secret to compute, since phones are few enough to try.
+    /// It takes the secret to compute, since phones are few enough to try.
     pub fn keyed_digest(&self, scope: &Scope, body_digest: &str) -> String {
         hex::encode(
             self.hmac(&["body", &scope.to_string(), body_digest])
@@ -76,14 +73,13 @@ impl DeploymentSecret {
         )
     }
 
-    /// The check value of the keys for personal data: the same for two secrets with the same keys. 16 hexadecimal
-    /// digits.
+    /// 16 hexadecimal digits, the same for secrets with the same keys for personal data.
     pub fn people_check(&self) -> String {
         hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
-    /// A phone for the record of a submission, to which it is bound. The nonce must be random. A phone's fixed
-    /// length never gives `None`.
+    /// Binds it to its submission. The nonce must be random. A phone's fixed length never gives
+    /// `None`.
     pub fn encrypt_phone(
         &self,
         scope: &Scope,
@@ -104,7 +100,7 @@ impl DeploymentSecret {
         ))
     }
 
-    /// The number that a submission keeps; `None` when it was encrypted under another secret or for another submission.
+    /// `None` if it was encrypted under another secret or for another submission.
     pub fn decrypt_phone(
         &self,
         scope: &Scope,
@@ -132,7 +128,7 @@ impl DeploymentSecret {
             .map(LessSafeKey::new)
     }
 
-    /// The HMAC of these parts. None of them has a zero byte, so that no two lists of parts give the same input.
+    /// No part has a zero byte, so no two lists of parts give the same input.
     fn hmac(&self, parts: &[&str]) -> hmac::Tag {
         hmac::sign(self.people_key(), parts.join("\0").as_bytes())
     }
@@ -206,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_has_another_digest_in_each_scope_and_under_each_secret() {
+    fn phone_has_another_digest_in_each_scope_and_secret() {
         let (live, test) = (scope(Environment::Live), scope(Environment::Test));
         let ours = secret(&"s".repeat(64));
         let digest = |secret: &DeploymentSecret, scope| secret.consumer(scope, phone()).id;

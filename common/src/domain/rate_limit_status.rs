@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-/// A limit that the request counted towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
-    /// The limit's subject: `key`, `address` or `phone`.
+    /// `key`, `address` or `phone`.
     pub name: &'static str,
     /// Requests in one window.
     pub quota: u32,
     pub window: Duration,
-    /// The remaining room, if known.
+    /// `None` if it is unknown.
     pub left: Option<Remaining>,
 }
 
 impl RateLimitStatus {
-    /// True if nothing is left; false if that is unknown.
+    /// False if that is unknown.
     pub fn is_reached(&self) -> bool {
         self.left.is_some_and(|left| left.requests == 0)
     }
@@ -23,9 +22,8 @@ impl RateLimitStatus {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
-    /// The number of requests left.
     pub requests: u32,
-    /// The time until the window ends or, if nothing is left, until there is room again.
+    /// Until the window ends or, if nothing is left, until there is room again.
     pub until: Duration,
 }
 

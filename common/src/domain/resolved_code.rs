@@ -1,5 +1,5 @@
-//! Decides the status of a code: [`ResolvedCode::from_book`] looks it up in the scope's code book, which gives the key of its
-//! record; [`ResolvedCode::status`] compares the record with the caller. `app::code_verifier` reads book and record.
+//! Decides the status of a code: [`ResolvedCode::from_book`] gives the key of its record,
+//! [`ResolvedCode::status`] compares the record with the caller.
 
 use super::admission::CodeStatus;
 use super::code::{Code, Sentinel, SentinelOutcome};
@@ -8,42 +8,35 @@ use super::codebook::{BatchStatus, BookMatch, CodeBook};
 use super::message::MessageKey;
 use super::phone_protection::Consumer;
 
-/// The prize of the sentinel that wins one.
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
-/// A code as far as it is known without its record.
+/// Known without the code's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolvedCode {
-    /// The campaign takes no codes.
     NotNeeded,
-    /// A valid sentinel, sent without a phone.
     SentinelWithoutPhone,
-    /// The code has a record, or can have one.
+    /// It has a record, or can have one.
     Named {
         key: CodeKey,
-        /// The instant prize of the code's batch; `None` if the code wins none.
         prize: Option<String>,
-        /// True if the code can be redeemed. A withdrawn code only replays an earlier submission.
+        /// A withdrawn code only replays an earlier submission.
         is_redeemable: bool,
-        /// How a submission with the code is accepted.
         acceptance: AcceptanceTiming,
     },
-    /// A sentinel that asks for a rejection.
+    /// By a sentinel.
     ForcedRejection(MessageKey),
-    /// Not a code of this campaign.
     Unknown,
 }
 
-/// How a submission with a valid code is accepted.
+/// Acceptance of a submission with a valid code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptanceTiming {
-    /// With the request: the code alone decides.
+    /// The code alone decides.
     Immediate,
     /// Some seconds later, for a sentinel.
     Delayed,
-    /// When the partner accepts it.
     ByPartner,
-    /// Never: a sentinel that keeps its submission open, with this message key.
+    /// A sentinel keeps its submission open.
     StaysPending(MessageKey),
 }
 
@@ -68,8 +61,7 @@ impl ResolvedCode {
         }
     }
 
-    /// Resolves a code by a code book alone. `imported_batch` is the batch of an imported code, if known; otherwise the
-    /// most likely batch is assumed.
+    /// Without `imported_batch`, the most likely batch is assumed.
     pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
         let acceptance = AcceptanceTiming::Immediate;
@@ -114,7 +106,6 @@ impl ResolvedCode {
         }
     }
 
-    /// The key of the code's record.
     pub fn key(&self) -> Option<&CodeKey> {
         match self {
             Self::Named { key, .. } => Some(key),
@@ -125,7 +116,6 @@ impl ResolvedCode {
         }
     }
 
-    /// The instant prize that an accepted submission wins.
     pub fn prize(&self) -> Option<&str> {
         match self {
             Self::Named { prize, .. } => prize.as_deref(),
@@ -136,7 +126,6 @@ impl ResolvedCode {
         }
     }
 
-    /// How a submission with the code is accepted.
     pub fn acceptance(&self) -> AcceptanceTiming {
         match self {
             Self::Named { acceptance, .. } => *acceptance,
@@ -147,7 +136,6 @@ impl ResolvedCode {
         }
     }
 
-    /// The status of the code for a consumer, given its record.
     pub fn status(&self, record: &CodeLookup, consumer: Option<&Consumer>) -> CodeStatus {
         let is_redeemable = match self {
             Self::NotNeeded => return CodeStatus::NotNeeded,
@@ -274,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
+    fn imported_code_is_of_the_likely_batch_until_its_own_is_known() {
         let imported = code("CHAI-2026");
         let batch_of = |known| match resolved(&imported, known) {
             ResolvedCode::Named {

@@ -9,25 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use super::timestamp::Timestamp;
 
-/// Minutes before the next look-up of a receipt that the authority does not have yet: shops may upload theirs hours
-/// later.
+/// Minutes; shops may upload receipts hours later.
 const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
-/// Minutes before the next look-up after throttling; the last one repeats.
+/// Minutes; the last one repeats.
 const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
-/// Minutes before the next look-up after a failure of the authority or the network; the last one repeats.
+/// Minutes; the last one repeats.
 const UNAVAILABLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
-/// Seconds before the next request to a partner; the last one repeats.
+/// Seconds; the last one repeats.
 const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
-/// Minutes before the next read of an unreadable record; the last one repeats.
+/// Minutes; the last one repeats.
 const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
-/// The random share of a partner's wait, either way, so that submissions that failed together spread out.
+/// Share of a wait, either way, so that submissions that failed together spread out.
 const JITTER: f64 = 0.2;
-/// Submissions that wait for the same circuit breaker return within this time after it.
+/// Submissions that wait for one breaker return within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
-/// An operator takes over after this long without an answer.
+/// Without an answer, an operator takes over.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(24);
 
-/// Divides all retry waits: 1 in production, more where retries are watched or tested.
+/// Divides retry waits: 1 in production, more where they are watched or tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySpeedup(u32);
 
@@ -38,34 +37,30 @@ impl Default for RetrySpeedup {
 }
 
 impl RetrySpeedup {
-    /// Divides by `times`; 0 counts as 1.
+    /// 0 counts as 1.
     pub fn new(times: u32) -> Self {
         Self(times.max(1))
     }
 
-    /// The wait divided by the speed-up; 1 leaves it as it is.
     pub fn apply(self, wait: Duration) -> Duration {
         wait / self.0
     }
 }
 
-/// The inputs of one retry decision.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryContext {
     pub now: Timestamp,
-    /// The divisor of waits.
     pub speedup: RetrySpeedup,
-    /// A random number from 0 to 1. Look-ups ignore it: their slots keep them apart.
+    /// 0 to 1. Look-ups ignore it: their slots keep them apart.
     pub jitter: f64,
 }
 
 impl RetryContext {
-    /// The end of a wait that begins now.
     pub fn after(self, wait: Duration) -> Timestamp {
         self.now.after(self.speedup.apply(wait))
     }
 
-    /// A random moment shortly after a circuit breaker lets requests through again.
+    /// Shortly after a circuit breaker lets requests through again.
     pub fn after_circuit(self, retry_at: Timestamp) -> Timestamp {
         let spread = self
             .speedup
@@ -74,50 +69,42 @@ impl RetryContext {
         self.now.after(retry_at.since(self.now) + spread)
     }
 
-    /// True if an operator takes over, after too long without an answer.
     pub fn gives_up(self, unanswered_since: Timestamp) -> bool {
         self.now.since(unanswered_since) >= self.speedup.apply(GIVE_UP_AFTER)
     }
 }
 
-/// Why a look-up gave no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupFailure {
-    /// The authority does not have the receipt, at least not yet.
+    /// The authority does not have it, at least not yet.
     Missing,
-    /// The authority throttled us.
     Throttled,
-    /// The authority or the network failed.
+    /// The authority or the network.
     Failed,
 }
 
-/// Counters of a receipt's look-ups that gave no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
-    /// Look-ups that found no receipt.
     pub missing: u32,
-    /// Throttled look-ups in a row.
+    /// Counted in a row.
     pub throttled: u32,
-    /// Failures of the authority or the network in a row.
+    /// Counted in a row.
     pub trouble: u32,
-    /// When the authority first failed to answer; `None` while it answers.
+    /// `None` while the authority answers.
     #[serde(rename = "silent_since")]
     pub unanswered_since: Option<Timestamp>,
 }
 
-/// The decision after a failed look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Look the receipt up again after this wait.
     RetryAfter(Duration),
-    /// The receipt does not exist: any shop has uploaded it by now.
+    /// Any shop has uploaded its receipt by now.
     DoesNotExist,
-    /// An operator takes over.
     GiveUp,
 }
 
 impl LookupFailures {
-    /// The counters with one more failure, and the decision that follows.
+    /// Counts one more failure.
     pub fn after(self, failure: LookupFailure, retry: RetryContext) -> (Self, RetryDecision) {
         let since = self.unanswered_since.unwrap_or(retry.now);
         let unanswered_since = Some(since);
@@ -157,26 +144,24 @@ impl LookupFailures {
     }
 }
 
-/// Counters of requests to a partner that gave no decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartnerProgress {
-    /// Requests so far without an answer.
+    /// Without an answer.
     pub attempts: u32,
-    /// True if the partner may have redeemed the code: it may have received a request whose answer was lost.
+    /// It may have received a request whose answer was lost.
     pub maybe_redeemed: bool,
-    /// When the partner first failed to answer; `None` while it answers.
+    /// `None` while it answers.
     pub unanswered_since: Option<Timestamp>,
 }
 
 impl PartnerProgress {
-    /// The wait before the next request, before any speed-up.
+    /// Before any speed-up.
     pub fn backoff(self, jitter: f64) -> Duration {
         let factor = 1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0);
         Duration::from_secs(nth_or_last(&PARTNER_WAITS, self.attempts)).mul_f64(factor)
     }
 }
 
-/// The wait before a record is read again, after this many failed reads.
 pub fn unreadable_backoff(reads: u32) -> Duration {
     minutes(nth_or_last(&UNREADABLE_WAITS, reads))
 }

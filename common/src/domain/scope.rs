@@ -8,55 +8,29 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The environment of a key. Records of the two are separate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Environment {
-    /// For integration tests: sentinels work; partners and the tax authority are never asked.
-    Test,
-    /// Entries of consumers, with real codes and receipts.
-    Live,
+text_enum! {
+    /// Records of the two are separate.
+    pub enum Environment {
+        /// Sentinels work; partners and the tax authority are never asked.
+        Test = "test",
+        /// Entries of consumers, with real codes and receipts.
+        Live = "live",
+    }
 }
 
 impl Environment {
-    pub const ALL: [Self; 2] = [Self::Test, Self::Live];
-
-    /// `test` or `live`, as in keys, records and the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Live => "live",
-        }
-    }
-
-    /// `true` in the live environment: the API's `livemode`.
+    /// The API's `livemode`.
     pub fn is_live(self) -> bool {
         self == Self::Live
     }
 }
 
-impl fmt::Display for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Environment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|this| this.as_str() == text);
-        found.ok_or_else(|| format!("`{text}` is not an environment; use `test` or `live`"))
-    }
-}
-
-/// A campaign's name in keys and URLs: 1 to 64 of `a-z`, `0-9` and inner `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CampaignSlug(String);
 
 impl CampaignSlug {
-    /// The longest slug, in characters: it is part of every record's key.
+    /// It is part of every record's key.
     pub const MAX_CHARS: usize = 64;
 
     pub fn as_str(&self) -> &str {
@@ -99,12 +73,10 @@ impl fmt::Display for CampaignSlug {
     }
 }
 
-/// One campaign in one environment. Every record's key begins with it, so a record of another scope cannot even be
-/// named.
+/// Every record's key begins with it, so a record of another scope cannot even be named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub campaign: CampaignSlug,
-    /// Test or live.
     pub environment: Environment,
 }
 
@@ -117,13 +89,13 @@ impl Scope {
         })
     }
 
-    /// A record's key in this scope: `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so
-    /// two scopes never share a key.
+    /// `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so two scopes
+    /// never share a key.
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }
 
-    /// Splits a record's key into its scope and the rest.
+    /// The scope and the rest.
     pub fn split_key(key: &str) -> Option<(Self, &str)> {
         let (campaign, rest) = key.split_once('#')?;
         let (environment, rest) = rest.split_once('#')?;
@@ -140,7 +112,6 @@ impl Scope {
 impl FromStr for Scope {
     type Err = String;
 
-    /// Parses the form that [`Scope`] prints: `campaign#environment`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (campaign, environment) = text.split_once('#').ok_or("it is `campaign#environment`")?;
         Ok(Self {

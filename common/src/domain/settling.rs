@@ -13,37 +13,29 @@ use self::stored::StoredSettlement;
 use super::retry::{LookupFailures, PartnerProgress};
 use super::timestamp::Timestamp;
 
-/// Messages about partners in the queue after a sweep, at most. Sweeps run every minute, so a backlog is settled no faster.
+/// A sweep fills the queue up to this. Sweeps run every minute, so a backlog is settled no faster.
 pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;
 
-/// The pending work of an unsettled submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettlement", into = "StoredSettlement")]
 pub struct PendingSettlement {
-    /// The service, or the operator once it has given up or a rule asks for one.
     pub assignee: Assignee,
-    /// When the next step is due; during a step, when its lease ends.
+    /// During a step, the end of its lease.
     pub next_step_at: Timestamp,
-    /// Steps in a row that started and did not finish.
     pub attempts_started: u32,
-    /// Failures so far of the system that has to answer.
     pub progress: Progress,
-    /// The instant prize of the submission's code.
     pub prize: Option<String>,
-    /// The latest unexpected response, for operators.
     pub anomaly: Option<Anomaly>,
 }
 
-/// Failures so far of the system that has to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Look-ups at the tax authority. Test codes need none.
+    /// Test codes need no look-up.
     TaxAuthority(LookupFailures),
     Partner(PartnerProgress),
 }
 
 impl Progress {
-    /// The system that has to answer.
     pub fn dependency(self) -> Dependency {
         match self {
             Self::TaxAuthority(_) => Dependency::TaxAuthority,
@@ -52,13 +44,11 @@ impl Progress {
     }
 }
 
-/// An unexpected response of the tax authority or a partner, or a fault of the service.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
-    /// A description for operators.
     #[serde(rename = "what")]
     pub summary: String,
-    /// An excerpt of the response, if any. It may contain the secrets of a receipt.
+    /// It may contain the secrets of a receipt.
     pub excerpt: Option<String>,
 }
 
@@ -79,62 +69,46 @@ impl fmt::Debug for Anomaly {
     }
 }
 
-/// The system that a step depends on. Each has its own queue and function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dependency {
-    /// The tax authority; test codes do not ask it.
-    TaxAuthority,
-    Partner,
-}
-
-impl Dependency {
-    pub const ALL: [Self; 2] = [Self::TaxAuthority, Self::Partner];
-
-    /// The name in the index of unsettled submissions.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TaxAuthority => "tax",
-            Self::Partner => "partner",
-        }
+text_enum! {
+    pub enum Dependency {
+        /// Test codes do not ask it.
+        TaxAuthority = "tax",
+        Partner = "partner",
     }
 }
 
-/// Who acts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignee {
     Service,
-    /// An operator; the service does nothing more.
+    /// The service does nothing more.
     #[serde(rename = "person")]
     Operator,
 }
 
-/// How long a test submission stays unanswered if its sentinel asks for it.
+/// If its sentinel asks for it.
 pub const SENTINEL_DELAY: Duration = Duration::from_secs(4);
 
-/// The maximum difference between the clocks of two environments.
+/// Clocks of two environments differ by less.
 pub const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 
-/// How long a started step cannot start again: longer than a worker lives (85 s), even by a clock that is ahead.
+/// Longer than a worker lives (85 s), even by a clock that is ahead.
 pub const STEP_LEASE: Duration = Duration::from_secs(150);
 
-/// After this many unfinished attempts we assume that the step crashes its worker, and stop.
+/// More unfinished attempts mean that the step crashes its worker.
 const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
-/// The result of leasing the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepLease {
-    /// The step is not due: it is in progress, planned for later, or an operator's.
+    /// It is in progress, planned for later, or an operator's.
     NotDue,
     /// The step may start once this is written.
     Leased(PendingSettlement),
-    /// The step started too often without finishing.
+    /// It started too often without finishing.
     Exhausted,
 }
 
 impl PendingSettlement {
-    /// A first step that is due at once.
     pub fn due_at(now: Timestamp, prize: Option<String>) -> Self {
         Self {
             assignee: Assignee::Service,
@@ -146,7 +120,7 @@ impl PendingSettlement {
         }
     }
 
-    /// A first step in progress: the request that writes this asks the partner itself.
+    /// The request that writes this asks the partner itself.
     pub fn asking(now: Timestamp) -> Self {
         Self {
             attempts_started: 1,
@@ -156,12 +130,10 @@ impl PendingSettlement {
         }
     }
 
-    /// True if a step is in progress.
     pub fn is_under_way(&self, now: Timestamp) -> bool {
         self.attempts_started > 0 && now < self.next_step_at
     }
 
-    /// Leases the next step, if it is due.
     pub fn lease(&self, now: Timestamp) -> StepLease {
         if self.assignee == Assignee::Operator || now < self.next_step_at {
             return StepLease::NotDue;
@@ -177,7 +149,6 @@ impl PendingSettlement {
         })
     }
 
-    /// Failed look-ups; zero if a partner has to answer.
     pub fn lookup_failures(&self) -> LookupFailures {
         match self.progress {
             Progress::TaxAuthority(failures) => failures,
@@ -185,8 +156,7 @@ impl PendingSettlement {
         }
     }
 
-    /// Failed requests to the partner; zero if the tax authority has to answer. A step that was lost may have reached
-    /// the partner.
+    /// A step that was lost may have reached the partner.
     pub fn partner_progress(&self) -> PartnerProgress {
         match self.progress {
             Progress::TaxAuthority(_) => PartnerProgress::default(),
@@ -200,7 +170,6 @@ impl PendingSettlement {
         }
     }
 
-    /// The plan after a step has ended.
     fn after_step(&self, assignee: Assignee, next_step_at: Timestamp) -> Self {
         let progress = match self.progress {
             Progress::TaxAuthority(failures) => Progress::TaxAuthority(failures),
@@ -215,19 +184,17 @@ impl PendingSettlement {
         }
     }
 
-    /// Plans the next step.
     #[must_use]
     pub fn retry_at(&self, at: Timestamp) -> Self {
         self.after_step(Assignee::Service, at)
     }
 
-    /// Assigns the submission to an operator.
     #[must_use]
     pub fn escalate(&self, now: Timestamp) -> Self {
         self.after_step(Assignee::Operator, now)
     }
 
-    /// Takes the submission back from an operator: due at once, with fresh counters.
+    /// Due at once, with fresh counters.
     #[must_use]
     pub fn resumed(&self, now: Timestamp) -> Self {
         let progress = match self.progress {
@@ -243,7 +210,7 @@ impl PendingSettlement {
         }
     }
 
-    /// When the service takes its next step; `None` during a step, or for an operator.
+    /// `None` during a step, or for an operator.
     pub fn next_attempt_at(&self) -> Option<Timestamp> {
         (self.assignee == Assignee::Service && self.attempts_started == 0)
             .then_some(self.next_step_at)

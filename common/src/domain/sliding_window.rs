@@ -8,25 +8,22 @@ use super::timestamp::Timestamp;
 /// At most `limit` hits in any `span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindow {
-    /// Hits admitted in any span.
     pub limit: u32,
     pub span: Duration,
 }
 
-/// The decision about a hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowDecision {
-    /// The hit counts. The log to keep, oldest hit first, with this one.
+    /// The log to keep, oldest hit first, with this one.
     Admitted(Vec<Timestamp>),
-    /// The hit does not count.
     Refused {
-        /// The time until a hit is admitted again: at least a millisecond.
+        /// A millisecond or more.
         retry_after: Duration,
     },
 }
 
 impl SlidingWindow {
-    /// Judges a hit by the log of admitted ones, in any order.
+    /// `log` has the admitted hits, in any order.
     pub fn admit(self, log: &[Timestamp], now: Timestamp) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -44,7 +41,6 @@ impl SlidingWindow {
         }
     }
 
-    /// The hits left, and the time until the oldest one expires.
     pub fn left(self, log: &[Timestamp], now: Timestamp) -> Remaining {
         let counting = self.counting(log, now);
         let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
@@ -57,7 +53,7 @@ impl SlidingWindow {
         }
     }
 
-    /// The hits that still count, oldest first. Hits from a clock that is ahead count too.
+    /// Oldest first. Hits from a clock that is ahead count too.
     fn counting(self, log: &[Timestamp], now: Timestamp) -> Vec<Timestamp> {
         let mut counting: Vec<_> = log
             .iter()

@@ -8,12 +8,11 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, to the millisecond, in the years 0 to 9999 of UTC: the range of RFC 3339. Printed in that form, and
-/// stored as milliseconds since 1970-01-01T00:00:00Z.
+/// Milliseconds since 1970-01-01T00:00:00Z, in the years 0 to 9999 of UTC: the range of RFC 3339,
+/// in which it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(DateTime<Utc>);
 
-/// The text is not a date and time with an offset.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a date and time of RFC 3339")]
 pub struct InvalidTimestamp;
@@ -35,7 +34,7 @@ impl Timestamp {
             .and_utc(),
     );
 
-    /// From milliseconds since the epoch, limited to [`Self::MIN`] and [`Self::MAX`].
+    /// Limited to [`Self::MIN`] and [`Self::MAX`].
     pub const fn from_millis(millis: i64) -> Self {
         match DateTime::from_timestamp_millis(millis) {
             _ if millis < Self::MIN.as_millis() => Self::MIN,
@@ -44,28 +43,26 @@ impl Timestamp {
         }
     }
 
-    /// Milliseconds since the epoch.
     pub const fn as_millis(self) -> i64 {
         self.0.timestamp_millis()
     }
 
-    /// Whole seconds since the epoch, as in DynamoDB's expiry attribute.
+    /// As in DynamoDB's expiry attribute.
     pub const fn as_seconds(self) -> i64 {
         self.0.timestamp()
     }
 
-    /// Whole minutes since the epoch.
     pub const fn as_minutes(self) -> i64 {
         self.0.timestamp().div_euclid(60)
     }
 
-    /// The time this much later; [`Self::MAX`] at the latest.
+    /// [`Self::MAX`] at the latest.
     pub fn after(self, span: Duration) -> Self {
         let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.as_millis().saturating_add(millis))
     }
 
-    /// The time since `earlier`; zero if that is not earlier.
+    /// Zero if `earlier` is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         self.0
             .signed_duration_since(earlier.0)
@@ -73,7 +70,7 @@ impl Timestamp {
             .unwrap_or_default()
     }
 
-    /// The day in a time zone, `YYYY-MM-DD`.
+    /// `YYYY-MM-DD`.
     pub fn day_in(self, zone: Tz) -> String {
         self.0.with_timezone(&zone).date_naive().to_string()
     }
@@ -97,7 +94,7 @@ impl From<Timestamp> for DateTime<Utc> {
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
-    /// Parses RFC 3339, with any offset from UTC.
+    /// Any offset from UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text)
             .map_err(|_| InvalidTimestamp)?

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// Characters of the general category Cf (format) in Unicode 16: invisible, and added by keyboards, word processors and
-/// web pages.
+/// General category Cf in Unicode 16: invisible, and added by keyboards, word processors and web
+/// pages.
 const FORMAT: [RangeInclusive<char>; 21] = [
     '\u{ad}'..='\u{ad}',
     '\u{600}'..='\u{605}',
@@ -30,7 +30,7 @@ const FORMAT: [RangeInclusive<char>; 21] = [
     '\u{e0020}'..='\u{e007f}',
 ];
 
-/// Characters of the general category Pd (dash) in Unicode 16.
+/// General category Pd in Unicode 16.
 const DASHES: [RangeInclusive<char>; 20] = [
     '-'..='-',
     '\u{58a}'..='\u{58a}',
@@ -57,41 +57,39 @@ const DASHES: [RangeInclusive<char>; 20] = [
 /// The minus sign: a symbol to Unicode, a dash to people.
 const MINUS: char = '\u{2212}';
 
-/// True if a character is an invisible format character (Cf).
 pub fn is_format(c: char) -> bool {
     FORMAT.iter().any(|range| range.contains(&c))
 }
 
-/// True if a character is a dash of any kind (Pd), or a minus sign.
 pub fn is_dash(c: char) -> bool {
     c == MINUS || DASHES.iter().any(|range| range.contains(&c))
 }
 
-/// True if a text contains a control character other than white space.
+/// White space is none.
 pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }
 
-/// A text without the white space and format characters at its ends.
+/// Without white space and format characters at its ends.
 pub fn stripped(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || is_format(c))
 }
 
-/// A text in composed form (NFC): one spelling of each accented letter.
+/// NFC: one spelling of each accented letter.
 pub fn composed(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc()
         .normalize_iter(text.chars())
         .collect()
 }
 
-/// A text in compatibility form (NFKC): full-width and mathematical digits are ASCII's.
+/// NFKC: full-width and mathematical digits are ASCII's.
 pub fn compatible(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfkc()
         .normalize_iter(text.chars())
         .collect()
 }
 
-/// The value of a decimal digit of ASCII, or of the Arabic and Indian scripts that phones in East Africa type.
+/// Digits of ASCII, and of the Arabic and Indian scripts that phones in East Africa type.
 pub fn digit(c: char) -> Option<u32> {
     const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ae6}'];
     let values = ZEROS
@@ -100,8 +98,8 @@ pub fn digit(c: char) -> Option<u32> {
     values.flatten().find(|value| *value < 10)
 }
 
-/// A text in compatibility form (NFKC) and upper case, without white space and format characters. `map` then changes or
-/// removes each character.
+/// NFKC in upper case, without white space and format characters. `map` then changes or removes
+/// each character.
 pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {
     let normalizer = ComposingNormalizerBorrowed::new_nfkc();
     let upper = normalizer

@@ -7,15 +7,15 @@ use super::fields::{Fields, Problems};
 use super::request::Request;
 use crate::error::Error;
 
-/// The largest body, in bytes. The largest valid one is under 20 KB.
+/// The largest valid body is under 20 KB.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The JSON object in a request's body. It holds personal data, so it does not print.
+/// It holds personal data, so it does not print.
 #[derive(Clone)]
 pub struct JsonBody(Map<String, Value>);
 
 impl JsonBody {
-    /// Parses the body, which has to be a JSON object sent as `application/json`.
+    /// Takes a JSON object sent as `application/json`.
     ///
     /// # Errors
     /// `validation_failed` without a field.
@@ -44,15 +44,14 @@ impl JsonBody {
         }
     }
 
-    /// A digest of the content, independent of the order of fields, white space, and the spelling of numbers.
+    /// Ignores the order of fields, white space, and the spelling of numbers.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         digest_object(&self.0, &mut hasher);
         hex::encode(hasher.finalize())
     }
 
-    /// Reads the fields. All problems are collected, and the first decides the error; `read` returns `None` if a field
-    /// that it needs was refused.
+    /// Collects all problems; `read` returns `None` if a field that it needs was refused.
     ///
     /// # Errors
     /// The first problem; `validation_failed` lists all of them.
@@ -64,13 +63,13 @@ impl JsonBody {
     }
 }
 
-/// `application/json`, in any case, with any parameters.
+/// Any case, with any parameters.
 fn is_json(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default();
     media_type.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// One spelling for each value: whole numbers have no fraction, exponent or negative zero.
+/// Whole numbers have no fraction, exponent or negative zero.
 fn by_value(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 => {
@@ -80,8 +79,8 @@ fn by_value(number: &Number) -> String {
     }
 }
 
-/// Digests a value so that different values never give the same bytes. Each part begins with its kind and, if it has
-/// one, its length; an object's fields are sorted by name.
+/// Different values never give the same bytes: each part begins with its kind and, if it has one,
+/// its length; an object's fields are sorted by name.
 fn digest_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Object(object) => digest_object(object, hasher),

@@ -111,7 +111,7 @@ struct ReceiptBlock<'a> {
         feature = "schema",
         schemars(with = "Vec<PhotoType>", length(max = 10))
     )]
-    accepted_types: [&'static str; 3],
+    accepted_types: [PhotoType; 3],
     /// Product ranges, for grouping.
     #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
     ranges: &'a [ProductRange],
@@ -194,7 +194,7 @@ impl<'a> ReceiptBlock<'a> {
         };
         Self {
             max_bytes: MAX_BYTES,
-            accepted_types: PhotoType::ALL.map(PhotoType::media_type),
+            accepted_types: PhotoType::ALL,
             ranges: &rules.ranges,
             products: rules.products.iter().map(product).collect(),
             branches: rules.branches.iter().map(branch).collect(),
@@ -204,7 +204,6 @@ impl<'a> ReceiptBlock<'a> {
 }
 
 impl<'a> CampaignObject<'a> {
-    /// Renders a campaign in a language.
     pub fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Timestamp) -> Self {
         let copy = |key| (key, campaign.messages.text(key, language));
         Self {

@@ -10,17 +10,17 @@ use crate::domain::phone::Phone;
 use crate::domain::unicode::{has_control, is_format, stripped};
 use crate::error::{Error, ErrorCode, FieldProblem};
 
-/// Problems with the fields of a body, in the order of reading.
+/// Ordered as the fields are read.
 #[derive(Debug, Default)]
 pub struct Problems(RefCell<Vec<(ErrorCode, FieldProblem)>>);
 
 impl Problems {
-    /// Adds a field of the wrong shape; `message` describes the right one.
+    /// `message` describes the right shape.
     pub fn note(&self, path: &str, message: impl Into<String>) {
         self.note_as(ErrorCode::ValidationFailed, path, message);
     }
 
-    /// Adds a problem that has its own error code if it comes first.
+    /// The problem has its own error code if it comes first.
     pub fn note_as(&self, code: ErrorCode, path: &str, message: impl Into<String>) {
         let problem = FieldProblem {
             field: path.to_owned(),
@@ -29,8 +29,6 @@ impl Problems {
         self.0.borrow_mut().push((code, problem));
     }
 
-    /// Succeeds if there are no problems.
-    ///
     /// # Errors
     /// The first problem; `validation_failed` lists all of them.
     pub fn check(self) -> Result<(), Error> {
@@ -45,8 +43,9 @@ impl Problems {
     }
 }
 
-/// The fields of one object. Each reader returns `None` for a field that is absent or null, and for one of the wrong
-/// shape, which becomes a problem. Read fields in the order of the reference: the first problem decides the error.
+/// Each reader returns `None` for a field that is absent or null, and for one of the wrong shape,
+/// which becomes a problem. Read fields in the order of the reference: the first problem decides
+/// the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -63,7 +62,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The path of one of these fields, such as `claimed.items[0].qty`.
     fn path(&self, name: &str) -> String {
         format!("{}{name}", self.path)
     }
@@ -72,12 +70,11 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// Adds a problem: the field is not as `expected`.
+    /// The field is not as `expected`.
     pub fn note(&self, name: &str, expected: &str) {
         self.note_as(ErrorCode::ValidationFailed, name, expected);
     }
 
-    /// Adds a problem with its own error code.
     pub fn note_as(&self, code: ErrorCode, name: &str, expected: &str) {
         let path = self.path(name);
         self.problems
@@ -97,7 +94,7 @@ impl<'a> Fields<'a> {
         read(self, name)
     }
 
-    /// A string of this many characters, without control characters. White space at its ends is removed first.
+    /// No control characters. White space at the ends is removed first.
     pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
         let text = self.value(name)?.as_str().map(str::trim);
         if text.is_some_and(|text| text.contains(char::is_control)) {
@@ -107,7 +104,8 @@ impl<'a> Fields<'a> {
         self.of_length(name, &chars, text)
     }
 
-    /// A string that people type or paste: format characters, and white space at the ends, are removed first.
+    /// Typed or pasted by people: format characters, and white space at the ends, are removed
+    /// first.
     fn typed(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let visible = |text: &str| stripped(text).chars().filter(|c| !is_format(*c)).collect();
         self.of_length(name, chars, self.value(name)?.as_str().map(visible))
@@ -137,7 +135,7 @@ impl<'a> Fields<'a> {
         self.note(name, "a string without control characters");
     }
 
-    /// A string of this many characters that parses as a `T`; `expected` describes it.
+    /// `expected` describes the text.
     pub fn parsed<T>(
         &self,
         name: &str,
@@ -152,7 +150,6 @@ impl<'a> Fields<'a> {
         value
     }
 
-    /// A whole number in a range.
     pub fn integer(&self, name: &str, range: RangeInclusive<u32>) -> Option<u32> {
         let number = whole(self.value(name)?).and_then(|number| u32::try_from(number).ok());
         let number = number.filter(|number| range.contains(number));
@@ -165,7 +162,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// A whole number from 1. Numbers beyond `u64` become its maximum.
+    /// Numbers beyond `u64` become its maximum.
     pub fn positive(&self, name: &str) -> Option<u64> {
         let number = whole(self.value(name)?).filter(|number| *number > 0);
         if number.is_none() {
@@ -174,7 +171,6 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// True if the field is exactly `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.object.get(name) == Some(&Value::Bool(true))
     }
@@ -192,7 +188,6 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A list of at most this many objects; `None` also if one of them was refused.
     pub fn each<T>(
         &self,
         name: &str,
@@ -235,7 +230,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// The code of a receipt, as typed.
+    /// As typed.
     pub fn receipt_code(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let code = self.typed(name, chars)?;
         if has_control(&code) {
@@ -245,12 +240,12 @@ impl<'a> Fields<'a> {
         Some(code)
     }
 
-    /// A phone number; `phone_invalid` if it is not a Tanzanian mobile number.
+    /// `phone_invalid` if it is not a Tanzanian mobile number.
     pub fn phone(&self, name: &str) -> Option<Phone> {
         self.phone_or(name, ErrorCode::PhoneInvalid)
     }
 
-    /// A phone number. `code` is the error if it has the right length but is not a Tanzanian mobile number.
+    /// `code` is the error if it has the right length but is not a Tanzanian mobile number.
     pub fn phone_or(&self, name: &str, code: ErrorCode) -> Option<Phone> {
         let phone = self.typed(name, &Phone::TYPED_CHARS)?.parse().ok();
         if phone.is_none() {
@@ -260,7 +255,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A whole number in any spelling: JSON does not distinguish 5 and 5.0. Numbers beyond `u64` become its maximum.
+/// JSON does not distinguish 5 and 5.0. Numbers beyond `u64` become its maximum.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value
@@ -414,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_of_the_right_length_is_told_apart_from_a_text_that_is_none() {
+    fn foreign_phone_is_told_from_a_text_that_is_none() {
         let code = |phone: &str| {
             refusal(json!({ "phone": phone }), |fields| {
                 drop(fields.phone("phone"))

@@ -2,7 +2,7 @@
 
 use crate::domain::message::Language;
 
-/// The `locale` query parameter if we have that language, otherwise Accept-Language.
+/// `locale` if we have that language, otherwise Accept-Language.
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     match locale {
         Some("en") => Language::En,
@@ -11,7 +11,7 @@ pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     }
 }
 
-/// Swahili if its q-value is higher than that of English.
+/// Swahili needs a higher q-value than English.
 fn preferred(accept_language: &str) -> Language {
     if quality(accept_language, "sw") > quality(accept_language, "en") {
         Language::Sw
@@ -20,7 +20,7 @@ fn preferred(accept_language: &str) -> Language {
     }
 }
 
-/// The highest q-value, in thousandths, of a language or one of its regions; 0 when it is not listed.
+/// Highest q-value, in thousandths, of a language or one of its regions; 0 when it is not listed.
 fn quality(accept_language: &str, language: &str) -> u16 {
     let of_range = |range: &str| {
         let mut parts = range.split(';').map(str::trim);
@@ -44,7 +44,7 @@ fn quality(accept_language: &str, language: &str) -> u16 {
         .unwrap_or(0)
 }
 
-/// A q-value from 0 to 1 with up to three decimals; anything else counts as 0.
+/// Up to three decimals; anything else counts as 0.
 fn thousandths(q: &str) -> u16 {
     let (whole, decimals) = q.split_once('.').unwrap_or((q, ""));
     if decimals.len() > 3 {

@@ -9,7 +9,7 @@ const POLICY: &str = "ratelimit-policy";
 /// Their status: `"key";r=599;t=42`.
 const STATUS: &str = "ratelimit";
 
-/// The headers for these limits. A limit of unknown status is in the policy only.
+/// A limit of unknown status is in the policy only.
 pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)> {
     let policy = limits.iter().map(|limit| {
         format!(

@@ -77,11 +77,10 @@ struct UploadObject {
         feature = "schema",
         schemars(with = "Vec<PhotoType>", length(max = 10))
     )]
-    accepted_types: [&'static str; 3],
+    accepted_types: [PhotoType; 3],
 }
 
 impl ReceiptObject {
-    /// Renders a receipt, with an upload target if the photo is still missing.
     pub fn new(receipt: &Receipt, upload: Option<UploadTarget>) -> Self {
         Self {
             id: receipt.receipt_id.to_string(),
@@ -104,7 +103,7 @@ impl UploadObject {
             headers: target.headers,
             expires_at: target.expires_at.to_string(),
             max_bytes: MAX_BYTES,
-            accepted_types: PhotoType::ALL.map(PhotoType::media_type),
+            accepted_types: PhotoType::ALL,
         }
     }
 }

@@ -5,57 +5,48 @@ use std::time::Duration;
 
 use http::{HeaderValue, Response, StatusCode};
 use lambda_http::Body;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::rate_limit_headers;
 #[cfg(feature = "schema")]
 use super::schema::{FieldName, RequestId};
 use crate::domain::ids::Reference;
 use crate::domain::rate_limit_status::RateLimitStatus;
-use crate::error::{Error, ErrorCode, FieldProblem};
+use crate::error::{Error, ErrorCode, FieldProblem, Refusal};
 use crate::telemetry;
 
-/// The reply of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The status.
     pub status: StatusCode,
-    /// The headers, besides those that every reply has.
+    /// Without those that every reply has.
     pub headers: BTreeMap<&'static str, String>,
-    /// The body.
     pub body: String,
-    /// The message key of a consumer's outcome, for the log.
+    /// Message key of a consumer's outcome, for the log.
     pub outcome: Option<&'static str>,
-    /// The id of the submission or receipt, for the log.
+    /// Id of the submission or receipt, for the log.
     pub subject: Option<String>,
-    /// The reference of the submission, for the log.
     pub reference: Option<String>,
-    /// More fields for the log.
     pub log_fields: LogFields,
-    /// The status of the limits that the request counted towards.
+    /// The request counted towards these limits.
     pub limits: Vec<RateLimitStatus>,
 }
 
-/// Log fields of a request besides its reply.
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
-    /// Metric names and values.
     pub metrics: Vec<(&'static str, u64)>,
-    /// The causes of a failure that the reply does not depend on, outermost first.
+    /// Causes of a failure that the reply does not depend on, outermost first.
     pub error_chain: Vec<String>,
 }
 
-/// Marks a reply about the result of an earlier attempt with the same Idempotency-Key.
+/// The reply is the result of an earlier attempt with the same Idempotency-Key.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
-/// An upper bound for the problems in a reply: a full list of claimed items with every field wrong has fewer.
+/// A full list of claimed items with every field wrong has fewer.
 #[cfg(feature = "schema")]
 const MAX_PROBLEMS: usize = 100;
-/// The header with the request's id, on every reply.
+/// On every reply.
 pub const X_REQUEST_ID: &str = "x-request-id";
 
 impl Reply {
-    /// 200 with a JSON body.
-    ///
     /// # Errors
     /// An internal error when the body cannot be serialized.
     pub fn ok(body: &impl Serialize) -> Result<Self, Error> {
@@ -63,30 +54,23 @@ impl Reply {
         Ok(Self::json(StatusCode::OK, body))
     }
 
-    /// 200 with a text other than JSON, such as a page.
     pub fn text(content_type: &str, body: String) -> Self {
-        let mut reply = Self::json(StatusCode::OK, body);
-        reply
-            .headers
-            .insert("content-type", content_type.to_owned());
-        reply
+        Self::json(StatusCode::OK, body).with_header("content-type", content_type.to_owned())
     }
 
-    /// Adds the id of the submission or receipt, for the log.
+    /// For the log: submission or receipt.
     #[must_use]
     pub fn with_subject(mut self, id: impl ToString) -> Self {
         self.subject = Some(id.to_string());
         self
     }
 
-    /// Adds the submission's reference, for the log.
     #[must_use]
     pub fn with_reference(mut self, reference: &Reference) -> Self {
         self.reference = Some(reference.to_string());
         self
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.headers.insert(name, value);
@@ -107,88 +91,68 @@ impl Reply {
         }
     }
 
-    /// Marks the reply as the result of an earlier attempt with the same Idempotency-Key.
+    /// The reply is the result of an earlier attempt with the same Idempotency-Key.
     #[must_use]
-    pub fn idempotent_replayed(mut self) -> Self {
-        self.headers.insert(IDEMPOTENT_REPLAYED, "true".to_owned());
-        self
+    pub fn idempotent_replayed(self) -> Self {
+        self.with_header(IDEMPOTENT_REPLAYED, "true".to_owned())
     }
 
-    /// Adds the consumer's outcome, for the log.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &'static str) -> Self {
         self.outcome = Some(outcome);
         self
     }
 
-    /// Adds fields for the log.
     #[must_use]
     pub fn with_log_fields(mut self, log_fields: LogFields) -> Self {
         self.log_fields = log_fields;
         self
     }
 
-    /// Adds the status of limits that the request counted towards.
     #[must_use]
     pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
         self.limits.extend(limits);
         self
     }
 
-    /// The reply to an error: its status and Error object.
     pub fn error(error: &Error, docs_base: &str, request_id: &str) -> Self {
         let code = error.code();
+        let unspecific = Refusal::from(code);
         let refusal = match error {
-            Error::Refused(refusal) => Some(refusal),
-            Error::Internal(_) | Error::Unavailable(_) => None,
+            Error::Refused(refusal) => refusal,
+            Error::Internal(_) | Error::Unavailable(_) => &unspecific,
         };
-        let message = match refusal.and_then(|refusal| refusal.detail.as_deref()) {
-            Some(detail) => format!("{} {detail}", code.message()),
-            None => code.message().to_owned(),
-        };
+        let detail = refusal.detail.as_ref();
+        let detail = detail.map_or_else(String::new, |detail| format!(" {detail}"));
         let body = ErrorBody {
             error: ErrorObject {
                 code: code.as_str(),
-                message,
-                field: refusal.and_then(|refusal| refusal.field.as_deref()),
-                errors: refusal
-                    .map(|refusal| refusal.problems.as_slice())
-                    .unwrap_or_default(),
-                fix: refusal
-                    .and_then(|refusal| refusal.fix)
-                    .unwrap_or(code.fix()),
-                docs_url: format!("{docs_base}/errors#{}", code.as_str()),
+                message: format!("{}{detail}", code.message()),
+                field: refusal.field.as_deref(),
+                errors: refusal.problems.iter().map(ProblemObject::new).collect(),
+                fix: refusal.fix.unwrap_or(code.fix()),
+                docs_url: format!("{docs_base}/errors#{code}"),
                 request_id,
             },
         };
         // A struct of strings always serializes.
-        let mut reply = Self::json(
-            status(code),
-            serde_json::to_string(&body).unwrap_or_default(),
-        );
+        let body = serde_json::to_string(&body).unwrap_or_default();
+        let mut reply = Self::json(status(code), body).with_outcome(code.as_str());
+        let cause = error.cause().map(telemetry::error_chain);
+        reply.log_fields.error_chain = cause.unwrap_or_default();
+        reply.limits.clone_from(&refusal.limits);
         if let Some(wait) = error.retry_after() {
-            reply
-                .headers
-                .insert("retry-after", whole_seconds(wait).to_string());
+            reply = reply.with_header("retry-after", whole_seconds(wait).to_string());
         }
-        reply.limits = refusal
-            .map(|refusal| refusal.limits.clone())
-            .unwrap_or_default();
-        if let Some(methods) = refusal
-            .map(|refusal| &refusal.allowed)
-            .filter(|methods| !methods.is_empty())
-        {
-            reply.headers.insert("allow", methods.join(", "));
+        if !refusal.allowed.is_empty() {
+            reply = reply.with_header("allow", refusal.allowed.join(", "));
         }
         if reply.status == StatusCode::UNAUTHORIZED {
-            reply
-                .headers
-                .insert("www-authenticate", "Bearer".to_owned());
+            reply = reply.with_header("www-authenticate", "Bearer".to_owned());
         }
         reply
     }
 
-    /// The reply with the headers of every reply.
     pub fn into_response(mut self, request_id: &str) -> Response<Body> {
         self.headers
             .extend(rate_limit_headers::headers(&self.limits));
@@ -243,11 +207,8 @@ struct ErrorObject<'a> {
     field: Option<&'a str>,
     /// All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at fault.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<ProblemObject<'a>>", length(max = MAX_PROBLEMS)))]
-    #[serde(
-        skip_serializing_if = "<[FieldProblem]>::is_empty",
-        serialize_with = "problems"
-    )]
-    errors: &'a [FieldProblem],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<ProblemObject<'a>>,
     /// How to fix it, for developers. The wording may change.
     #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
     fix: &'static str,
@@ -291,17 +252,12 @@ impl<'a> ProblemObject<'a> {
     }
 }
 
-fn problems<S: Serializer>(problems: &[FieldProblem], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(problems.iter().map(ProblemObject::new))
-}
-
-/// Retry-After in whole seconds: rounded up, and never 0.
+/// Rounded up, and never 0.
 pub(super) fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(up).max(1)
 }
 
-/// The HTTP status of an error code.
 pub fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::KeyMissing

@@ -17,11 +17,10 @@ use crate::error::{Error, ErrorCode};
 use crate::random;
 use crate::telemetry::RequestIds;
 
-/// A request. It holds a key and personal data, so it does not print.
+/// It holds a key and personal data, so it does not print.
 #[derive(Clone)]
 pub struct Request {
     http: lambda_http::Request,
-    /// The language of message texts.
     pub language: Language,
     pub ids: RequestIds,
 }
@@ -43,28 +42,24 @@ impl Request {
         self.http.method()
     }
 
-    /// The path, without the query.
     pub fn path(&self) -> &str {
         self.http.raw_http_path()
     }
 
-    /// The decoded `{id}` of the path.
+    /// Decoded.
     pub fn path_id(&self) -> Option<&str> {
         self.http.path_parameters_ref()?.first("id")
     }
 
-    /// The value of a header. Repeated headers are joined by commas.
+    /// Repeated headers are joined by commas.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.http, name)
     }
 
-    /// The body's bytes.
     pub fn body(&self) -> &[u8] {
         self.http.body()
     }
 
-    /// The required Idempotency-Key.
-    ///
     /// # Errors
     /// `idempotency_key_required`, `idempotency_key_invalid`.
     pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
@@ -72,8 +67,6 @@ impl Request {
             .ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
     }
 
-    /// The Idempotency-Key, if the request has one.
-    ///
     /// # Errors
     /// `idempotency_key_invalid`.
     pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
@@ -84,15 +77,13 @@ impl Request {
             .map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
     }
 
-    /// Parses the body as a JSON object.
-    ///
     /// # Errors
     /// `validation_failed` without a field.
     pub fn json(&self) -> Result<JsonBody, Error> {
         JsonBody::parse(self)
     }
 
-    /// The network that limits count together: the consumer's address range if the caller sends it, otherwise the
+    /// Limits count it together: the consumer's address range if the caller sends it, otherwise the
     /// calling server's address.
     pub fn client_network(&self) -> String {
         match (
@@ -105,7 +96,6 @@ impl Request {
         }
     }
 
-    /// The address of the calling server.
     fn source_ip(&self) -> Option<IpAddr> {
         gateway_context(&self.http)?
             .http
@@ -115,18 +105,16 @@ impl Request {
             .ok()
     }
 
-    /// True if SVC-Client-IP has no valid address. Limits then count all consumers of the caller together, which the
-    /// caller hardly intends.
+    /// Limits then count all consumers of the caller together, which the caller hardly intends.
     pub fn has_malformed_client_ip(&self) -> bool {
         self.header(SVC_CLIENT_IP)
             .is_some_and(|value| client_ip(value).is_none())
     }
 }
 
-/// The header with the consumer's address.
 const SVC_CLIENT_IP: &str = "svc-client-ip";
 
-/// The first address of a list, as proxies write them: IPv6 may have brackets and a zone, and either may have a port.
+/// Proxies write lists: IPv6 may have brackets and a zone, and either may have a port.
 fn client_ip(value: &str) -> Option<IpAddr> {
     let first = value.split(',').next()?.trim();
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -148,7 +136,7 @@ fn client_ip(value: &str) -> Option<IpAddr> {
     address.parse().ok()
 }
 
-/// The range of one consumer's addresses: a /24 of IPv4, a /48 of IPv6.
+/// A /24 of IPv4, a /48 of IPv6.
 fn range(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -169,12 +157,12 @@ fn gateway_context(http: &lambda_http::Request) -> Option<&ApiGatewayV2httpReque
     }
 }
 
-/// A header's text; `HeaderValue::to_str` would accept ASCII only.
+/// `HeaderValue::to_str` would accept ASCII only.
 fn header<'a>(http: &'a lambda_http::Request, name: &str) -> Option<&'a str> {
     str::from_utf8(http.headers().get(name)?.as_bytes()).ok()
 }
 
-/// The ids of a request. The caller's X-Request-Id is used if it is fit for a log.
+/// Takes the caller's X-Request-Id if it is fit for a log.
 pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);

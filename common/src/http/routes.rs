@@ -1,16 +1,14 @@
 //! The API's routes: which function serves which method and path.
 
-/// An endpoint: its function, method and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The function that serves it, also its name in logs.
+    /// Also its name in logs.
     pub function: &'static str,
     pub method: &'static str,
-    /// The path; `{id}` stands for one segment.
+    /// `{id}` stands for one segment.
     pub path: &'static str,
 }
 
-/// Every route of the API.
 pub const ROUTES: &[Route] = &[
     GET_CAMPAIGN,
     CHECK_CODE,
@@ -22,58 +20,36 @@ pub const ROUTES: &[Route] = &[
     GET_RECEIPT,
 ];
 
-pub const GET_CAMPAIGN: Route = Route {
-    function: "get-campaign",
-    method: "GET",
-    path: "/api/v1/campaign",
-};
-pub const CHECK_CODE: Route = Route {
-    function: "check-code",
-    method: "POST",
-    path: "/api/v1/codes/check",
-};
-/// Enters a consumer.
-pub const CREATE_SUBMISSION: Route = Route {
-    function: "create-submission",
-    method: "POST",
-    path: "/api/v1/submissions",
-};
-pub const GET_SUBMISSION: Route = Route {
-    function: "get-submission",
-    method: "GET",
-    path: "/api/v1/submissions/{id}",
-};
-/// Looks up a phone's submissions.
-pub const LOOKUP_SUBMISSIONS: Route = Route {
-    function: "lookup-submissions",
-    method: "POST",
-    path: "/api/v1/submissions/lookup",
-};
-pub const CREATE_RECEIPT: Route = Route {
-    function: "create-receipt",
-    method: "POST",
-    path: "/api/v1/receipts",
-};
-/// Renews a receipt's upload URL.
-pub const REFRESH_UPLOAD_URL: Route = Route {
-    function: "refresh-upload-url",
-    method: "POST",
-    path: "/api/v1/receipts/{id}/upload-url",
-};
-pub const GET_RECEIPT: Route = Route {
-    function: "get-receipt",
-    method: "GET",
-    path: "/api/v1/receipts/{id}",
-};
+const fn route(function: &'static str, method: &'static str, path: &'static str) -> Route {
+    Route {
+        function,
+        method,
+        path,
+    }
+}
+
+pub const GET_CAMPAIGN: Route = route("get-campaign", "GET", "/api/v1/campaign");
+pub const CHECK_CODE: Route = route("check-code", "POST", "/api/v1/codes/check");
+pub const CREATE_SUBMISSION: Route = route("create-submission", "POST", "/api/v1/submissions");
+pub const GET_SUBMISSION: Route = route("get-submission", "GET", "/api/v1/submissions/{id}");
+pub const LOOKUP_SUBMISSIONS: Route =
+    route("lookup-submissions", "POST", "/api/v1/submissions/lookup");
+pub const CREATE_RECEIPT: Route = route("create-receipt", "POST", "/api/v1/receipts");
+pub const REFRESH_UPLOAD_URL: Route = route(
+    "refresh-upload-url",
+    "POST",
+    "/api/v1/receipts/{id}/upload-url",
+);
+pub const GET_RECEIPT: Route = route("get-receipt", "GET", "/api/v1/receipts/{id}");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMatch<'a> {
-    /// The value of `{id}`, still encoded; `None` if the route has none.
+    /// Still encoded; `None` if the route has none.
     pub id: Option<&'a str>,
 }
 
 impl Route {
-    /// Matches a path; `None` if it is another route's. A path with one slash more or less does not match.
+    /// A path with one slash more or less does not match.
     pub fn matches<'a>(&self, path: &'a str) -> Option<PathMatch<'a>> {
         let mut id = None;
         let mut segments = path.split('/');
@@ -89,8 +65,8 @@ impl Route {
     }
 }
 
-/// The methods of a path, in the order of the routes; empty if there is no such path. A fixed path takes precedence
-/// over one with `{id}`.
+/// Ordered like the routes; empty if there is no such path. A fixed path takes precedence over
+/// one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let fixed: Vec<_> = ROUTES
         .iter()

@@ -127,7 +127,7 @@ impl<'a> ReceiptRecordObject<'a> {
 }
 
 impl<'a> SubmissionObject<'a> {
-    /// Renders a submission. `replayed` marks an earlier one, found by its code and phone.
+    /// `replayed` marks an earlier submission, found by its code and phone.
     pub fn new(
         submission: &'a Submission,
         campaign: &'a Campaign,

@@ -12,7 +12,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::{Telemetry, error_chain, invocation_id};
+use super::{JsonLine, Telemetry, error_chain, indented, invocation_id};
 use crate::clock::Clock;
 use crate::config::Env;
 
@@ -38,7 +38,7 @@ const OUR_CRATES: [&str; 15] = [
 /// Lambda's variable with the log level of the function's configuration.
 const LEVEL_VARIABLE: &str = "AWS_LAMBDA_LOG_LEVEL";
 
-/// The level in the environment; INFO by default.
+/// INFO by default.
 pub(super) fn level(env: &Env) -> LevelFilter {
     env.optional(LEVEL_VARIABLE)
         .and_then(|level| level.parse().ok())
@@ -54,7 +54,7 @@ fn filter(level: LevelFilter) -> Targets {
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
 }
 
-/// Starts logging events, and panics by location only: a panic's message can quote a request. Only the first call in a
+/// Logs panics by location only: a panic's message can quote a request. Only the first call in a
 /// process has an effect.
 pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
     let layer = EventLayer {
@@ -87,8 +87,9 @@ impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
         let mut fields = EventFields::default();
         event.record(&mut fields);
         match self.telemetry {
+            // Texts and numbers always serialize.
             Telemetry::CloudWatch(service) => {
-                (self.write)(&as_json(service, event, fields).to_string())
+                (self.write)(&as_json(service, event, fields).unwrap_or_default())
             }
             Telemetry::Terminal => (self.write)(&for_terminal(event, &fields)),
             Telemetry::Off => {}
@@ -103,25 +104,31 @@ struct EventFields {
     others: Map<String, Value>,
 }
 
+impl EventFields {
+    fn insert(&mut self, field: &Field, value: impl Into<Value>) {
+        self.others.insert(field.name().to_owned(), value.into());
+    }
+}
+
 impl Visit for EventFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.others.insert(field.name().to_owned(), json!(value));
+        self.insert(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.others.insert(field.name().to_owned(), json!(value));
+        self.insert(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.others.insert(field.name().to_owned(), json!(value));
+        self.insert(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.others.insert(field.name().to_owned(), json!(value));
+        self.insert(field, value);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.others.insert(field.name().to_owned(), json!(value));
+        self.insert(field, value);
     }
 
     fn record_error(&mut self, _: &Field, error: &(dyn Error + 'static)) {
@@ -133,29 +140,27 @@ impl Visit for EventFields {
         if field.name() == "message" {
             self.message = text;
         } else {
-            self.others.insert(field.name().to_owned(), json!(text));
+            self.insert(field, text);
         }
     }
 }
 
-fn as_json(service: &str, event: &Event<'_>, fields: EventFields) -> Value {
-    let mut line = fields.others;
-    let level = event.metadata().level().as_str();
-    line.extend([
-        (
-            "timestamp".to_owned(),
-            json!(Clock::system().now().to_string()),
-        ),
-        ("level".to_owned(), json!(level)),
-        ("message".to_owned(), json!(fields.message)),
-        ("target".to_owned(), json!(event.metadata().target())),
-        ("service".to_owned(), json!(service)),
-    ]);
-    line.extend(invocation_id().map(|id| ("lambda_request_id".to_owned(), json!(id))));
-    if !fields.error_chain.is_empty() {
-        line.insert("causes".to_owned(), json!(fields.error_chain));
-    }
-    Value::Object(line)
+fn as_json(service: &str, event: &Event<'_>, fields: EventFields) -> serde_json::Result<String> {
+    let EventFields {
+        message,
+        error_chain,
+        mut others,
+    } = fields;
+    others.insert("target".to_owned(), json!(event.metadata().target()));
+    serde_json::to_string(&JsonLine {
+        timestamp: Clock::system().now().to_string(),
+        level: event.metadata().level().as_str(),
+        message: &message,
+        service,
+        lambda_request_id: invocation_id(),
+        error_chain: &error_chain,
+        fields: others,
+    })
 }
 
 fn for_terminal(event: &Event<'_>, fields: &EventFields) -> String {
@@ -165,11 +170,7 @@ fn for_terminal(event: &Event<'_>, fields: &EventFields) -> String {
         .iter()
         .map(|(name, value)| format!(" {name}={value}"))
         .collect();
-    let error_chain: String = fields
-        .error_chain
-        .iter()
-        .map(|cause| format!("\n    {cause}"))
-        .collect();
+    let error_chain = indented(&fields.error_chain);
     format!("--- {level} {}{others}{error_chain}", fields.message)
 }
 
@@ -183,7 +184,6 @@ pub(super) mod tests {
     use super::*;
     use crate::error::StoreError;
 
-    /// The lines logged while some code runs.
     pub(crate) fn written(telemetry: Telemetry, code: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);

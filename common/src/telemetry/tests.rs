@@ -181,11 +181,8 @@ fn dimensions(
             status: 200,
         }),
     };
-    let counted = line.declarations().cloud_watch_metrics.split_off(1);
-    counted
-        .into_iter()
-        .map(|one| json!(one.dimensions))
-        .collect()
+    let beyond = line.declarations().into_iter().skip(1);
+    beyond.map(|mut one| one["Dimensions"].take()).collect()
 }
 
 #[test]
@@ -210,7 +207,7 @@ fn a_campaign_is_counted_for_live_entry_attempts_alone() {
 }
 
 #[test]
-fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
+fn tests_and_requests_without_outcome_count_for_no_campaign() {
     let none = Vec::<Value>::new();
     assert_eq!(
         dimensions("get-submission", Some(Environment::Live), None),
@@ -256,7 +253,7 @@ fn only_requests_that_a_live_key_admitted_can_be_guesses() {
 }
 
 #[test]
-fn a_reply_with_status_500_or_higher_is_a_server_error_of_its_operation() {
+fn status_500_or_higher_is_a_server_error_of_its_operation() {
     let ids = RequestIds {
         request: "r-1".to_owned(),
         gateway: None,

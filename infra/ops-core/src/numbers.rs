@@ -55,7 +55,7 @@ pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, F
         .filter(|(cell, _)| days.contain(&cell.dimension))
         .collect();
     let days: BTreeSet<_> = names(&totals);
-    let mut cells = of_days(tables, scope, &Metric::BY_DAY, days).await?;
+    let mut cells = of_days(tables, scope, Metric::BY_DAY, days).await?;
     cells.merge(totals);
     Ok(cells)
 }
@@ -164,7 +164,7 @@ pub async fn verify(
         .collect();
     days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
     days.remove(ALL_DAYS);
-    let mut counted = of_days(tables, scope, &Metric::BY_DAY, days).await?;
+    let mut counted = of_days(tables, scope, Metric::BY_DAY, days).await?;
     counted.merge(tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?);
     let difference = |(cell, _): (Cell, Amount)| Difference {
         counted: counted.amount(&cell),

@@ -54,8 +54,7 @@ impl Worker {
         })
     }
 
-    /// Another campaign's due submission that goes before the one in the message. Campaigns take turns in the order of
-    /// their keys, and `last` had the last turn.
+    /// Campaigns take turns in the order of their keys, and `last` had the last turn.
     pub async fn next_campaign_before(
         &self,
         message: &SettleMessage,
@@ -76,7 +75,7 @@ impl Worker {
     }
 }
 
-/// Runs a part of a turn within a limit, and logs this warning if it fails.
+/// Logs the warning if it fails.
 pub async fn take_turn<T>(
     message: &SettleMessage,
     warning: &'static str,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{AuditHead, AuditRow, StoredAuditRow, before_the_first};
 use crate::domain::timestamp::Timestamp;
 
-/// A row may be this much older than the one before it: clocks of operators differ.
+/// Clocks of operators differ.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 
 type Hash = [u8; 32];
@@ -15,13 +15,11 @@ type Hash = [u8; 32];
 /// How a row differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditBreak {
-    /// The row's hash is not that of its content.
     #[error("it was changed: its hash is not that of its content")]
     Changed,
-    /// There is no row of this number.
     #[error("it is missing")]
     Missing,
-    /// Its `previous` is not the hash of the row before it.
+    /// Its `previous` is another hash than that of the row before.
     #[error("it was written after another row than the one before it: one of them was replaced")]
     DoesNotFollow,
     /// The end of the log has another hash.
@@ -32,32 +30,26 @@ pub enum AuditBreak {
     Foreign,
     /// Its time is before that of the row before it.
     #[error("its time is {minutes} minutes before that of the row before it: a clock was wrong")]
-    TimeWentBack {
-        /// The difference.
-        minutes: u64,
-    },
+    TimeWentBack { minutes: u64 },
 }
 
-/// A row that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
-    /// Its number; 0 if the number in its key is none that a row can have.
+    /// 0 if its key has no number that a row can have.
     pub sequence: u64,
-    /// The day in its key; `None` of a row that is missing.
+    /// `None` if the row is missing.
     pub day: Option<String>,
     pub found: AuditBreak,
 }
 
-/// The result of verifying an intact log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedAudit {
-    /// How many rows it has.
     pub count: u64,
-    /// The hash of the last one; 64 zeros when there is none.
+    /// 64 zeros when there is no row.
     pub last_hash: String,
 }
 
-/// A check of a log while its rows are read, in any order. It keeps some 100 bytes of each row.
+/// Takes rows in any order, and keeps some 100 bytes of each.
 #[derive(Clone, Debug)]
 pub struct AuditCheck {
     end: u64,
@@ -66,7 +58,7 @@ pub struct AuditCheck {
     changed: Vec<(u64, String)>,
 }
 
-/// A row whose hash is that of its content.
+/// Its hash is that of its content.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     sequence: u64,
@@ -75,18 +67,17 @@ struct Link {
     previous: Hash,
 }
 
-/// The chain as it was walked.
 #[derive(Default)]
 struct Chain {
-    /// By their places among all rows.
+    /// Among all rows.
     places: Vec<usize>,
-    /// Numbers, both exclusive, between which a row was changed or removed.
+    /// Exclusive numbers between which a row was changed or removed.
     gaps: Vec<(u64, u64)>,
     findings: Vec<AuditFinding>,
 }
 
 impl AuditCheck {
-    /// A check against the end of the log, which has to be read before the rows.
+    /// The end has to be read before the rows.
     pub fn new(head: Option<&AuditHead>) -> Self {
         let (end, end_hash) = head.map_or_else(
             || (0, before_the_first()),
@@ -158,8 +149,7 @@ impl AuditCheck {
         Err(findings)
     }
 
-    /// Walks the chain from its end to its first row. Where it is broken, the next row below is taken for the one that
-    /// should be there.
+    /// Where it is broken, the next row below is taken for the one that should be there.
     fn chain(&self) -> Chain {
         let by_hash: HashMap<Hash, usize> = (0..)
             .zip(&self.rows)
@@ -207,7 +197,7 @@ impl AuditCheck {
         }
     }
 
-    /// Notes where the chain is broken: between two numbers, both exclusive.
+    /// Both numbers are exclusive.
     fn note_gap(&self, chain: &mut Chain, lower: u64, upper: u64, beside: Option<Link>) {
         chain.gaps.push((lower, upper));
         let is_between = |sequence: u64| lower < sequence && sequence < upper;

@@ -42,7 +42,7 @@ fn imported_of(lengths: &[u8], status: BatchStatus) -> Batch {
 }
 
 #[test]
-fn an_imported_code_is_looked_for_in_the_first_batch_that_counts_else_in_the_first() {
+fn likely_batch_is_the_first_valid_one_or_the_first() {
     let (void, active) = (BatchStatus::Void, BatchStatus::Active);
     let likely = |batches| {
         book(batches)

@@ -9,145 +9,91 @@ use super::{DrawName, Operator};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::timestamp::Timestamp;
 
-/// Calls to a winner before the next one is drawn.
+/// Then the next winner is drawn.
 pub const MAX_CALLS: u8 = 3;
-/// The least time between two calls. Verifiers ask for it too.
+/// Verifiers ask for it too.
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
-/// A winner: a place in a tier's order that was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
-    /// The draw.
     pub draw: DrawName,
-    /// The tier; from 0.
+    /// Counted from 0.
     pub tier: u32,
-    /// The tier's prize.
     pub prize: String,
-    /// The place in its order; from 1.
+    /// Its place in the tier's order, from 1.
     pub place: u64,
-    /// The row of `entries.csv`; from 0.
+    /// Row of `entries.csv`, from 0.
     pub row: u64,
-    /// The first reference of the row, published. `None` if there was no number to call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// First of the row, published. `None` if there was no number to call.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// The submission whose phone is called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub submission_id: Option<SubmissionId>,
-    /// The region; `None` once the person was erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` once the person was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The masked phone; `None` once the person was erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` once the person was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub masked_phone: Option<String>,
-    /// The log, oldest first, from [`ContactEvent::Drawn`] on.
+    /// Oldest first, from [`ContactEvent::Drawn`] on.
     pub steps: Vec<ContactStep>,
-    /// The number of changes.
     pub revision: u32,
 }
 
-/// A line of the contact log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactStep {
-    /// When it was recorded.
     pub at: Timestamp,
-    /// The operator; `None` where the rules decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` where the rules decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Operator>,
-    /// The event.
     pub event: ContactEvent,
 }
 
-/// A step of a winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
-    /// The place came up in the order.
+    /// Its place came up.
     Drawn,
-    /// Called without an answer.
     NoAnswer,
-    /// Answered a call.
     Reached,
-    /// Showed an identity card.
     Identified,
-    /// Has the prize.
     HandedOver,
     /// The next in the order is drawn.
     Skipped {
-        /// Why.
         reason: SkipReason,
-        /// The inspector who agreed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// Who agreed.
+        #[serde(skip_serializing_if = "Option::is_none")]
         inspector: Option<String>,
     },
 }
 
-/// A reason to skip a winner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkipReason {
-    /// Did not answer three calls.
-    NoAnswer,
-    /// It is another person's number.
-    WrongNumber,
-    /// Under 18.
-    UnderAge,
-    /// Showed no identity card of their own.
-    NotIdentified,
-    /// Does not want the prize.
-    Declined,
-    /// The terms exclude the person.
-    Excluded,
-    /// Did not collect the prize in time.
-    NotCollected,
-    /// Has another prize of the draw.
-    HasPrize,
-    /// The person was erased.
-    Erased,
-    /// Retention deleted the number.
-    PhoneDeleted,
-    /// Every entry of the row was revoked.
-    Revoked,
+text_enum! {
+    pub enum SkipReason {
+        /// To three calls.
+        NoAnswer = "no_answer",
+        WrongNumber = "wrong_number",
+        UnderAge = "under_age",
+        /// No identity card of their own.
+        NotIdentified = "not_identified",
+        Declined = "declined",
+        Excluded = "excluded",
+        /// Did not come in time.
+        NotCollected = "not_collected",
+        HasPrize = "has_prize",
+        Erased = "erased",
+        /// When its retention ended.
+        PhoneDeleted = "phone_deleted",
+        /// Every entry of the row.
+        Revoked = "revoked",
+    }
 }
 
 impl SkipReason {
-    /// Every reason.
-    pub const ALL: [Self; 11] = [
-        Self::NoAnswer,
-        Self::WrongNumber,
-        Self::UnderAge,
-        Self::NotIdentified,
-        Self::Declined,
-        Self::Excluded,
-        Self::NotCollected,
-        Self::HasPrize,
-        Self::Erased,
-        Self::PhoneDeleted,
-        Self::Revoked,
-    ];
-
-    /// True if operators give this reason; the others follow from the rules.
+    /// Operators give it; the others follow from the rules.
     pub fn is_given(self) -> bool {
         !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
     }
 
-    /// The key in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoAnswer => "no_answer",
-            Self::WrongNumber => "wrong_number",
-            Self::UnderAge => "under_age",
-            Self::NotIdentified => "not_identified",
-            Self::Declined => "declined",
-            Self::Excluded => "excluded",
-            Self::NotCollected => "not_collected",
-            Self::HasPrize => "has_prize",
-            Self::Erased => "erased",
-            Self::PhoneDeleted => "phone_deleted",
-            Self::Revoked => "revoked",
-        }
-    }
-
-    /// The reason in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::NoAnswer => "did not answer three calls",
@@ -165,26 +111,18 @@ impl SkipReason {
     }
 }
 
-/// The state of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactState {
-    /// Not called yet.
     Drawn,
-    /// Called without an answer.
     Called {
-        /// Calls so far, at most [`MAX_CALLS`].
+        /// No more than [`MAX_CALLS`].
         times: u8,
     },
-    /// Answered a call.
     Reached,
-    /// Showed an identity card.
     Identified,
-    /// Has the prize.
     HandedOver,
-    /// Does not get the prize.
     Skipped {
-        /// Why.
         reason: SkipReason,
     },
 }
@@ -202,16 +140,13 @@ impl fmt::Display for ContactState {
     }
 }
 
-/// The entries of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
-    /// One is accepted.
     Counts,
     /// All were revoked.
     Revoked,
 }
 
-/// The reason why a step is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
     /// It does not follow the state.
@@ -219,47 +154,33 @@ pub enum StepRefused {
         "the step does not follow: a winner is called, reached, identified, and then gets the prize"
     )]
     OutOfOrder,
-    /// Three calls were made.
     #[error("three calls were made without an answer; skip this one, and the next is drawn")]
     NoMoreCalls,
-    /// The last call was less than a minute ago.
     #[error("calls to a winner are at least a minute apart; the next one can be logged at {next}")]
-    TooSoon {
-        /// When the next call is possible.
-        next: Timestamp,
-    },
-    /// Fewer than three calls were made.
+    TooSoon { next: Timestamp },
     #[error("a winner who does not answer is called three times before the next one is drawn")]
     TooFewCalls,
-    /// The reason needs a call.
     #[error("this reason needs a call: log it first with `ops draw call`")]
     NotCalled,
-    /// The reason needs an answered call.
     #[error("this reason needs a winner who was reached: log the call first with `ops draw call`")]
     NotYetReached,
-    /// The reason contradicts the log.
     #[error("the log says otherwise: this winner was reached, or has shown an identity card")]
     Contradicts,
-    /// The rules alone give this reason.
     #[error("the rules of the draw give this reason by themselves")]
     NotGiven,
-    /// Every entry of the row was revoked.
     #[error(
         "every entry of this winner was revoked after the freeze; skip this one with the reason revoked"
     )]
     Revoked,
-    /// An entry of the row is accepted.
     #[error(
         "an entry of this winner is still accepted; revoke it first with `ops submission revoke`"
     )]
     NotRevoked,
-    /// Handed over, or skipped.
     #[error("this is final: the prize was handed over, or the winner was skipped")]
     Final,
 }
 
 impl Contact {
-    /// The state after the last step.
     pub fn state(&self) -> ContactState {
         let mut state = ContactState::Drawn;
         for step in &self.steps {
@@ -280,7 +201,6 @@ impl Contact {
         state
     }
 
-    /// True if the prize is not collected yet.
     pub fn is_open(&self) -> bool {
         match self.state() {
             ContactState::Drawn
@@ -291,12 +211,11 @@ impl Contact {
         }
     }
 
-    /// When the last step was recorded.
     pub fn changed_at(&self) -> Option<Timestamp> {
         self.steps.last().map(|step| step.at)
     }
 
-    /// True if the winner has the prize, or can get it.
+    /// True if the winner has it, or can get it.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver
     }
@@ -357,7 +276,6 @@ impl Contact {
         }
     }
 
-    /// The contact without the person.
     #[must_use]
     pub fn erased(&self) -> Self {
         let revision = self.revision.saturating_add(1);

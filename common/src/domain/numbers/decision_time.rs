@@ -3,34 +3,22 @@
 
 use super::{Amount, Submission};
 
-/// The upper ends of the spans, in seconds: from a partner's quick answer to a month of review.
+/// Seconds: from a partner's quick answer to a month of review.
 const SPANS: [u64; 18] = [
     1, 2, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400, 172_800,
     604_800, 2_592_000,
 ];
-/// The span of all longer waits.
 const LONGER: &str = "longer";
 
-/// The decider that a submission waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Its receipt.
-    Receipt,
-    /// The partner that judges its code.
-    Code,
-}
-
-impl Kind {
-    /// The name in dimensions and JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Receipt => "receipt",
-            Self::Code => "code",
-        }
+text_enum! {
+    pub enum Kind {
+        Receipt = "receipt",
+        /// The partner's answer.
+        Code = "code",
     }
 }
 
-/// The dimension of a submission that was not decided at once: kind and span.
+/// Kind and span of a submission that was not decided at once.
 pub(super) fn dimension(submission: &Submission) -> Option<String> {
     let Submission {
         status,
@@ -64,16 +52,14 @@ pub(super) fn dimension(submission: &Submission) -> Option<String> {
     Some(format!("{}#{span}", kind.as_str()))
 }
 
-/// A percentile of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percentile {
-    /// At most this many seconds.
+    /// Seconds.
     AtMost(u64),
-    /// More than the longest span, in seconds.
     MoreThan(u64),
 }
 
-/// A percentile of the waits of one kind, from dimensions and their amounts; `None` if nothing was decided.
+/// `None` if nothing was decided.
 pub fn percentile<'a>(
     kind: Kind,
     amounts: impl Iterator<Item = (&'a str, Amount)>,
@@ -144,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_longer_than_every_span_is_more_and_nothing_has_no_percentile() {
+    fn longest_waits_are_more_and_nothing_has_no_percentile() {
         let longer = waits(&[("receipt#longer", 10), ("receipt#1", 1)]);
         let p95 = percentile(Kind::Receipt, longer.into_iter(), 95);
         assert_eq!(p95, Some(Percentile::MoreThan(2_592_000)));

@@ -9,14 +9,13 @@ use std::str::FromStr;
 
 use super::Cells;
 
-/// Cells of one transaction: DynamoDB takes 100 items, one of which is the mark.
+/// DynamoDB takes 100 items, one of which is the mark.
 pub const MAX_CELLS: usize = 90;
 
-/// A change's place in its shard: up to 40 digits.
+/// Up to 40 digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceNumber(String);
 
-/// The text is not a number.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a sequence number")]
 pub struct InvalidSequenceNumber;
@@ -61,18 +60,17 @@ impl PartialOrd for SequenceNumber {
     }
 }
 
-/// The changes of a shard up to this are counted.
+/// Changes of a shard up to this are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardCheckpoint {
-    /// The sequence number of the last change.
     pub sequence: SequenceNumber,
-    /// How many cells of it are counted; `None` when all are. A phone with submissions on a hundred days has more than fit
-    /// into a transaction.
+    /// Counted cells of this change; `None` when all are. A phone with submissions on a hundred
+    /// days has more than fit into a transaction.
     pub cells: Option<usize>,
 }
 
 impl ShardCheckpoint {
-    /// The cells of a change that are counted already; `None` when all are.
+    /// `None` when all are.
     fn counted_of(&self, sequence: &SequenceNumber) -> Option<usize> {
         match sequence.cmp(&self.sequence) {
             Ordering::Less => None,
@@ -82,12 +80,9 @@ impl ShardCheckpoint {
     }
 }
 
-/// A change of a record, with what it adds to the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its place in its shard.
     pub sequence: SequenceNumber,
-    /// Its counts.
     pub cells: Cells,
 }
 
@@ -98,16 +93,15 @@ impl Change {
     }
 }
 
-/// The writes of one transaction.
+/// Writes of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The amounts to add. They may cancel each other out; the mark moves all the same.
+    /// They may cancel each other out; the mark moves all the same.
     pub cells: Cells,
-    /// The new mark.
     pub mark: ShardCheckpoint,
 }
 
-/// The next transaction for changes of a shard, in their order; `None` when none of them adds anything more.
+/// `changes` are in the shard's order; `None` when none of them adds anything more.
 pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<Step> {
     let mut step: Option<Step> = None;
     for Change { sequence, cells } in changes {
@@ -250,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_batch_is_one_transaction_and_a_change_with_many_cells_is_several() {
+    fn small_batch_is_one_transaction_and_a_large_change_several() {
         let small: Vec<_> = (0..80)
             .map(|n| Change {
                 sequence: number(n),
@@ -315,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_cancel_each_other_out_move_the_mark_and_those_without_cells_do_not() {
+    fn cancelling_changes_move_the_mark_and_empty_ones_do_not() {
         let change = |n, amounts: &[(usize, i64)]| Change {
             sequence: number(n),
             cells: cells(amounts.iter().copied()),

@@ -126,7 +126,7 @@ fn settling_moves_a_submission_from_one_cell_to_another() {
 }
 
 #[test]
-fn a_decision_of_a_person_is_told_apart_and_a_refusal_at_once_waited_for_nothing() {
+fn persons_decision_is_told_from_a_refusal_at_once() {
     let decision = Some(OperatorDecision {
         by: "asha".to_owned(),
         at: later(60),
@@ -194,7 +194,7 @@ fn amounts_are_taken_from_each_other() {
 }
 
 #[test]
-fn what_was_decided_at_once_waited_for_nothing_whatever_becomes_of_it() {
+fn decision_at_once_waited_for_nothing_whatever_follows() {
     let at_once = Submission {
         status: SubmissionStatus::accepted(1, None),
         settling: None,

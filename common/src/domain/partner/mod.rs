@@ -24,49 +24,43 @@ use pointer::ReplyPointers;
 use reply::{InvalidReply, PartnerVerdict};
 use template::Template;
 
-/// A campaign's `partner` block.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerRules {
-    /// The partner's URL, such as `https://partner.example/redeem`.
     pub url: String,
     #[serde(default)]
     pub method: Method,
-    /// The partner's own headers. They are not secret.
+    /// They are not secret.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// The header that carries our secret.
+    /// Carries our secret.
     #[serde(default)]
     pub secret: Option<PartnerSecret>,
-    /// The timeout of a request in seconds, 1 to [`PartnerRules::MAX_TIMEOUT_SECONDS`].
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
-    /// The maximum number of consumers' requests in flight at the partner, 1 to [`PartnerRules::MAX_IN_FLIGHT`].
-    /// Requests from the queue do not count.
+    /// Requests of consumers, 1 to [`PartnerRules::MAX_IN_FLIGHT`]; those from the queue do not
+    /// count.
     #[serde(default = "PartnerRules::default_max_in_flight")]
     pub max_in_flight: u32,
-    /// The form in which codes are compared and sent.
     #[serde(default)]
     pub code: CodeForm,
     pub body: Option<Template>,
-    /// Where to find the parts of a reply.
     pub reply: ReplyPointers,
-    /// The meaning of each of the partner's codes, which are taken as text.
+    /// Meaning of each of the partner's codes, which are taken as text.
     pub outcomes: BTreeMap<String, MessageKey>,
 }
 
 impl PartnerRules {
-    /// The longest timeout in seconds. The caller waits as long, and API Gateway not much longer.
+    /// The caller waits as long, and API Gateway not much longer.
     pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
-    /// The longest timeout, which bounds what a request to a partner may take, preparations included.
+    /// Bounds a request to a partner, preparations included.
     pub const MAX_TIMEOUT: Duration =
         Duration::from_secs(1).saturating_mul(Self::MAX_TIMEOUT_SECONDS);
 
-    /// Requests in flight, unless the campaign sets another number: at eight seconds each, a small part of an account's
-    /// concurrency.
+    /// Eight seconds each: a small part of an account's concurrency.
     pub const DEFAULT_MAX_IN_FLIGHT: u32 = 50;
 
-    /// The highest configurable number of requests in flight: the concurrency of a new account's functions.
+    /// Concurrency of a new account's functions.
     pub const MAX_IN_FLIGHT: u32 = 1_000;
 
     fn default_max_in_flight() -> u32 {
@@ -85,15 +79,16 @@ impl PartnerRules {
         )
     }
 
-    /// Reads the body of a reply. Never panics on any bytes.
+    /// Never panics on any bytes.
     ///
     /// # Errors
-    /// When it does not follow the agreement with the partner, so it does not count as an answer.
+    /// When the body does not follow the agreement with the partner, so it does not count as an
+    /// answer.
     pub fn read(&self, body: &[u8]) -> Result<PartnerVerdict, InvalidReply> {
         reply::read(&self.reply, &self.outcomes, body)
     }
 
-    /// True if a partner's code can have this meaning: a final decision, and not about a receipt.
+    /// True for final decisions that are not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
         // These are temporary, so they must not reject permanently.
         let passes = matches!(
@@ -103,7 +98,6 @@ impl PartnerRules {
         Self::accepts(key) || (key.rejects() && !key.blames_receipt() && !passes)
     }
 
-    /// True if the key accepts the consumer.
     pub fn accepts(key: MessageKey) -> bool {
         matches!(key, MessageKey::Entered | MessageKey::InstantWin)
     }
@@ -129,51 +123,35 @@ impl fmt::Debug for PartnerRules {
     }
 }
 
-/// The HTTP methods of requests to partners.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Method {
-    /// `POST`.
-    #[default]
-    Post,
-    /// `PUT`.
-    Put,
-    /// `GET`, also with a body.
-    Get,
-}
-
-impl Method {
-    /// The method's name in a request.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Get => "GET",
-        }
+text_enum! {
+    #[derive(Default)]
+    pub enum Method {
+        /// `POST`.
+        #[default]
+        Post = "POST",
+        /// `PUT`.
+        Put = "PUT",
+        /// `GET`, also with a body.
+        Get = "GET",
     }
 }
 
-/// The header of a secret, and the secret's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerSecret {
-    /// The name of the header that carries the secret.
     pub header: String,
-    /// The secret's name in Secrets Manager, not its value.
+    /// Name in Secrets Manager, not the value.
     pub name: String,
 }
 
-/// The content of a request to a partner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerRequest {
     /// The submission's id: the partner treats requests with the same id as one.
     pub reference: String,
-    /// The code in its compared form: see [`PartnerRules::code`].
+    /// As [`PartnerRules::code`] says.
     pub code: String,
-    /// The consumer's phone, E.164.
+    /// E.164.
     pub phone: String,
-    /// The campaign's slug, for `{{campaign}}`.
     pub campaign: String,
-    /// `true` for live submissions, `false` for tests.
     pub livemode: bool,
 }
 

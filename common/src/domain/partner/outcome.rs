@@ -17,49 +17,39 @@ const UNANSWERED: &str = "partner_unanswered";
 /// The reason of a submission whose code is used, perhaps by an earlier request whose answer was lost.
 const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 
-/// The outcome of a request to a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartnerOutcome {
     Decided(PartnerVerdict),
-    /// The partner gave no answer that decides.
     NoAnswer(Unanswered),
-    /// The circuit breaker is open, so the partner was not asked.
+    /// The partner was not asked.
     CircuitOpen {
-        /// When the breaker lets the next request through.
         retry_at: Timestamp,
     },
-    /// Too many requests of the campaign are in flight, so the partner was not asked.
+    /// The partner was not asked: too many requests of the campaign are in flight.
     AtLimit,
 }
 
-/// A request without an answer that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// The cause, in one word.
     pub why: &'static str,
-    /// The partner's own words, if any.
     pub upstream: Option<PartnerMessage>,
-    /// True if the partner may have received the request, and redeemed the code.
+    /// True if the partner may have redeemed the code.
     pub may_have_arrived: bool,
-    /// Who has to fix the fault.
     pub fault_owner: FaultOwner,
-    /// True if this failure opened the circuit breaker.
     pub opened_breaker: bool,
 }
 
-/// Who has to fix a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOwner {
-    /// The partner: it is down or refuses us, and other requests would fail too.
+    /// It is down or refuses us, and other requests would fail too.
     Partner,
-    /// The campaign's operator: the partner's reply cannot be understood, or no request can be made.
+    /// Its operator: the reply cannot be understood, or no request can be made.
     Campaign,
-    /// The service: a part of it failed, so the partner was not asked.
+    /// A part of it failed, so the partner was not asked.
     Service,
 }
 
 impl Unanswered {
-    /// The partner was not asked.
     pub fn unasked(why: &'static str, fault_owner: FaultOwner) -> Self {
         Self {
             why,
@@ -70,14 +60,12 @@ impl Unanswered {
         }
     }
 
-    /// The partner was not asked, because a part of the service failed.
     pub fn service_failed() -> Self {
         Self::unasked("service_failed", FaultOwner::Service)
     }
 }
 
 impl PartnerOutcome {
-    /// Metric names and values.
     pub fn metrics(&self) -> Vec<(&'static str, u64)> {
         let unanswered = match self {
             Self::NoAnswer(unanswered) => unanswered,
@@ -104,7 +92,7 @@ impl PartnerOutcome {
         matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
     }
 
-    /// The submission after this outcome. If accepted, it earns the partner's number of entries, otherwise `entries`.
+    /// `entries` is for an acceptance without a number of the partner's.
     pub fn apply(
         &self,
         before: &Submission,
@@ -190,7 +178,7 @@ fn decided(verdict: &PartnerVerdict, progress: PartnerProgress, entries: u32) ->
     }
 }
 
-/// Plans the next request, or escalates if the partner has not answered for a day.
+/// Escalates if the partner has not answered for a day.
 fn wait(
     progress: PartnerProgress,
     retry_at: Timestamp,
@@ -216,7 +204,7 @@ fn wait(
     )
 }
 
-/// The request to a partner about a submission of this phone; `None` when no code of the partner's is known.
+/// `None` when no code of the partner's is known.
 pub fn partner_request(submission: &Submission, phone: &Phone) -> Option<PartnerRequest> {
     let code = submission.partner_code.as_ref()?;
     Some(PartnerRequest {

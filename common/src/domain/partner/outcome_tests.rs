@@ -98,7 +98,7 @@ fn only_a_code_that_the_partner_does_not_know_is_a_wrong_code() {
 }
 
 #[test]
-fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
+fn request_over_the_limit_is_due_at_once_and_is_no_failure() {
     let after = applied(&PartnerOutcome::AtLimit, &asking_first());
     assert_eq!(
         (after.status.state(), after.status.message_key()),
@@ -113,7 +113,7 @@ fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
 }
 
 #[test]
-fn an_accepting_answer_earns_what_it_says_or_what_the_campaign_gives() {
+fn acceptance_earns_its_own_entries_or_the_campaigns() {
     let won = |outcome, entries, prize| {
         let status = applied(&decided(outcome, entries, prize), &asking_first()).status;
         (
@@ -157,7 +157,7 @@ fn a_decision_keeps_the_partners_words_and_says_why_it_refuses() {
 }
 
 #[test]
-fn a_used_code_is_a_refusal_unless_an_earlier_request_may_have_used_it() {
+fn used_code_is_refused_unless_a_request_may_have_used_it() {
     let used = decided(MessageKey::AlreadyUsed, None, None);
     let refused = applied(&used, &asking_first());
     assert_eq!(refused.status.message_key(), MessageKey::AlreadyUsed);
@@ -273,7 +273,7 @@ fn an_operator_takes_over_after_a_day_without_an_answer() {
 }
 
 #[test]
-fn a_partner_behind_an_open_circuit_is_not_asked_and_counts_as_not_asked() {
+fn partner_behind_an_open_circuit_counts_as_not_asked() {
     let settling = PendingSettlement {
         progress: Progress::Partner(PartnerProgress {
             attempts: 3,

@@ -3,27 +3,23 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where to find the parts of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyPointers {
-    /// The partner's code, which decides.
+    /// Decides.
     pub code: Pointer,
     #[serde(default)]
     pub message: Option<Pointer>,
-    /// The number of entries earned.
     #[serde(default)]
     pub entries: Option<Pointer>,
-    /// The instant prize, in words.
     #[serde(default)]
     pub prize: Option<Pointer>,
 }
 
-/// A JSON Pointer (RFC 6901) to a part of a document, such as `/status`.
+/// JSON Pointer (RFC 6901), such as `/status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pointer(String);
 
-/// The text is not a JSON Pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a JSON Pointer, such as `/status` or `/result/0/text`; in it, `~` is written `~0` and `/` `~1`"
@@ -53,7 +49,7 @@ impl From<Pointer> for String {
 }
 
 impl Pointer {
-    /// The value at the pointer; `null` counts as missing.
+    /// `null` counts as missing.
     pub(super) fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         document.pointer(&self.0).filter(|found| !found.is_null())
     }

@@ -10,25 +10,23 @@ use serde_json::Value;
 use super::pointer::{Pointer, ReplyPointers};
 use crate::domain::message::MessageKey;
 
-/// The maximum number of entries for one submission; more are the partner's mistake.
+/// More are the partner's mistake.
 pub const MAX_ENTRIES: u32 = 10_000;
-/// The longest prize, in characters: it goes into one line.
+/// It goes into one line.
 pub const MAX_PRIZE_CHARS: usize = 120;
-/// Characters kept of a partner's message.
+/// More are cut off.
 pub const MAX_MESSAGE_CHARS: usize = 500;
-/// Characters kept of a partner's code; known codes are shorter.
+/// Known codes are shorter.
 pub const MAX_CODE_CHARS: usize = 64;
 
-/// The decision of a partner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerVerdict {
-    /// The meaning of its code: see [`super::PartnerRules::can_mean`].
+    /// See [`super::PartnerRules::can_mean`].
     pub outcome: MessageKey,
-    /// Entries earned, if the reply names a number.
+    /// Set if the reply names a number.
     pub entries: Option<u32>,
-    /// The instant prize in words, if the reply names one.
+    /// Words for people.
     pub prize: Option<String>,
-    /// The partner's own words.
     pub upstream: PartnerMessage,
 }
 
@@ -73,23 +71,21 @@ pub enum UpstreamCode {
 
 masked_debug!(UpstreamCode);
 
-/// Why a reply does not count as an answer. Includes the partner's words if its code was found.
+/// Includes the partner's words if its code was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidReply {
-    /// The reply is not a JSON document.
     NotJson,
-    /// The code is missing, or neither a text nor a whole number.
+    /// Missing, or neither a text nor a whole number.
     Code,
-    /// The campaign's table does not have the code.
+    /// The campaign's table does not have it.
     UnknownCode(PartnerMessage),
-    /// The entries are not a whole number, or too many.
+    /// Not a whole number, or too many.
     Entries(PartnerMessage),
-    /// The prize is not a text, or too long.
     Prize(PartnerMessage),
 }
 
 impl InvalidReply {
-    /// The stable name, for metrics and records.
+    /// For metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotJson => "not_json",
@@ -100,7 +96,6 @@ impl InvalidReply {
         }
     }
 
-    /// The partner's own words.
     pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::NotJson | Self::Code => None,
@@ -147,7 +142,6 @@ pub(super) fn read(
     })
 }
 
-/// A code as text, for the table, and as it was sent.
 fn code(value: &Value) -> Option<(String, UpstreamCode)> {
     match value {
         Value::String(text) => Some((text.clone(), UpstreamCode::Text(cut(text, MAX_CODE_CHARS)))),
@@ -159,7 +153,6 @@ fn code(value: &Value) -> Option<(String, UpstreamCode)> {
     }
 }
 
-/// A part of the reply breaks the agreement.
 struct NotAgreed;
 
 fn entries(value: &Value) -> Result<u32, NotAgreed> {
@@ -183,7 +176,7 @@ fn cut(text: &str, most_chars: usize) -> String {
     printable(text).take(most_chars).collect()
 }
 
-/// A text with its control characters replaced by spaces; our replies must not have any.
+/// Replaces control characters by spaces; our replies must not have any.
 fn printable(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }

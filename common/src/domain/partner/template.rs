@@ -10,42 +10,24 @@ use super::PartnerRequest;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// JSON in which all placeholders are known.
+/// All placeholders are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Template(Value);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placeholder {
-    /// The submission's id.
-    Reference,
-    Code,
-    Phone,
-    Campaign,
-    /// True if the submission is live; JSON `true` or `false` if it is the whole text.
-    Livemode,
+text_enum! {
+    pub enum Placeholder {
+        /// The submission's id.
+        Reference = "{{reference}}",
+        Code = "{{code}}",
+        Phone = "{{phone}}",
+        Campaign = "{{campaign}}",
+        /// True if the submission is live; JSON `true` or `false` if it is the whole text.
+        Livemode = "{{livemode}}",
+    }
 }
 
 impl Placeholder {
-    pub const ALL: [Self; 5] = [
-        Self::Reference,
-        Self::Code,
-        Self::Phone,
-        Self::Campaign,
-        Self::Livemode,
-    ];
-
-    /// The placeholder's name in a template.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reference => "{{reference}}",
-            Self::Code => "{{code}}",
-            Self::Phone => "{{phone}}",
-            Self::Campaign => "{{campaign}}",
-            Self::Livemode => "{{livemode}}",
-        }
-    }
-
     fn value(self, request: &PartnerRequest) -> &str {
         match self {
             Self::Reference => &request.reference,
@@ -58,15 +40,12 @@ impl Placeholder {
     }
 }
 
-/// Why JSON is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = PlaceholderList)]
     Unknown(String),
-    /// A placeholder without an end.
     #[error("has a placeholder that begins with `{{{{` and does not end with `}}}}`")]
     Open,
-    /// A placeholder in the name of a field.
     #[error("has a placeholder in the name of the field `{0}`; placeholders go into values")]
     InName(String),
 }
@@ -88,7 +67,6 @@ impl Template {
         rendered(&self.0, request)
     }
 
-    /// True if the template contains a placeholder.
     pub fn holds(&self, placeholder: Placeholder) -> bool {
         holds(&self.0, placeholder)
     }
@@ -168,7 +146,7 @@ enum Piece<'t> {
     Placeholder(Placeholder),
 }
 
-/// The literal parts and placeholders of a text, in order.
+/// Literal parts and placeholders, in order.
 fn pieces(text: &str) -> impl Iterator<Item = Result<Piece<'_>, TemplateError>> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -10,7 +10,7 @@ pub(super) struct Bought<'a> {
 }
 
 impl Bought<'_> {
-    /// Whole pieces; a product bought by weight counts as one piece at least.
+    /// A product bought by weight counts as one piece at least.
     fn pieces(&self) -> u32 {
         u32::try_from(self.thousandths / 1_000)
             .unwrap_or(u32::MAX)
@@ -22,7 +22,7 @@ impl Bought<'_> {
     }
 }
 
-/// The participating products on a receipt, each once, in the campaign's order. Returned items are subtracted.
+/// Each product once, in the campaign's order. Returned items are subtracted.
 pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
     let one_piece = 1_000;
     let mut bought: Vec<Bought<'a>> = products
@@ -53,7 +53,7 @@ pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<B
     bought
 }
 
-/// The product of an item: the one with the longest text that the item's description contains.
+/// The product with the longest text that the description contains.
 fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
     let description = bare(&item.description);
     let longest = |product: &Product| {
@@ -72,7 +72,7 @@ fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
         .map(|(_, index)| index)
 }
 
-/// True if a description contains a text as whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
+/// Whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
 fn holds(description: &str, text: &str) -> bool {
     let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
         (Some(one), Some(other)) => {
@@ -92,7 +92,7 @@ fn holds(description: &str, text: &str) -> bool {
     })
 }
 
-/// Words in upper case with one space between them; anything but letters and digits separates words.
+/// Upper case with one space between words; anything but letters and digits separates them.
 fn bare(text: &str) -> String {
     let upper = text.to_uppercase();
     let words = upper
@@ -101,7 +101,7 @@ fn bare(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The purchase as callers see it; `None` if nothing was bought.
+/// `None` if nothing was bought.
 pub(super) fn in_words(bought: &[Bought<'_>]) -> Option<String> {
     let words: Vec<_> = bought
         .iter()

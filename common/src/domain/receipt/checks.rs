@@ -4,68 +4,36 @@
 use super::judgement::{Reason, Rule};
 use crate::domain::message::MessageKey;
 
-/// Why no receipt was read out of a photo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhotoFault {
-    /// There is no file.
-    Missing,
-    /// The file is not a picture.
-    NotDecoded,
-    /// The picture is damaged.
-    Damaged,
-    /// More bytes or pixels than the reader takes.
-    TooLarge,
-    /// More than one picture.
-    Animated,
-    /// The reader ran out of time.
-    TooSlow,
-    ReaderCrashed,
-    /// No QR code was found.
-    NoQrCode,
-    /// None of the QR codes is a receipt's.
-    NoReceipt,
-    /// QR codes of more than one receipt.
-    SeveralReceipts,
-    /// The QR code has no time, which a look-up needs.
-    NoTime,
-    /// Nothing was read, and another submission has sent the same file.
-    SeenBefore,
+text_enum! {
+    /// Why no receipt was read out of a photo.
+    pub enum PhotoFault {
+        /// There is no file.
+        Missing = "photo_missing",
+        /// The file is not a picture.
+        NotDecoded = "photo_not_decoded",
+        /// The picture is damaged.
+        Damaged = "photo_damaged",
+        /// More bytes or pixels than the reader takes.
+        TooLarge = "photo_too_large",
+        /// More than one picture.
+        Animated = "photo_animated",
+        /// The reader ran out of time.
+        TooSlow = "photo_too_slow",
+        ReaderCrashed = "photo_reader_crashed",
+        /// No QR code was found.
+        NoQrCode = "no_qr_code",
+        /// None of the QR codes is a receipt's.
+        NoReceipt = "no_receipt_in_qr_codes",
+        /// QR codes of more than one receipt.
+        SeveralReceipts = "several_receipts_in_photo",
+        /// The QR code has no time, which a look-up needs.
+        NoTime = "no_time_in_qr_code",
+        /// Nothing was read, and another submission has sent the same file.
+        SeenBefore = "photo_seen_before",
+    }
 }
 
 impl PhotoFault {
-    pub const ALL: [Self; 12] = [
-        Self::Missing,
-        Self::NotDecoded,
-        Self::Damaged,
-        Self::TooLarge,
-        Self::Animated,
-        Self::TooSlow,
-        Self::ReaderCrashed,
-        Self::NoQrCode,
-        Self::NoReceipt,
-        Self::SeveralReceipts,
-        Self::NoTime,
-        Self::SeenBefore,
-    ];
-
-    /// The stable name in `reasons`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "photo_missing",
-            Self::NotDecoded => "photo_not_decoded",
-            Self::Damaged => "photo_damaged",
-            Self::TooLarge => "photo_too_large",
-            Self::Animated => "photo_animated",
-            Self::TooSlow => "photo_too_slow",
-            Self::ReaderCrashed => "photo_reader_crashed",
-            Self::NoQrCode => "no_qr_code",
-            Self::NoReceipt => "no_receipt_in_qr_codes",
-            Self::SeveralReceipts => "several_receipts_in_photo",
-            Self::NoTime => "no_time_in_qr_code",
-            Self::SeenBefore => "photo_seen_before",
-        }
-    }
-
     fn check(self) -> Check {
         match self {
             Self::Missing
@@ -86,28 +54,27 @@ impl PhotoFault {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// The file is a photo that can be read. A typed receipt has none.
+    /// A readable photo. A typed receipt has none.
     Photo,
-    /// Code and time of one receipt are known.
+    /// Code and time of one receipt.
     Code,
-    /// The tax authority has a record of that code and time.
+    /// The tax authority has it.
     Record,
-    /// The record meets this rule of the campaign.
+    /// The record meets it.
     Rule(Rule),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckResult {
-    /// It found nothing wrong.
     Passed,
-    /// It decided the verdict, with this reason.
+    /// It decided the verdict.
     Failed(&'static str),
     /// An earlier check decided the verdict, or the reasons name no check.
     NotReached,
 }
 
 impl Check {
-    /// Every check, in the order in which they are made.
+    /// Ordered as they are made.
     pub fn all() -> impl Iterator<Item = Self> {
         let rules = Rule::ALL.into_iter().map(Self::Rule);
         [Self::Photo, Self::Code, Self::Record]
@@ -115,7 +82,7 @@ impl Check {
             .chain(rules)
     }
 
-    /// The check that gives a reason, and the reason's stable name.
+    /// With the reason's stable name.
     fn from_reason(reason: &str) -> Option<(Self, &'static str)> {
         let faults = PhotoFault::ALL
             .into_iter()
@@ -135,8 +102,7 @@ impl Check {
     }
 }
 
-/// Every check with its result, from the reasons of a verdict. If no check gives any of these reasons, none counts as
-/// reached.
+/// If no check gives any of these reasons, none counts as reached.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
     let failed = reasons
@@ -220,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_of_the_judge_and_of_the_photo_reader_belongs_to_one_check() {
+    fn every_reason_belongs_to_one_check() {
         let names = PhotoFault::ALL.map(PhotoFault::as_str).into_iter();
         for name in names.chain(Reason::ALL.map(Reason::as_str)) {
             let failed = results(&[name])

@@ -13,88 +13,78 @@ use crate::domain::campaign::{Campaign, Window};
 use crate::domain::message::MessageKey;
 use crate::domain::timestamp::Timestamp;
 
-/// The part of a record that callers see.
+/// Callers see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptSummary {
-    /// The day of the purchase by the authority's record, `YYYY-MM-DD`.
+    /// By the authority's record, `YYYY-MM-DD`.
     pub date: Option<String>,
-    /// The key of the participating branch.
+    /// Key of the participating branch.
     pub branch: Option<String>,
-    /// The qualifying items, in words.
     pub items_summary: Option<String>,
-    /// The entries that the record earns if an operator accepts it; `None` if no item qualifies. Not shown to callers.
+    /// Earned if an operator accepts it; `None` if no item qualifies. Not shown to callers.
     #[serde(default)]
     pub counted_entries: Option<u32>,
 }
 
-/// The verdict on a record, and its summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub verdict: ReceiptVerdict,
-    /// The part of the record that callers see.
     pub summary: ReceiptSummary,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiptVerdict {
-    /// The record counts.
     Verified {
-        /// Entries earned: at least 1, unless the campaign gives none for these products.
+        /// 1 or more, unless the campaign gives none for these products.
         entries: u32,
     },
-    /// The record does not count.
     Declined(MessageKey, Reason),
-    /// An operator decides, for this reason.
     Review(Reason),
 }
 
-/// A more specific reason, for logs and operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The shop cancelled the receipt.
-    Cancelled,
-    /// The device was in training mode.
-    TrainingReceipt,
-    /// The purchase was before or after the campaign's window.
-    OutsideWindow,
-    /// The trader does not take part.
-    UnknownTrader,
-    /// The trader takes part, but not with this fiscal device.
-    UnknownDevice,
-    /// No item is a participating product.
-    NoProductMatched,
-    /// The purchase was after the submission.
-    FromTheFuture,
-    /// The record earns more entries than the campaign allows without an operator.
-    TooManyEntries,
+text_enum! {
+    /// For logs and operators.
+    pub enum Reason {
+        /// The shop cancelled the receipt.
+        Cancelled = "receipt_cancelled",
+        /// The device was in training mode.
+        TrainingReceipt = "receipt_from_training",
+        /// The purchase was before or after the campaign's window.
+        OutsideWindow = "receipt_outside_window",
+        /// The trader does not take part.
+        UnknownTrader = "trader_unknown",
+        /// The trader takes part, but not with this fiscal device.
+        UnknownDevice = "fiscal_device_unknown",
+        /// No item is a participating product.
+        NoProductMatched = "no_product_matched",
+        /// The purchase was after the submission.
+        FromTheFuture = "receipt_from_the_future",
+        /// The record earns more entries than the campaign allows without an operator.
+        TooManyEntries = "too_many_entries",
+    }
 }
 
-/// The fiscal devices' offset from UTC: they are in Africa/Dar_es_Salaam, which has kept this offset since 1961.
+/// Africa/Dar_es_Salaam has kept this offset since 1961.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
 
 const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 
-/// How far a fiscal device's clock may be ahead of ours.
+/// A fiscal device may be ahead of us by this.
 const CLOCK_ERROR: Duration = Duration::from_hours(1);
 
-/// A rule that a record has to meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// It is a real purchase: not cancelled, and not a training receipt.
+    /// Not cancelled, and not a training receipt.
     Genuine,
-    /// The purchase was within the campaign's window.
     Window,
-    /// The shop takes part.
     Shop,
-    /// The purchase was before the submission.
+    /// Bought before the submission.
     Past,
-    /// A participating product was bought.
     Product,
-    /// It earns no more entries than the campaign allows without an operator.
+    /// No more entries than the campaign allows without an operator.
     MaxEntries,
 }
 
-/// A record, and what the rules compare it with.
 struct Case<'a> {
     record: &'a FiscalRecord,
     campaign: &'a Campaign,
@@ -106,7 +96,7 @@ struct Case<'a> {
 }
 
 impl Rule {
-    /// Every rule, in the order in which they are judged: the first broken one decides.
+    /// Ordered as they are judged: the first broken one decides.
     pub const ALL: [Self; 6] = [
         Self::Genuine,
         Self::Window,
@@ -116,7 +106,6 @@ impl Rule {
         Self::MaxEntries,
     ];
 
-    /// The verdict if the record breaks the rule.
     fn broken_by(self, case: &Case<'_>) -> Option<ReceiptVerdict> {
         let Case {
             record,
@@ -151,18 +140,6 @@ impl Rule {
 }
 
 impl Reason {
-    pub const ALL: [Self; 8] = [
-        Self::Cancelled,
-        Self::TrainingReceipt,
-        Self::OutsideWindow,
-        Self::UnknownTrader,
-        Self::UnknownDevice,
-        Self::NoProductMatched,
-        Self::FromTheFuture,
-        Self::TooManyEntries,
-    ];
-
-    /// The rule that was broken.
     pub fn rule(self) -> Rule {
         match self {
             Self::Cancelled | Self::TrainingReceipt => Rule::Genuine,
@@ -173,23 +150,9 @@ impl Reason {
             Self::TooManyEntries => Rule::MaxEntries,
         }
     }
-
-    /// The stable name in `reasons`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancelled => "receipt_cancelled",
-            Self::TrainingReceipt => "receipt_from_training",
-            Self::OutsideWindow => "receipt_outside_window",
-            Self::UnknownTrader => "trader_unknown",
-            Self::UnknownDevice => "fiscal_device_unknown",
-            Self::NoProductMatched => "no_product_matched",
-            Self::FromTheFuture => "receipt_from_the_future",
-            Self::TooManyEntries => "too_many_entries",
-        }
-    }
 }
 
-/// Judges a record by every [`Rule`]; the first that it breaks decides.
+/// The first broken [`Rule`] decides.
 pub fn judge(
     record: &FiscalRecord,
     campaign: &Campaign,
@@ -237,8 +200,7 @@ fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
     Some((MessageKey::ReceiptNotFound, reason))
 }
 
-/// The reason if the purchase was outside the campaign's window. If the record has no time, any moment of its day may
-/// be inside.
+/// If the record has no time, any moment of its day may be inside.
 fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
     let Window { start, end } = campaign.window;
     let (earliest, latest) = bought_at(record);
@@ -247,13 +209,13 @@ fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Re
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
 }
 
-/// True if the purchase was after the submission: a receipt is printed before it is submitted.
+/// A receipt is printed before it is submitted.
 fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
 }
 
-/// The earliest and the latest time of the purchase. The campaign's time zone does not matter.
+/// Earliest and latest. The campaign's time zone does not matter.
 fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     let at = |time| instant(record.date, time);
     match record.time {
@@ -271,7 +233,7 @@ fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     Some(instant.to_utc().into())
 }
 
-/// The branch of the record; `None` if every shop counts.
+/// `None` if every shop counts.
 fn branch_of<'a>(
     record: &FiscalRecord,
     branches: &'a [Branch],

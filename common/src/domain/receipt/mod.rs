@@ -28,44 +28,38 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
-/// A receipt as announced by a caller, and its progress.
+/// As announced by a caller, with its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The receipt's id.
     pub receipt_id: ReceiptId,
-    /// The campaign and environment.
     pub scope: Scope,
-    /// The announced photo, or the typed code and time.
     pub source: Source,
-    /// The file, once it is in storage.
+    /// Set once it is in storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<StoredPhoto>,
-    /// The submission that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_to: Option<SubmissionId>,
-    /// The time of its creation.
     pub created_at: Timestamp,
 }
 
-/// The source of a receipt's data. Code and time are the only secret of a look-up, so they do not print.
+/// Code and time are the only secret of a look-up, so they do not print.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Source {
-    /// A photo, uploaded to storage by the consumer's browser.
+    /// Uploaded by the consumer's browser.
     Photo {
-        /// The required type of the upload.
+        /// Required of the upload.
         content_type: PhotoType,
-        /// The required size of the upload, in bytes.
+        /// Required of the upload, in bytes.
         size_bytes: u64,
-        /// The text of the QR code, if the browser has read it.
+        /// Set if the browser has read the QR code.
         #[serde(skip_serializing_if = "Option::is_none")]
         qr_payload: Option<String>,
     },
-    /// Code and time, as typed.
     Typed {
-        /// The verification code, as typed.
+        /// As typed.
         code: String,
-        /// The time printed on the receipt.
+        /// Printed on the receipt.
         time: ReceiptTime,
     },
 }
@@ -83,26 +77,23 @@ pub enum ReceiptState {
     Attached,
 }
 
-/// The source of the look-up's code and time.
+/// Where code and time come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupSource {
-    /// A test receipt that names its outcome.
     Sentinel(ReceiptSentinel),
-    /// Code and time came with the receipt.
     Known(ReceiptKey),
-    /// Code and time have to be read from the photo.
+    /// They have to be read from the photo.
     Photo,
-    /// The typed code or time cannot be on any receipt.
+    /// No receipt can have them.
     Malformed,
 }
 
 impl Receipt {
-    /// True if code and time were typed in, so that they may be guesses.
+    /// True if code and time may be guesses.
     pub fn is_typed(&self) -> bool {
         matches!(self.source, Source::Typed { .. })
     }
 
-    /// The receipt's state, as callers see it.
     pub fn state(&self) -> ReceiptState {
         match (&self.source, &self.arrived, self.attached_to) {
             (_, _, Some(_)) => ReceiptState::Attached,
@@ -115,7 +106,6 @@ impl Receipt {
 }
 
 impl Source {
-    /// The test receipt, if it is one.
     pub fn sentinel(&self) -> Option<ReceiptSentinel> {
         match self {
             Self::Photo { qr_payload, .. } => {
@@ -125,8 +115,7 @@ impl Source {
         }
     }
 
-    /// The source of the look-up's code and time. A QR code without a time is not enough for a look-up, so the photo is
-    /// read as well.
+    /// A QR code without a time is not enough for a look-up, so the photo is read as well.
     pub fn lookup_source(&self) -> LookupSource {
         if let Some(sentinel) = self.sentinel() {
             return LookupSource::Sentinel(sentinel);

@@ -12,38 +12,35 @@ use crate::domain::unicode::{folded, is_dash};
 const HOST: &str = "verify.tra.go.tz";
 /// The query parameter that holds the code in some links.
 const CODE_PARAMETER: &str = "rctvcode";
-/// A receipt's payload is no longer; the longest link with the longest code has about 90 bytes.
+/// The longest link with the longest code has about 90 bytes.
 const MAX_PAYLOAD_BYTES: usize = 200;
 
-/// The worldwide code of a receipt: 6 to 40 upper-case letters and digits. The first six are the fiscal device's, the
+/// Worldwide: 6 to 40 upper-case letters and digits. The first six are the fiscal device's, the
 /// rest is the receipt's number.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VerificationCode(String);
 
 impl VerificationCode {
-    /// The length of a code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 6..=40;
-    /// Characters of the device's part of the code.
     const DEVICE_CHARS: usize = 6;
 
-    /// Parses a code as people type it, folded like any code. `None` if no receipt can have it.
+    /// Folded like any code. `None` if no receipt can have it.
     pub fn parse_typed(typed: &str) -> Option<Self> {
         folded(typed, |c| (!is_dash(c)).then_some(c)).parse().ok()
     }
 
-    /// The code. It goes into records and requests, never into logs.
+    /// Goes into records and requests, never into logs.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The receipt's number on its device: the part after the device's six characters.
+    /// Its number on the device: all but the device's six characters.
     pub fn receipt_number(&self) -> &str {
         self.0.get(Self::DEVICE_CHARS..).unwrap_or_default()
     }
 }
 
-/// The text is not a receipt's verification code.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a receipt verification code")]
 pub struct InvalidVerificationCode;
@@ -51,7 +48,7 @@ pub struct InvalidVerificationCode;
 impl FromStr for VerificationCode {
     type Err = InvalidVerificationCode;
 
-    /// Parses either case, and ignores spaces around the code.
+    /// Either case, with spaces around it.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim();
         if !Self::CHARS.contains(&bare.len())
@@ -67,7 +64,7 @@ stored_as_text!(VerificationCode, |code| code.0);
 
 masked_debug!(VerificationCode);
 
-/// The time of day printed on a receipt: the only secret of a look-up.
+/// Time of day printed on a receipt: the only secret of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ReceiptTime {
@@ -76,13 +73,11 @@ pub struct ReceiptTime {
     second: u8,
 }
 
-/// The text is not a time of day.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a time of day")]
 pub struct InvalidTime;
 
 impl ReceiptTime {
-    /// A time of day, if the numbers make one.
     pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
         (hour < 24 && minute < 60 && second < 60).then_some(Self {
             hour,
@@ -91,7 +86,7 @@ impl ReceiptTime {
         })
     }
 
-    /// Parses a time as people type it: `h:mm`, `hh:mm` or either with `:ss`. Missing seconds are 00.
+    /// `h:mm`, `hh:mm` or either with `:ss`. Missing seconds are 00.
     ///
     /// # Errors
     /// When the text is not a time of day.
@@ -108,7 +103,7 @@ impl ReceiptTime {
         }
     }
 
-    /// Parses `HHMMSS`, as in the path of a receipt's link.
+    /// `HHMMSS`, as in the path of a receipt's link.
     fn from_link(text: &str) -> Option<Self> {
         if text.len() != 6 {
             return None;
@@ -117,12 +112,12 @@ impl ReceiptTime {
         Self::new(part(0..2)?, part(2..4)?, part(4..6)?)
     }
 
-    /// The time as `HHMMSS`. Like the code, it is never logged.
+    /// `HHMMSS`. Never logged, like the code.
     pub fn expose_compact(self) -> String {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// The time as `HH:MM:SS`. Like the code, it is never logged.
+    /// `HH:MM:SS`. Never logged, like the code.
     pub fn expose(self) -> String {
         format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
     }
@@ -156,19 +151,18 @@ impl From<ReceiptTime> for String {
 
 masked_debug!(ReceiptTime);
 
-/// The key of a look-up: a receipt's code and time. Without the time, no look-up is possible yet.
+/// Without the time, no look-up is possible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptKey {
-    /// The verification code; it names the receipt at the tax authority.
+    /// Names the receipt at the tax authority.
     pub code: VerificationCode,
-    /// The time printed on the receipt, if known.
+    /// `None` if it is not known.
     pub time: Option<ReceiptTime>,
 }
 
 impl ReceiptKey {
-    /// Parses the payload of a QR code: `https://verify.tra.go.tz/<CODE>_<HHMMSS>`. Also accepted: `http` or no scheme,
-    /// a `/` at the end, lower case, no time, the code in the query's `rctvcode`, or just the code. Anything else is
-    /// not a receipt.
+    /// Takes `https://verify.tra.go.tz/<CODE>_<HHMMSS>`; also `http` or no scheme, a `/` at the
+    /// end, lower case, no time, the code in the query's `rctvcode`, or just the code.
     pub fn from_payload(payload: &str) -> Option<Self> {
         let payload = payload.trim();
         if payload.len() > MAX_PAYLOAD_BYTES {
@@ -205,7 +199,7 @@ impl ReceiptKey {
         }
     }
 
-    /// Parses `<CODE>` or `<CODE>_<HHMMSS>`.
+    /// `<CODE>` or `<CODE>_<HHMMSS>`.
     pub(crate) fn from_token(token: &str) -> Option<Self> {
         // A typed code may have spaces around it, a link may not.
         if token.contains(char::is_whitespace) {

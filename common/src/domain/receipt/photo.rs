@@ -5,41 +5,26 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::timestamp::Timestamp;
 
-/// The largest photo, in bytes: 5 MB as storage and browsers count it.
+/// 5 MB as storage and browsers count it.
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 
-/// The number of bytes at the start of a file that identify its type.
+/// Bytes at the start of a file that identify its type.
 pub const MAGIC_BYTES: usize = 12;
 
-/// Media type of a photo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum PhotoType {
-    /// JPEG.
-    #[serde(rename = "image/jpeg")]
-    Jpeg,
-    /// PNG.
-    #[serde(rename = "image/png")]
-    Png,
-    /// WebP.
-    #[serde(rename = "image/webp")]
-    Webp,
+text_enum! {
+    /// Media type of a photo.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum PhotoType {
+        /// JPEG.
+        Jpeg = "image/jpeg",
+        /// PNG.
+        Png = "image/png",
+        /// WebP.
+        Webp = "image/webp",
+    }
 }
 
 impl PhotoType {
-    /// All types, in the order shown to callers.
-    pub const ALL: [Self; 3] = [Self::Jpeg, Self::Png, Self::Webp];
-
-    /// Its media type.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Webp => "image/webp",
-        }
-    }
-
-    /// The usual end of a file's name.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -48,14 +33,7 @@ impl PhotoType {
         }
     }
 
-    /// The type with this media type.
-    pub fn from_media_type(media_type: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|of| of.media_type() == media_type)
-    }
-
-    /// The type of a file by its first bytes, whatever its name.
+    /// Ignores the file's name.
     pub fn from_magic_bytes(first: &[u8]) -> Option<Self> {
         if first.starts_with(&[0xff, 0xd8, 0xff]) {
             Some(Self::Jpeg)
@@ -69,19 +47,17 @@ impl PhotoType {
     }
 }
 
-/// SHA-256 of a photo's bytes, in hexadecimal, to recognize a file that was sent before.
+/// SHA-256 in hexadecimal, to recognize a file that was sent before.
 pub fn photo_digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// A file in storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPhoto {
-    /// The size in bytes.
     pub bytes: u64,
-    /// The type by the first bytes; `None` if the file is not a photo.
+    /// Read from the first bytes; `None` if the file is not a photo.
     pub photo_type: Option<PhotoType>,
-    /// When we first saw the file.
+    /// First seen.
     pub seen_at: Timestamp,
 }
 
@@ -128,17 +104,5 @@ mod tests {
         ] {
             assert_eq!(PhotoType::from_magic_bytes(other), None, "{other:?}");
         }
-    }
-
-    #[test]
-    fn a_media_type_is_matched_exactly() {
-        for photo_type in PhotoType::ALL {
-            assert_eq!(
-                PhotoType::from_media_type(photo_type.media_type()),
-                Some(photo_type)
-            );
-        }
-        assert_eq!(PhotoType::from_media_type("image/gif"), None);
-        assert_eq!(PhotoType::from_media_type("image/jpeg; q=1"), None);
     }
 }

@@ -7,49 +7,46 @@ use serde::{Deserialize, Serialize};
 
 use super::payload::{ReceiptTime, VerificationCode};
 
-/// The length at which texts are cut off, in characters.
+/// Texts are cut off here.
 pub const MAX_TEXT_CHARS: usize = 200;
-/// The most lines that a receipt may have. A page with more is not read at all: a part would be a guess.
+/// A page with more is not read at all: a part would be a guess.
 pub const MAX_ITEMS: usize = 500;
 
-/// The tax authority's record of a receipt. Values that are blank there are `None`.
+/// Values that are blank at the authority are `None`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalRecord {
-    /// The code, equal to the requested one.
+    /// Equal to the requested one.
     pub code: VerificationCode,
-    /// The trader's name at the head of the receipt.
+    /// Stands at the head of the receipt.
     pub trader: Option<String>,
-    /// The trader's taxpayer number, as printed; compare it with [`same_identifier`].
+    /// As printed; compare it with [`same_identifier`].
     pub tin: String,
-    /// The trader's VAT registration number.
     pub vrn: Option<String>,
-    /// The serial number of the fiscal device, as printed: with the TIN, it identifies the branch.
+    /// As printed: with the TIN, it identifies the branch.
     pub serial: String,
-    /// The device's registration: ends with the TIN and the serial number.
+    /// Ends with the TIN and the serial number.
     pub uin: Option<String>,
     pub tax_office: Option<String>,
-    /// The receipt's number on its device.
+    /// On its device.
     pub receipt_number: String,
-    /// The number of the day's closing report that includes the receipt.
+    /// The day's closing report that includes the receipt.
     pub z_number: Option<String>,
-    /// The day of the purchase, in Tanzania.
+    /// Tanzanian.
     pub date: NaiveDate,
-    /// The time of the purchase, in Tanzania.
+    /// Tanzanian.
     pub time: Option<ReceiptTime>,
-    /// The lines, in the receipt's order.
     pub items: Vec<FiscalItem>,
-    /// The total without tax, in cents of a shilling.
+    /// Without tax, in cents of a shilling, like the others.
     pub total_excl_cents: Option<i64>,
-    /// The tax, in cents of a shilling.
     pub total_tax_cents: Option<i64>,
-    /// The total with tax, in cents of a shilling.
     pub total_incl_cents: Option<i64>,
-    /// Why the receipt is void, if it is.
+    /// Set if the receipt is void.
     pub void: Option<VoidMark>,
 }
 
 impl fmt::Debug for FiscalRecord {
-    /// Leaves out the code, the number and the time: together they are enough for anyone to look the receipt up.
+    /// Leaves out code, number and time: together they are enough for anyone to look the receipt
+    /// up.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FiscalRecord")
             .field("tin", &self.tin)
@@ -62,28 +59,24 @@ impl fmt::Debug for FiscalRecord {
     }
 }
 
-/// One line of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalItem {
-    /// The product in the shop's words; often generic.
+    /// The shop's words; often generic.
     pub description: String,
-    /// The quantity, if the line has one.
     pub quantity: Option<Quantity>,
-    /// The line's total with tax, in cents of a shilling.
+    /// With tax, in cents of a shilling.
     pub amount_cents: i64,
 }
 
-/// Why a receipt is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VoidMark {
-    /// The shop cancelled it.
     Cancelled,
-    /// The device was in training mode.
+    /// Training mode.
     Test,
 }
 
-/// A quantity in thousandths, such as 1,500 for one and a half litres.
+/// Thousandths: 1,500 is one and a half litres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Quantity(i64);
@@ -97,7 +90,7 @@ impl Quantity {
         self.0
     }
 
-    /// Parses `1,234.5`. Finer decimals are cut off, so that never more is counted than was bought.
+    /// Finer decimals are cut off, so that never more is counted than was bought.
     pub fn parse(text: &str) -> Option<Self> {
         let number = Number::split(text)?;
         let (kept, _) = number
@@ -108,7 +101,7 @@ impl Quantity {
     }
 }
 
-/// Parses an amount with at most two decimals, such as `1,234.56`, into cents.
+/// Takes two decimals or fewer: `1,234.56`.
 pub fn parse_cents(text: &str) -> Option<i64> {
     let number = Number::split(text)?;
     if number.decimals.len() > 2 {
@@ -117,7 +110,7 @@ pub fn parse_cents(text: &str) -> Option<i64> {
     number.scaled(number.decimals, 2)
 }
 
-/// A decimal number in text form: its digits are checked, its size is not.
+/// Its digits are checked, its size is not.
 struct Number<'a> {
     negative: bool,
     whole: String,
@@ -146,7 +139,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// The number times ten to the power of `places`; `decimals` has at most `places` digits.
+    /// Times ten to the power of `places`; `decimals` has at most `places` digits.
     fn scaled(&self, decimals: &str, places: usize) -> Option<i64> {
         let digits = format!("{}{decimals:0<places$}", self.whole);
         let value: i64 = digits.parse().ok()?;
@@ -158,7 +151,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// True if the digits have commas only between thousands.
+/// True if commas stand only between thousands.
 fn is_grouped(whole: &str) -> bool {
     let mut groups = whole.split(',');
     let first = groups.next().unwrap_or_default();
@@ -170,13 +163,13 @@ fn is_grouped(whole: &str) -> bool {
         && groups.all(|group| group.len() == 3 && digits(group))
 }
 
-/// True if two TINs or serial numbers are equal, by their letters and digits in any case. A blank equals nothing.
+/// Compares letters and digits in any case. A blank equals nothing.
 pub fn same_identifier(one: &str, other: &str) -> bool {
     let (one, other) = (bare_identifier(one), bare_identifier(other));
     !one.is_empty() && one == other
 }
 
-/// The letters and digits of an identifier, in upper case.
+/// Letters and digits, in upper case.
 pub(crate) fn bare_identifier(text: &str) -> String {
     text.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -186,7 +179,6 @@ pub(crate) fn bare_identifier(text: &str) -> String {
 
 #[cfg(test)]
 impl FiscalRecord {
-    /// A valid receipt without lines.
     pub(crate) fn example() -> Self {
         Self {
             code: "AB12CD3456".parse().expect("a code"),

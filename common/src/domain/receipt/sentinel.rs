@@ -5,13 +5,12 @@ use super::rules::ReceiptRules;
 use crate::domain::message::MessageKey;
 use crate::domain::unicode::folded;
 
-/// The outcome of a test receipt. Its code is `TEST0` and the outcome without underscores, in any case. An optional
-/// `.suffix` makes another receipt with the same outcome.
+/// Its code is `TEST0` and the outcome without underscores, in any case. A `.suffix` makes another
+/// receipt with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiptSentinel {
-    /// Verified and accepted.
     Verified,
-    /// Verified and accepted, with an instant prize.
+    /// With an instant prize.
     Wins,
     /// `unknown` first, verified some seconds later.
     Slow,
@@ -25,7 +24,7 @@ pub enum ReceiptSentinel {
 impl ReceiptSentinel {
     const PREFIX: &str = "TEST0";
 
-    /// Parses a code or a QR code's text; `None` if it does not begin like a test receipt.
+    /// `None` if the text does not begin like a test receipt.
     pub fn parse(text: &str) -> Option<Self> {
         let upper = folded(text, Some);
         let asked = upper.strip_prefix(Self::PREFIX)?;
@@ -46,8 +45,7 @@ impl ReceiptSentinel {
 }
 
 impl ReceiptSummary {
-    /// The made-up record of a verified test receipt: one piece of the campaign's first product, bought at its first
-    /// branch.
+    /// One piece of the campaign's first product, bought at its first branch.
     pub fn made_up(rules: Option<&ReceiptRules>) -> Self {
         let product = rules.and_then(|rules| rules.products.first());
         let branch = rules.and_then(|rules| rules.branches.first());
@@ -60,16 +58,14 @@ impl ReceiptSummary {
     }
 }
 
-/// The key with this name, without underscores. A receipt's own keys come first, with or without `RECEIPT`:
-/// `ALREADYUSED` is the key of a used receipt, not of a used code.
+/// Ignores underscores. A receipt's own keys come first, with or without `RECEIPT`: `ALREADYUSED`
+/// is the key of a used receipt, not of a used code.
 fn key_named(name: &str) -> Option<MessageKey> {
     let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
-    let of_receipts = MessageKey::ALL
-        .iter()
-        .find(|key| bare(key).strip_prefix("RECEIPT") == Some(name));
-    of_receipts
-        .or_else(|| MessageKey::ALL.iter().find(|key| bare(key) == name))
-        .copied()
+    let find = |is_named: &dyn Fn(&str) -> bool| {
+        MessageKey::ALL.into_iter().find(|key| is_named(&bare(key)))
+    };
+    find(&|bare| bare.strip_prefix("RECEIPT") == Some(name)).or_else(|| find(&|bare| bare == name))
 }
 
 #[cfg(test)]
@@ -86,8 +82,8 @@ mod tests {
                 MessageKey::AlreadyUsed => {
                     ReceiptSentinel::Declined(MessageKey::ReceiptAlreadyUsed)
                 }
-                key if key.rejects() => ReceiptSentinel::Declined(*key),
-                key => ReceiptSentinel::Stays(*key),
+                key if key.rejects() => ReceiptSentinel::Declined(key),
+                key => ReceiptSentinel::Stays(key),
             };
             assert_eq!(ReceiptSentinel::parse(&text), Some(expected), "{text}");
         }

@@ -58,7 +58,7 @@ fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
 }
 
 #[test]
-fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
+fn step_that_crashes_its_worker_is_given_up() {
     let mut pending = PendingSettlement::due_at(NOW, None);
     let mut now = NOW;
     for _ in 0..5 {
@@ -109,7 +109,7 @@ fn a_step_is_under_way_from_its_start_to_the_end_of_its_lease() {
 }
 
 #[test]
-fn a_second_start_in_a_row_means_that_the_partner_may_have_been_asked() {
+fn second_start_in_a_row_may_have_asked_the_partner() {
     let is_maybe_redeemed = |attempts_started, maybe_redeemed| {
         let progress = Progress::Partner(PartnerProgress {
             maybe_redeemed,

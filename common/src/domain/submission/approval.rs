@@ -6,43 +6,37 @@ use serde::{Deserialize, Serialize};
 use super::correction::Correction;
 use super::{Confirmation, OperatorDecision, Submission, VerificationCode};
 
-/// A change that waits for a second operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
     pub change: ProposedChange,
     pub decision: OperatorDecision,
 }
 
-/// A change that two people agree on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposedChange {
-    /// An open submission is accepted.
     Accept(Acceptance),
-    /// A settled submission is corrected.
     Correct(Correction),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     pub entries: u32,
-    /// The purchase; `None` without a receipt, or with one whose code cannot be read.
+    /// `None` without a receipt, or with one whose code cannot be read.
     pub purchase: Option<VerificationCode>,
 }
 
-/// The effect of an operator's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// It waits for a second operator.
+    /// A second operator has to ask.
     Awaited,
-    /// It takes effect, as the decision of both.
+    /// The decision of both.
     Reached(OperatorDecision),
-    /// The same person asked for the same before.
+    /// They asked for the same before.
     SamePerson,
 }
 
 impl Submission {
-    /// The effect of a request for this change.
     pub fn agreement(&self, second: &Approval) -> Agreement {
         let is_same = |first: &&Approval| first.change == second.change;
         let Some(first) = self.approval.as_ref().filter(is_same) else {
@@ -66,7 +60,7 @@ impl Submission {
         })
     }
 
-    /// The submission with a first operator's request, which callers do not see.
+    /// Callers see no change.
     #[must_use]
     pub fn awaiting(&self, approval: Approval) -> Self {
         Self {
@@ -76,7 +70,7 @@ impl Submission {
         }
     }
 
-    /// The acceptance that waits, and its decision.
+    /// The waiting acceptance.
     pub fn first_acceptance(&self) -> Option<(&Acceptance, &OperatorDecision)> {
         let Approval { change, decision } = self.approval.as_ref()?;
         match change {
@@ -85,7 +79,7 @@ impl Submission {
         }
     }
 
-    /// True if this person accepted it, and it waits for a second operator.
+    /// True if it still waits for a second operator.
     pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.first_acceptance()
             .is_some_and(|(_, decision)| decision.is_by(identity, by))

@@ -71,7 +71,7 @@ fn fails_again(before: &Submission, anomaly: &str, minute: u64) -> Submission {
 }
 
 #[test]
-fn the_history_of_a_day_without_an_answer_is_as_short_as_that_of_one_attempt() {
+fn day_without_an_answer_has_the_history_of_one_attempt() {
     let made = Submission::example();
     let day = (1..=60).fold(made.clone(), |before, minute| {
         fails_again(&before, "timeout", minute)
@@ -149,7 +149,7 @@ fn a_step_that_was_started_is_under_way() {
 }
 
 #[test]
-fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
+fn erased_submission_keeps_its_outcome_and_no_person() {
     let decision = |by: &str, words: Option<&str>| OperatorDecision {
         by: by.to_owned(),
         at: NOW,
@@ -278,7 +278,7 @@ fn it_is_asked_about_less_often_with_age() {
 }
 
 #[test]
-fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
+fn polls_wait_for_the_next_step_and_for_a_persons_review() {
     let planned = |millis| {
         let next_step_at = Timestamp::from_millis(NOW.as_millis() + millis);
         let settling = PendingSettlement {

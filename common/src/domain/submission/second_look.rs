@@ -8,27 +8,25 @@ use super::{MessageKey, State, Submission};
 use crate::domain::scope::Environment;
 use crate::domain::timestamp::Timestamp;
 
-/// Of a thousand decisions of operators, how many are looked at again.
+/// Decisions in a thousand.
 const OF_OPERATORS: u64 = 50;
-/// Of a thousand decisions of the service, how many are looked at again.
+/// Decisions in a thousand.
 const OF_SERVICE: u64 = 10;
 
-/// The verdict of a second person. It has no effect on the submission.
+/// It has no effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
-    /// The name that the operator gave.
     pub by: String,
-    /// The time of the answer.
     pub at: Timestamp,
-    /// The reason to reject it; `None` to accept it.
+    /// `None` accepts.
     pub rejects: Option<MessageKey>,
-    /// True if it matches the submission's verdict at that time; the reasons may differ.
+    /// The reasons may differ.
     pub agrees: bool,
 }
 
 impl Submission {
-    /// True if another person should look at it: a fixed share by the digest of its id, so that operators cannot choose. Erased
-    /// submissions have nothing to look at, and revoked ones had a second decision.
+    /// A fixed share by the digest of its id, so that operators cannot choose. Erased submissions
+    /// have nothing to look at, and revoked ones had a second decision.
     pub fn awaits_second_look(&self) -> bool {
         let share = if self.decision.is_some() {
             OF_OPERATORS
@@ -44,7 +42,7 @@ impl Submission {
             && sampling_number(self) < share
     }
 
-    /// The submission with a second person's answer. Its callers see no change.
+    /// Callers see no change.
     #[must_use]
     pub fn looked_at_again(&self, by: String, rejects: Option<MessageKey>, at: Timestamp) -> Self {
         let agrees = rejects.is_none() == (self.status.state() == State::Accepted);
@@ -62,7 +60,6 @@ impl Submission {
     }
 }
 
-/// A number below a thousand.
 fn sampling_number(submission: &Submission) -> u64 {
     let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(submission.submission_id.to_string()).into();
     u64::from(u32::from_be_bytes([a, b, c, d])) % 1_000
@@ -123,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_looked_at_twice_was_erased_or_is_open_is_not_looked_at_again() {
+    fn erased_open_and_reviewed_submissions_need_no_second_look() {
         let picked = (0..)
             .map(|number| accepted(number, by_hand()))
             .find(Submission::awaits_second_look);

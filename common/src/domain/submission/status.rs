@@ -4,24 +4,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::message::MessageKey;
 
-/// Current state of a submission. New values may be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SubmissionState")
-)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Still being checked: the receipt, or the partner's answer.
-    Pending,
-    /// The entry counts. Final, unless your service operator finds that it must not count.
-    Accepted,
-    /// The entry does not count. Final, unless your service operator corrects it. It no longer counts towards limits,
-    /// and its code can be used again unless the entry had been accepted.
-    Rejected,
-    /// The partner or the tax authority has not answered. The service keeps asking.
-    Unknown,
+text_enum! {
+    /// Current state of a submission. New values may be added.
+    #[cfg_attr(
+        feature = "schema",
+        derive(schemars::JsonSchema),
+        schemars(rename = "SubmissionState")
+    )]
+    pub enum State {
+        /// Still being checked: the receipt, or the partner's answer.
+        Pending = "pending",
+        /// The entry counts. Final, unless your service operator finds that it must not count.
+        Accepted = "accepted",
+        /// The entry does not count. Final, unless your service operator corrects it. It no longer counts towards limits,
+        /// and its code can be used again unless the entry had been accepted.
+        Rejected = "rejected",
+        /// The partner or the tax authority has not answered. The service keeps asking.
+        Unknown = "unknown",
+    }
 }
 
 /// Result of looking at the receipt. New values may be added.
@@ -54,22 +54,7 @@ pub enum DisplayStatus {
     NeedsAttention,
 }
 
-impl State {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
-
-    /// The name in records and replies.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Accepted => "accepted",
-            Self::Rejected => "rejected",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// A submission's outcome so far. The constructors allow only valid combinations.
+/// Constructors allow only valid combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionStatus {
     pub(super) state: State,
@@ -80,7 +65,6 @@ pub struct SubmissionStatus {
 }
 
 impl SubmissionStatus {
-    /// Accepted, with entries and an optional instant prize.
     pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
         let message_key = if instant_win.is_some() {
             MessageKey::InstantWin
@@ -96,7 +80,6 @@ impl SubmissionStatus {
         }
     }
 
-    /// Rejected, for this reason.
     pub fn rejected(message_key: MessageKey) -> Self {
         Self {
             state: State::Rejected,
@@ -107,17 +90,17 @@ impl SubmissionStatus {
         }
     }
 
-    /// Pending, with a receipt.
+    /// With a receipt.
     pub fn receipt_received() -> Self {
         Self::open(State::Pending, None, MessageKey::ReceiptReceived)
     }
 
-    /// Pending, without a receipt.
+    /// Without a receipt.
     pub fn checking() -> Self {
         Self::open(State::Pending, None, MessageKey::Checking)
     }
 
-    /// Unknown: no answer has decided yet.
+    /// No answer has decided yet.
     pub fn unknown() -> Self {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
@@ -136,32 +119,29 @@ impl SubmissionStatus {
         }
     }
 
-    /// The state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The result of looking at the receipt; `None` without a receipt.
+    /// `None` without a receipt.
     pub fn review_status(&self) -> Option<ReviewStatus> {
         self.review_status
     }
 
-    /// The key of the message that applies.
     pub fn message_key(&self) -> MessageKey {
         self.message_key
     }
 
-    /// Entries earned; 0 until accepted.
+    /// 0 until accepted.
     pub fn entries(&self) -> u32 {
         self.entries
     }
 
-    /// The instant prize, in words.
+    /// Words for people.
     pub fn instant_win(&self) -> Option<&str> {
         self.instant_win.as_deref()
     }
 
-    /// True if it is final.
     pub fn is_terminal(&self) -> bool {
         match self.state {
             State::Accepted | State::Rejected => true,
@@ -177,7 +157,6 @@ impl SubmissionStatus {
         }
     }
 
-    /// The one status to show to the consumer.
     pub fn display_status(&self) -> DisplayStatus {
         match (self.state, self.review_status) {
             (State::Accepted, _) => DisplayStatus::Entered,

@@ -7,66 +7,56 @@ use crate::domain::receipt::payload::VerificationCode;
 use crate::domain::settling::{Anomaly, Assignee, Progress};
 use crate::domain::timestamp::Timestamp;
 
-/// The result of a step, or an operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
     Accept {
         entries: u32,
-        /// The instant prize, unless it is that of the submission's code.
+        /// `None` is that of the submission's code.
         prize: Option<String>,
     },
-    /// Rejects the submission, and frees its code.
     Reject {
-        /// The reason shown to the consumer.
         key: MessageKey,
-        /// A more specific reason, for logs and operators.
+        /// For logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator reviews the receipt, for this reason.
+    /// With this reason.
     Review(&'static str),
-    /// An operator takes over, because no answer decides. The state is `unknown`.
+    /// No answer decides; the state is `unknown`.
     Escalate {
-        /// A more specific reason, for logs and operators.
+        /// For logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator takes over and nothing else changes, as a test asked for; with `checking`, the state is `unknown`.
+    /// An operator takes over, as a test asked for; with `checking`, the state is `unknown`.
     Stay(MessageKey),
-    /// No answer yet, so the state is `unknown`.
-    Unanswered {
-        /// When the next step is due.
-        retry_at: Timestamp,
-    },
-    /// Only the time of the next step changes.
+    /// The state is `unknown`.
+    Unanswered { retry_at: Timestamp },
+    /// Changes nothing else.
     RetryAt(Timestamp),
 }
 
-/// Other results of a step. `None` keeps the submission's value.
+/// `None` keeps the submission's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Failures so far, of the tax authority or the partner.
     pub progress: Option<Progress>,
-    /// An unexpected response, for operators.
+    /// For operators.
     pub anomaly: Option<Anomaly>,
-    /// The part of the tax authority's record that callers see.
+    /// Callers see it.
     pub receipt: Option<ReceiptSummary>,
-    /// The purchase that the record proves.
+    /// The record proves it.
     pub purchase: Option<VerificationCode>,
-    /// The partner's own words.
     pub upstream: Option<PartnerMessage>,
 }
 
-/// A settled submission cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the submission is settled already")]
 pub struct AlreadySettled;
 
 impl Transition {
-    /// A rejection that needs no reason besides its key.
     pub fn reject(key: MessageKey) -> Self {
         Self::Reject { key, reason: None }
     }
 
-    /// The assignee and time of the next step; `None` if the submission is settled.
+    /// `None` if the submission is settled.
     fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
         match *self {
             Self::Accept { .. } | Self::Reject { .. } => None,
@@ -108,7 +98,7 @@ impl From<ReceiptVerdict> for Transition {
 }
 
 impl Submission {
-    /// The submission after a transition. It refuses a settled submission.
+    /// Refuses a settled submission.
     pub fn apply(
         &self,
         transition: &Transition,
@@ -153,7 +143,7 @@ impl Submission {
 }
 
 impl SubmissionStatus {
-    /// The status after a transition; `prize` is that of the submission's code.
+    /// `prize` is that of the submission's code.
     fn after(
         &self,
         transition: &Transition,

@@ -70,7 +70,7 @@ pub(crate) fn campaign(with_receipts: bool) -> Value {
     let messages: Map<String, Value> = TextKey::all()
         .map(|key| (key.as_str().to_owned(), json!(key.text(Language::En))))
         .collect();
-    let types = PhotoType::ALL.map(PhotoType::media_type);
+    let types = PhotoType::ALL.map(PhotoType::as_str);
     let receipt = json!({
         "max_bytes": MAX_BYTES,
         "accepted_types": types,
@@ -207,7 +207,7 @@ pub(crate) fn receipt(kind: &str, state: &str, with_target: bool) -> Value {
         "headers": { "content-length": "183138", "content-type": "image/jpeg", "if-none-match": "*" },
         "expires_at": "2026-03-14T09:41:53.589Z",
         "max_bytes": MAX_BYTES,
-        "accepted_types": PhotoType::ALL.map(PhotoType::media_type),
+        "accepted_types": PhotoType::ALL.map(PhotoType::as_str),
     });
     json!({
         "id": RECEIPT_ID,

@@ -281,13 +281,13 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
             let arrived = receipt.arrived.as_ref().map(|arrived| {
                 json!({
                     "bytes": arrived.bytes,
-                    "content_type": arrived.photo_type.map(PhotoType::media_type),
+                    "content_type": arrived.photo_type.map(PhotoType::as_str),
                     "seen_at": arrived.seen_at.to_string(),
                 })
             });
             let source = json!({
                 "type": "photo",
-                "content_type": content_type.media_type(),
+                "content_type": content_type.as_str(),
                 "size_bytes": size_bytes,
                 "has_qr_payload": qr_payload.is_some(),
                 "arrived": arrived,

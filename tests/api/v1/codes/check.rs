@@ -55,7 +55,7 @@ async fn a_genuine_code_is_valid_and_stays_free() {
 }
 
 #[tokio::test]
-async fn a_code_that_nobody_printed_is_invalid() {
+async fn code_that_was_never_printed_is_invalid() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.check("2345-6789-ABCD").send().await;
     assert_eq!(
@@ -89,7 +89,7 @@ async fn a_code_may_be_typed_in_any_way() {
 }
 
 #[tokio::test]
-async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
+async fn used_code_is_already_used_to_all_but_its_owner() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(1);
     assert_eq!(campaign.outcome(&phone(1), &code).await, "entered");
@@ -120,7 +120,7 @@ async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
 }
 
 #[tokio::test]
-async fn the_message_is_in_the_requests_language_and_the_campaigns_words() {
+async fn message_is_in_the_requests_language_and_own_words() {
     let campaign = TestCampaign::with(|config| {
         config
             .messages
@@ -176,7 +176,7 @@ async fn a_code_counts_while_its_batch_is_active() {
 }
 
 #[tokio::test]
-async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_a_code_of_it() {
+async fn voided_batch_stops_within_five_seconds_but_for_its_owners() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let (used, free) = (campaign.code(1), campaign.code(2));
@@ -227,7 +227,7 @@ async fn void(campaign: &TestCampaign, name: &str) {
 }
 
 #[tokio::test]
-async fn a_voided_batch_with_a_prize_takes_effect_within_a_second_except_to_the_phone_that_won() {
+async fn voided_prize_batch_stops_within_a_second_but_for_winners() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let first = campaign

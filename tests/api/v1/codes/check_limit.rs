@@ -16,7 +16,7 @@ fn from(campaign: &TestCampaign, address: &str) -> RequestBuilder {
 }
 
 #[tokio::test]
-async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
+async fn thirty_first_check_is_told_when_there_is_room_again() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");

@@ -23,7 +23,7 @@ async fn a_request_without_a_key_is_told_to_send_one() {
 }
 
 #[tokio::test]
-async fn a_key_of_another_length_or_alphabet_is_refused_and_leaves_nothing() {
+async fn malformed_key_is_refused_and_leaves_nothing() {
     let campaign = TestCampaign::plain().await;
     let keys: [Vec<u8>; 11] = [
         b"".into(),
@@ -138,9 +138,6 @@ async fn a_header_that_comes_twice_is_no_key() {
         let refused = attempt
             .assert_rejected_without_effect(attempt.good().header("idempotency-key", second))
             .await;
-        assert_eq!(
-            refused.refusal(),
-            (422, "idempotency_key_invalid".to_owned(), None)
-        );
+        assert_eq!(refused.refusal(), "422 idempotency_key_invalid");
     }
 }

@@ -46,7 +46,7 @@ async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction)
 }
 
 #[tokio::test]
-async fn a_revoked_entry_is_rejected_and_its_code_used_for_its_own_phone_too() {
+async fn revoked_entry_keeps_its_code_used_for_its_own_phone_too() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(0);
     let entered = campaign.submit(&phone(1), &code).await;
@@ -92,7 +92,7 @@ async fn a_revoked_entry_is_rejected_and_its_code_used_for_its_own_phone_too() {
 }
 
 #[tokio::test]
-async fn a_freed_code_can_be_entered_again_and_a_reopened_entry_replays() {
+async fn freed_code_is_entered_again_and_a_reopened_entry_replays() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(0);
     let first = campaign.submit(&phone(1), &code).await;

@@ -142,7 +142,7 @@ async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_its_phone_refuses_does_not_count_for_its_range() {
+async fn lookup_refused_for_its_phone_does_not_count_for_its_range() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(
@@ -164,7 +164,7 @@ async fn a_look_up_that_its_phone_refuses_does_not_count_for_its_range() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_its_range_refuses_does_not_count_for_its_phone() {
+async fn lookup_refused_for_its_range_does_not_count_for_its_phone() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     for number in 0..PER_RANGE {

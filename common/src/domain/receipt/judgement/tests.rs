@@ -256,7 +256,7 @@ fn a_receipt_that_earns_too_much_goes_to_a_person() {
 }
 
 #[test]
-fn rules_from_before_a_receipts_entries_were_limited_have_the_usual_limit() {
+fn rules_without_max_entries_have_the_usual_limit() {
     let mut stored = serde_json::to_value(rules()).expect("JSON");
     stored
         .as_object_mut()

@@ -56,7 +56,7 @@ fn accepted(prize: Option<&str>, has_receipt: bool) -> Submission {
 }
 
 #[test]
-fn a_revoked_submission_is_rejected_without_entries_and_prize_and_its_history_says_what_it_was() {
+fn revoked_submission_loses_entries_and_prize_but_no_history() {
     let before = accepted(Some("A kettle"), true);
     let after = before.corrected(REVOKE, decision(2)).expect("accepted");
     let status = &after.status;
@@ -87,7 +87,7 @@ fn a_revoked_submission_is_rejected_without_entries_and_prize_and_its_history_sa
 }
 
 #[test]
-fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
+fn reopened_submission_waits_for_an_operator_with_its_prize() {
     let revoked = accepted(Some("A kettle"), true)
         .corrected(REVOKE, decision(2))
         .expect("accepted");
@@ -140,7 +140,7 @@ fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
 }
 
 #[test]
-fn only_what_has_a_code_or_a_receipt_is_reopened_and_only_what_is_accepted_is_revoked() {
+fn reopening_needs_evidence_and_revoking_an_acceptance() {
     let rejected = settled(&Transition::reject(MessageKey::Blocked), true);
     assert_eq!(
         rejected.corrected(REVOKE, decision(2)),
@@ -227,7 +227,8 @@ fn any_act() -> impl Strategy<Value = Act> {
         Just(Act::Correct(Correction::Reopen)),
         (0u32..9, prop::option::of("[a-z]{1,8}"))
             .prop_map(|(entries, prize)| Act::Apply(Transition::Accept { entries, prize })),
-        prop::sample::select(MessageKey::ALL).prop_map(|key| Act::Apply(Transition::reject(key))),
+        prop::sample::select(MessageKey::ALL.to_vec())
+            .prop_map(|key| Act::Apply(Transition::reject(key))),
     ]
 }
 

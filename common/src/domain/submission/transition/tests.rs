@@ -78,7 +78,7 @@ fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
 }
 
 #[test]
-fn an_unanswered_submission_keeps_the_partners_code_and_plans_its_next_step() {
+fn unanswered_submission_keeps_the_code_and_plans_a_step() {
     let before = submission();
     let planned = before
         .settling
@@ -119,7 +119,7 @@ fn an_open_submission_without_a_plan_is_settled_already() {
 }
 
 #[test]
-fn an_operator_gets_the_submission_with_its_reason_and_its_prize() {
+fn operator_gets_the_submission_with_reason_and_prize() {
     let none: [&str; 0] = [];
     for (transition, state, is_reviewed, reasons) in [
         (
@@ -170,7 +170,7 @@ fn an_operator_gets_the_submission_with_its_reason_and_its_prize() {
 }
 
 #[test]
-fn an_accepted_submission_wins_its_own_prize_or_that_of_its_code() {
+fn accepted_submission_wins_its_own_prize_or_its_codes() {
     let won = |prize: Option<&str>| {
         let transition = Transition::Accept {
             entries: 2,
@@ -290,8 +290,8 @@ fn any_transition() -> impl Strategy<Value = Transition> {
     prop_oneof![
         (0u32..9, prop::option::of("[a-z]{1,8}"))
             .prop_map(|(entries, prize)| Transition::Accept { entries, prize }),
-        prop::sample::select(MessageKey::ALL).prop_map(Transition::reject),
-        prop::sample::select(MessageKey::ALL).prop_map(Transition::Stay),
+        prop::sample::select(MessageKey::ALL.to_vec()).prop_map(Transition::reject),
+        prop::sample::select(MessageKey::ALL.to_vec()).prop_map(Transition::Stay),
         Just(Transition::Review("no_qr_code")),
         Just(escalate()),
         Just(unanswered()),
@@ -311,7 +311,7 @@ fn any_status() -> impl Strategy<Value = SubmissionStatus> {
 
 proptest! {
     #[test]
-    fn a_settled_submission_never_moves_and_an_open_one_settles_once(
+    fn settled_submission_stays_and_an_open_one_settles_once(
         status in any_status(),
         transitions in prop::collection::vec(any_transition(), 1..6),
         has_receipt in any::<bool>(),
@@ -336,7 +336,7 @@ proptest! {
 
     #[test]
     fn only_a_fault_of_the_receipt_asks_for_the_consumers_attention(
-        key in prop::sample::select(MessageKey::ALL), reviewed_first in any::<bool>()
+        key in prop::sample::select(MessageKey::ALL.to_vec()), reviewed_first in any::<bool>()
     ) {
         let mut open = SubmissionStatus::receipt_received();
         if reviewed_first {
