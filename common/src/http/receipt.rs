@@ -34,15 +34,15 @@ pub struct ReceiptObject {
     created_at: String,
 }
 
-/// Kind of receipt.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-enum ReceiptType {
-    /// A photo that is uploaded to storage.
-    Photo,
-    /// Verification code and time, typed by the consumer.
-    Typed,
+text_enum! {
+    /// Kind of receipt.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum ReceiptType {
+        /// A photo that is uploaded to storage.
+        Photo = "photo",
+        /// Verification code and time, typed by the consumer.
+        Typed = "typed",
+    }
 }
 
 /// Where to upload the photo. The first upload that succeeds is the only one.

@@ -6,6 +6,7 @@ use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
+use common::http::receipt::ReceiptType;
 use common::runtime::http_handler::ApiRequest;
 
 /// No known value is longer.
@@ -34,11 +35,13 @@ impl CreateReceiptRequest {
         let body = request.http.json()?;
         let source = body.read(|fields| {
             let kind = fields.required("type", |fields, name| {
-                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::from_name)
+                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", |text| {
+                    text.parse::<ReceiptType>().ok()
+                })
             });
             match kind? {
-                Kind::Photo => photo(fields),
-                Kind::Typed => typed(fields),
+                ReceiptType::Photo => photo(fields),
+                ReceiptType::Typed => typed(fields),
             }
         })?;
         if source.sentinel().is_some() && request.scope.environment.is_live() {
@@ -59,21 +62,6 @@ impl CreateReceiptRequest {
             body_digest: body.digest(),
             source,
         })
-    }
-}
-
-enum Kind {
-    Photo,
-    Typed,
-}
-
-impl Kind {
-    fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "photo" => Some(Self::Photo),
-            "typed" => Some(Self::Typed),
-            _ => None,
-        }
     }
 }
 
