@@ -3,6 +3,21 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::scope::Environment;
 
+fn ids_of(gateway: Option<&str>) -> RequestIds {
+    RequestIds {
+        request: "r-1".to_owned(),
+        gateway: gateway.map(str::to_owned),
+    }
+}
+
+fn demo(environment: Environment) -> Scope {
+    let campaign = "demo".parse().expect("a slug");
+    Scope {
+        campaign,
+        environment,
+    }
+}
+
 /// The line of an entry in a live campaign.
 fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> LogLine<'a> {
     LogLine {
@@ -78,14 +93,8 @@ fn the_line_of_a_job_counts_what_it_names() {
 
 #[test]
 fn a_line_is_a_log_and_a_counter_in_one() {
-    let scope = Scope {
-        campaign: "demo".parse().expect("a slug"),
-        environment: Environment::Live,
-    };
-    let ids = RequestIds {
-        request: "r-1".to_owned(),
-        gateway: Some("g-1".to_owned()),
-    };
+    let scope = demo(Environment::Live);
+    let ids = ids_of(Some("g-1"));
     let line = LogLine {
         metrics: &[("BreakerOpened", 1)],
         ..entry(&ids, &scope)
@@ -134,14 +143,8 @@ fn a_line_is_a_log_and_a_counter_in_one() {
 
 #[test]
 fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
-    let scope = Scope {
-        campaign: "demo".parse().expect("a slug"),
-        environment: Environment::Live,
-    };
-    let ids = RequestIds {
-        request: "r-1".to_owned(),
-        gateway: None,
-    };
+    let scope = demo(Environment::Live);
+    let ids = ids_of(None);
     assert_eq!(
         entry(&ids, &scope).for_terminal(),
         "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
@@ -154,15 +157,8 @@ fn dimensions(
     environment: Option<Environment>,
     outcome: Option<&str>,
 ) -> Vec<Value> {
-    let campaign = "demo".parse().expect("a slug");
-    let scope = environment.map(|environment| Scope {
-        campaign,
-        environment,
-    });
-    let ids = RequestIds {
-        request: "r-1".to_owned(),
-        gateway: None,
-    };
+    let scope = environment.map(demo);
+    let ids = ids_of(None);
     let line = LogLine {
         at: Timestamp::from_millis(0),
         duration_ms: 4,
@@ -227,15 +223,8 @@ fn tests_and_requests_without_outcome_count_for_no_campaign() {
 
 #[test]
 fn only_requests_that_a_live_key_admitted_can_be_guesses() {
-    let ids = RequestIds {
-        request: "r-1".to_owned(),
-        gateway: None,
-    };
-    let scope = |environment| Scope {
-        campaign: "demo".parse().expect("a slug"),
-        environment,
-    };
-    let (live, test) = (scope(Environment::Live), scope(Environment::Test));
+    let ids = ids_of(None);
+    let (live, test) = (demo(Environment::Live), demo(Environment::Test));
     let counted = |line: &LogLine<'_>| json_of(line)["LiveRequests"] == 1;
     assert!(counted(&entry(&ids, &live)));
     assert!(!counted(&entry(&ids, &test)));
@@ -254,20 +243,14 @@ fn only_requests_that_a_live_key_admitted_can_be_guesses() {
 
 #[test]
 fn status_500_or_higher_is_a_server_error_of_its_operation() {
-    let ids = RequestIds {
-        request: "r-1".to_owned(),
-        gateway: None,
-    };
+    let ids = ids_of(None);
     for (status, counted) in [
         (200, json!(null)),
         (429, json!(null)),
         (500, json!(1)),
         (503, json!(1)),
     ] {
-        let scope = Scope {
-            campaign: "demo".parse().expect("a slug"),
-            environment: Environment::Test,
-        };
+        let scope = demo(Environment::Test);
         let line = with(entry(&ids, &scope), |request| request.status = status);
         let text = json_of(&line);
         assert_eq!(text["ServerErrors"], counted, "{status}");
