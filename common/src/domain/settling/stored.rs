@@ -90,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn records_of_the_first_release_are_read_and_written_unchanged() {
+    fn records_are_read_and_written_unchanged() {
         let failures = json!({ "missing": 1, "throttled": 2, "trouble": 3, "silent_since": 500 });
         for record in [
-            record("tax_authority", &json!({ "tally": failures })),
+            record("tax", &json!({ "tally": failures })),
             record(
                 "partner",
                 &json!({ "asked": 3, "may_have_arrived": true, "silent_since": 500 }),
