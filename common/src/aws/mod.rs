@@ -136,11 +136,11 @@ impl Aws {
         client.clone()
     }
 
-    /// Fetches the deployment's secret, in a function that has one, while a connection to DynamoDB opens. Waits a second
+    /// Fetches the deployment's secret for a function that needs it, while connections to DynamoDB open. Waits a second
     /// and a half at most; after a failure, the first call that needs one of them tries again.
-    pub async fn prepare(&self) {
+    pub async fn prepare(&self, needs_secret: bool) {
         let fetching = async {
-            if let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
+            if needs_secret && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
                 secrets.prepare().await;
             }
         };

@@ -11,6 +11,8 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
     type Event: DeserializeOwned + Send;
     /// For the event's source.
     type Reply: Serialize + Send;
+    /// Fetches the deployment's secret before the first event.
+    const NEEDS_SECRET: bool = false;
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 

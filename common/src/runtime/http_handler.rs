@@ -114,6 +114,8 @@ impl ApiRequest {
 /// Parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
     const ROUTE: Route;
+    /// Fetches the deployment's secret before the first event.
+    const NEEDS_SECRET: bool = false;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
@@ -167,7 +169,7 @@ impl<O: Endpoint> ApiHandler<O> {
 
     /// Runs [`Aws::prepare`].
     pub async fn prepare(&self) {
-        self.context.aws.prepare().await;
+        self.context.aws.prepare(O::NEEDS_SECRET).await;
     }
 
     async fn run(

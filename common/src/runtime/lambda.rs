@@ -28,7 +28,7 @@ pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     let responder = responder(&env)?;
     let set_up = async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
     // The network works while clients and tables are set up.
-    let ((), function) = tokio::join!(biased; aws.prepare(), set_up);
+    let ((), function) = tokio::join!(biased; aws.prepare(O::NEEDS_SECRET), set_up);
     serve_function(function?).await
 }
 
@@ -71,7 +71,7 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let telemetry = Telemetry::cloud_watch(&env);
     let context = EventContext::new(env, Clock::system(), telemetry)?;
     let ((), function) =
-        tokio::join!(biased; context.aws.prepare(), async { F::connect(&context) });
+        tokio::join!(biased; context.aws.prepare(F::NEEDS_SECRET), async { F::connect(&context) });
     let function = Arc::new(function?);
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);

@@ -42,6 +42,7 @@ pub struct CheckCode {
 
 impl Endpoint for CheckCode {
     const ROUTE: Route = routes::CHECK_CODE;
+    const NEEDS_SECRET: bool = true;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&context.env, &context.aws.dynamodb());

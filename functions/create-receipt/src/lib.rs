@@ -26,6 +26,7 @@ pub struct CreateReceipt {
 
 impl Endpoint for CreateReceipt {
     const ROUTE: Route = routes::CREATE_RECEIPT;
+    const NEEDS_SECRET: bool = true;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;

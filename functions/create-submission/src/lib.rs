@@ -53,6 +53,7 @@ pub struct CreateSubmission {
 
 impl Endpoint for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
+    const NEEDS_SECRET: bool = true;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;

@@ -39,6 +39,7 @@ pub struct LookupSubmissions {
 
 impl Endpoint for LookupSubmissions {
     const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
+    const NEEDS_SECRET: bool = true;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&context.env, &context.aws.dynamodb());

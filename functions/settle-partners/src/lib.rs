@@ -34,6 +34,7 @@ pub struct SettlePartners {
 impl EventHandler for SettlePartners {
     type Event = SqsEvent;
     type Reply = SqsBatchResponse;
+    const NEEDS_SECRET: bool = true;
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         Ok(Self {
