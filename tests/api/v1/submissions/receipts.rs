@@ -14,8 +14,6 @@ use service_tests::receipts::{
 };
 use service_tests::service::{NOON, Service};
 
-const FIELD: Option<&str> = Some("receipt_id");
-
 #[tokio::test]
 async fn missing_receipt_is_named_after_all_other_faults() {
     let campaign = TestCampaign::with(code_and_receipt).await;
