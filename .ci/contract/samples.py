@@ -57,7 +57,7 @@ folder.mkdir(parents=True, exist_ok=True)
 ran = 0
 
 for caption, language, text in blocks("/docs/idempotency"):
-    if caption.startswith("`client."):
+    if caption and language in interpreters:
         (folder / caption.strip("`")).write_text(text + "\n")
 
 # The overview: commands that need no input, then a whole entry in each language.

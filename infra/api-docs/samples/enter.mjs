@@ -1,16 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { call } from "./client.mjs";
+import { Client, newAttempt } from "./client.mjs";
 
-// One key for each attempt. Store it with the attempt, so that you can send it again after a crash.
-const attempt = randomUUID();
-const body = { phone: "0714 345 678", code: "TEST-0-VALID.2", consent: true };
+const client = new Client({ baseUrl: process.env.BASE, key: process.env.KEY });
+// One for each press of the button. Store it with what was typed, so that you can send it again after a crash.
+const attempt = newAttempt();
+const entry = { phone: "0714 345 678", code: "TEST-0-VALID.2", consent: true };
 try {
-  let submission = await call("POST", "/api/v1/submissions", body, { "Idempotency-Key": attempt });
-  for (let polls = 0; !submission.terminal && polls < 5; polls += 1) {
-    await sleep(submission.poll_after_seconds * 1000);
-    submission = await call("GET", `/api/v1/submissions/${submission.id}`);
-  }
+  let submission = await client.createSubmission(entry, attempt);
+  if (!submission.terminal) submission = await client.waitUntilSettled(submission.id);
   console.log(submission.message_key, "-", submission.message);
 } catch (error) {
   console.error(error.message);

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { ApiError, call } from "./client.mjs";
+import { ApiError, Client, newAttempt } from "./client.mjs";
 
 const OWN = {
   en: { phone: "Mobile number", code: "Code on the pack", send: "Send", again: "Another entry", ref: "Reference",
@@ -9,36 +8,38 @@ const OWN = {
     ref: "Namba ya kumbukumbu", consent: "Nakubali namba yangu ya simu itumike kwa ajili ya kampeni hii." },
 };
 const TEXTS = { phone: "phone_invalid", code: "code_required", consent: "consent_required" };
+const clients = Object.fromEntries(Object.keys(OWN).map((locale) =>
+  [locale, new Client({ baseUrl: process.env.BASE, key: process.env.KEY, locale })]));
 // With several servers, keep sessions in a store that they share.
 const sessions = new Map();
 
 /** The submission of this form. The same form sent twice has the same key, so it is one entry. */
-async function enter(session, form, language, address) {
+function enter(session, form, client) {
   const body = { phone: form.get("phone"), code: form.get("code"), consent: form.has("consent") };
-  if (JSON.stringify(session.attempt?.body) !== JSON.stringify(body)) session.attempt = { key: randomUUID(), body };
-  const headers = { "Idempotency-Key": session.attempt.key, "SVC-Client-IP": address };
-  return call("POST", `/api/v1/submissions?locale=${language}`, body, headers);
+  if (JSON.stringify(session.attempt?.body) !== JSON.stringify(body)) session.attempt = { key: newAttempt(), body };
+  return client.createSubmission(body, session.attempt.key);
 }
 
 /** The page after this request: the form, its errors by field, or the submission. */
 async function page(request, session, language) {
-  const campaign = await call("GET", `/api/v1/campaign?locale=${language}`);
+  const client = clients[language];
+  const campaign = await client.getCampaign();
   const show = (errors, submission) => render(language, campaign, session, errors, submission);
   try {
     if (request.method === "POST") {
       let text = "";
       for await (const part of request) text += part;
       const form = new URLSearchParams(text);
-      session.id = (await enter(session, form, language, request.socket.remoteAddress)).id;
+      session.id = (await enter(session, form, client)).id;
       return null; // Redirect, so that a reload sends nothing.
     }
     if (!session.id) return show({});
-    return show({}, await call("GET", `/api/v1/submissions/${session.id}?locale=${language}`));
+    return show({}, await client.getSubmission(session.id));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const marked = error.errors.filter(({ field }) => field in TEXTS);
     if (marked.length > 0) return show(Object.fromEntries(marked.map(({ field }) => [field, campaign.messages[TEXTS[field]]])));
-    console.error(error.message, error.requestId);
+    console.error(error.message);
     return show({ form: campaign.messages.service_unavailable });
   }
 }
@@ -63,7 +64,7 @@ function render(language, campaign, session, errors, submission) {
 
 createServer(async (request, response) => {
   const known = /(?:^|; )entry=([\w-]+)/.exec(request.headers.cookie ?? "")?.[1];
-  const cookie = sessions.has(known) ? known : randomUUID();
+  const cookie = sessions.has(known) ? known : newAttempt();
   const again = request.url.includes("?again");
   if (!sessions.has(cookie) || again) sessions.set(cookie, {});
   response.setHeader("Set-Cookie", `entry=${cookie}; HttpOnly; SameSite=Lax`);

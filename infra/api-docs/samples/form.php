@@ -1,4 +1,7 @@
-<?php // PHP 8 with the curl extension
+<?php // PHP 8.1 with the curl extension
+use CampaignEntry\ApiError;
+use CampaignEntry\Client;
+
 require __DIR__ . '/client.php';
 
 const OWN = [
@@ -11,14 +14,13 @@ const OWN = [
 const TEXTS = ['phone' => 'phone_invalid', 'code' => 'code_required', 'consent' => 'consent_required'];
 
 /** The submission of this form. The same form sent twice has the same key, so it is one entry. */
-function enter(array $form, string $language): array
+function enter(array $form, Client $client): array
 {
     $body = ['phone' => $form['phone'] ?? '', 'code' => $form['code'] ?? null, 'consent' => isset($form['consent'])];
     if (($_SESSION['attempt']['body'] ?? null) !== $body) {
-        $_SESSION['attempt'] = ['key' => bin2hex(random_bytes(16)), 'body' => $body];
+        $_SESSION['attempt'] = ['key' => Client::newAttempt(), 'body' => $body];
     }
-    $headers = ['Idempotency-Key' => $_SESSION['attempt']['key'], 'SVC-Client-IP' => $_SERVER['REMOTE_ADDR']];
-    return call('POST', "/api/v1/submissions?locale=$language", $body, $headers);
+    return $client->createSubmission($body, $_SESSION['attempt']['key']);
 }
 
 function redirect(): void
@@ -29,6 +31,7 @@ function redirect(): void
 
 session_start(['cookie_httponly' => true, 'cookie_samesite' => 'Lax', 'use_strict_mode' => true]);
 $language = preg_match('/^sw\b/i', $_SERVER['HTTP_ACCEPT_LANGUAGE'] ?? '') ? 'sw' : 'en';
+$client = new Client(getenv('BASE'), getenv('KEY'), $language);
 $submission = null;
 $errors = [];
 if (isset($_GET['again'])) {
@@ -36,13 +39,13 @@ if (isset($_GET['again'])) {
     redirect();
 }
 try {
-    $campaign = call('GET', "/api/v1/campaign?locale=$language");
+    $campaign = $client->getCampaign();
     if ($_SERVER['REQUEST_METHOD'] === 'POST') {
-        $_SESSION['id'] = enter($_POST, $language)['id'];
+        $_SESSION['id'] = enter($_POST, $client)['id'];
         redirect();
     }
     if (isset($_SESSION['id'])) {
-        $submission = call('GET', "/api/v1/submissions/{$_SESSION['id']}?locale=$language");
+        $submission = $client->getSubmission($_SESSION['id']);
     }
 } catch (ApiError $error) {
     if (!isset($campaign)) {
@@ -55,7 +58,7 @@ try {
         }
     }
     if (!$errors) {
-        error_log("{$error->getMessage()} {$error->requestId}");
+        error_log($error->getMessage());
         $errors['form'] = $campaign['messages']['service_unavailable'];
     }
 }

@@ -105,12 +105,12 @@ fn section(source: &Source<'_>, route: &Route, endpoint: &Value) -> String {
         part("errors", "Errors"),
         errors(endpoint)
     ));
-    let right = right(source, route, request, reply);
+    let right = right(source, route, id, request, reply);
     heading(2, id, text_of(endpoint, "summary")) + &columns(&left, &right)
 }
 
 /// The right column: each request sample with its reply, then the replies without a request sample.
-fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> String {
+fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &Value) -> String {
     let replies = at(reply, &["content", "application/json"]);
     let (of_request, of_reply) = (at(request, &["schema"]), at(replies, &["schema"]));
     let answer = |name: &str, summary: &str| {
@@ -123,7 +123,7 @@ fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> 
     let mut shown = Vec::new();
     let first = requests.next();
     let value = first.map(|(_, _, example)| at(example, &["value"]));
-    text.push_str(&call(source, route, value, of_request));
+    text.push_str(&call(source, route, id, value, of_request));
     let named = first.map(|(_, _, example)| text_of(example, "x-reply"));
     let reply_to_first =
         examples(replies).find(|(name, ..)| named.is_none_or(|named| named == *name));

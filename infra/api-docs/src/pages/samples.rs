@@ -16,10 +16,25 @@ macro_rules! files {
 /// Language, name and text of a file, and the command that runs it.
 type File = (&'static str, &'static str, &'static str, &'static str);
 
-const CLIENTS: [File; 3] = files![
-    "js" "client.mjs" "",
-    "php" "client.php" "",
-    "py" "client.py" "",
+const CLIENTS: [File; 3] = [
+    (
+        "js",
+        "client.mjs",
+        "",
+        include_str!("../../../clients/typescript/client.mjs"),
+    ),
+    (
+        "php",
+        "client.php",
+        "",
+        include_str!("../../../clients/php/client.php"),
+    ),
+    (
+        "py",
+        "campaign_entry.py",
+        "",
+        include_str!("../../../clients/python/campaign_entry.py"),
+    ),
 ];
 const ENTER: [File; 4] = files![
     "sh" "enter.sh" "",
@@ -55,18 +70,21 @@ fn files(files: &[File]) -> String {
     choice(&files.iter().map(one).collect::<String>())
 }
 
-/// A call with its body, in each language.
+/// A call with its body, in each language. The clients' methods are named like the operations.
 pub(super) fn call(
     source: &Source<'_>,
     route: &Route,
+    operation: &str,
     body: Option<&Value>,
     schema: &Value,
 ) -> String {
     let body = body.map(|body| ordered::value(source.0, body, schema));
     let call = SampleCall {
         route,
+        operation,
         body: body.as_deref(),
-        keyed: route.path == "/api/v1/submissions",
+        has_id: route.path.contains("{id}"),
+        keyed: operation == "createSubmission",
     };
     let samples = [
         ("sh", call.curl()),
@@ -79,7 +97,9 @@ pub(super) fn call(
 
 struct SampleCall<'a> {
     route: &'a Route,
+    operation: &'a str,
     body: Option<&'a str>,
+    has_id: bool,
     /// True if the call needs an Idempotency-Key.
     keyed: bool,
 }
@@ -107,77 +127,51 @@ impl SampleCall<'_> {
     }
 
     fn javascript(&self) -> String {
-        let path = match self.route.path.split_once("{id}") {
-            Some((before, after)) => format!("`{before}${{process.env.ID}}{after}`"),
-            None => format!("\"{}\"", self.route.path),
-        };
-        let (import, key) = match self.keyed {
-            true => (
-                "import { randomUUID } from \"node:crypto\";\n",
-                ", { \"Idempotency-Key\": randomUUID() }",
-            ),
-            false => ("", ""),
-        };
-        let body = self
-            .body
-            .map(|body| format!(", {body}"))
-            .unwrap_or_default();
+        let import = if self.keyed { ", newAttempt" } else { "" };
         format!(
-            "{import}import {{ call }} from \"./client.mjs\";\n\nconsole.log(await call(\"{}\", {path}{body}{key}));",
-            self.route.method
+            "import {{ Client{import} }} from \"./client.mjs\";\n\n\
+             const client = new Client({{ baseUrl: process.env.BASE, key: process.env.KEY }});\n\
+             console.log(await client.{}({}));",
+            self.operation,
+            self.arguments("process.env.ID", str::to_owned, "newAttempt()"),
         )
     }
 
     fn php(&self) -> String {
-        let path = match self.route.path.split_once("{id}") {
-            Some((before, after)) => {
-                format!("'{before}' . getenv('ID') . '{after}'").replace(" . ''", "")
-            }
-            None => format!("'{}'", self.route.path),
-        };
-        let key = if self.keyed {
-            ", ['Idempotency-Key' => bin2hex(random_bytes(16))]"
-        } else {
-            ""
-        };
-        let body = self
-            .body
-            .map(|body| format!(", {}", php_array(body)))
-            .unwrap_or_default();
         format!(
-            "<?php\nrequire __DIR__ . '/client.php';\n\nprint_r(call('{}', {path}{body}{key}));",
-            self.route.method
+            "<?php\nrequire __DIR__ . '/client.php';\n\n\
+             $client = new CampaignEntry\\Client(getenv('BASE'), getenv('KEY'));\n\
+             print_r($client->{}({}));",
+            self.operation,
+            self.arguments("getenv('ID')", php_array, "$client::newAttempt()"),
         )
     }
 
     fn python(&self) -> String {
-        let path = match self.route.path.split_once("{id}") {
-            Some((before, after)) => format!("f\"{before}{{os.environ['ID']}}{after}\""),
-            None => format!("\"{}\"", self.route.path),
-        };
-        let import = match (self.route.path.contains("{id}"), self.keyed) {
-            (true, _) => "import os\n\n",
-            (false, true) => "import uuid\n\n",
-            (false, false) => "",
-        };
-        let key = if self.keyed {
-            ", {\"Idempotency-Key\": str(uuid.uuid4())}"
-        } else {
-            ""
-        };
+        let import = if self.keyed { ", new_attempt" } else { "" };
+        let method = self.operation.chars().fold(String::new(), |name, letter| {
+            let underscore = if letter.is_uppercase() { "_" } else { "" };
+            name + underscore + &letter.to_lowercase().to_string()
+        });
         let literal = |body: &str| {
             body.replace(": true", ": True")
                 .replace(": false", ": False")
                 .replace(": null", ": None")
         };
-        let body = self
-            .body
-            .map(|body| format!(", {}", literal(body)))
-            .unwrap_or_default();
         format!(
-            "{import}from client import call\n\nprint(call(\"{}\", {path}{body}{key}))",
-            self.route.method
+            "import os\n\nfrom campaign_entry import Client{import}\n\n\
+             client = Client(os.environ[\"BASE\"], os.environ[\"KEY\"])\n\
+             print(client.{method}({}))",
+            self.arguments("os.environ[\"ID\"]", literal, "new_attempt()"),
         )
+    }
+
+    /// The arguments of a client's method: id or body, and the attempt.
+    fn arguments(&self, id: &str, body: impl Fn(&str) -> String, attempt: &str) -> String {
+        let id = self.has_id.then(|| id.to_owned());
+        let attempt = self.keyed.then(|| attempt.to_owned());
+        let all = [id, self.body.map(body), attempt];
+        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -1,0 +1,79 @@
+// Runs the table of cases, or the story that the driver compares: node run.mjs cases|story
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { ApiError, Client, newAttempt } from "../typescript/client.mjs";
+
+const KEY = "svc_test_key_of_the_cases";
+const ENTRY = { phone: "0712 345 678", code: "AB12", consent: true };
+
+/** Gives the case's replies, on a clock that only moves by waiting. */
+class Scripted extends Client {
+  tries = [];
+  time = 0;
+  waited = 0;
+
+  constructor(given) {
+    super({ baseUrl: "https://api.invalid", key: KEY });
+    this.given = given;
+  }
+
+  async send(url, request, seconds) {
+    const { replies, repeat, takes = 0 } = this.given;
+    this.tries.push({ url, ...request });
+    assert(this.tries.length <= replies.length || repeat, "one try too many");
+    const [status, retryAfter, body] = replies[Math.min(this.tries.length, replies.length) - 1];
+    this.time += Math.min(takes, seconds);
+    return { status, retryAfter: retryAfter ?? undefined, text: typeof body === "string" ? body : JSON.stringify(body) };
+  }
+
+  now() {
+    return this.time;
+  }
+
+  async pause(seconds) {
+    this.time += seconds;
+    this.waited += seconds;
+  }
+}
+
+async function cases() {
+  const table = JSON.parse(readFileSync(new URL("cases.json", import.meta.url)));
+  for (const given of table) {
+    const client = new Scripted(given);
+    const settles = given.call === "wait_until_settled";
+    const calling = settles ? client.waitUntilSettled("1") : client.createSubmission(ENTRY, "attempt-of-the-cases");
+    let ended;
+    try {
+      ended = { result: await calling };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const found = { ...error, field: error.field ?? null, retry_after: error.retryAfter };
+      ended = { error: Object.fromEntries(Object.keys(given.error ?? found).map((name) => [name, found[name]])) };
+      assert(error.requestId === client.tries[0].headers["X-Request-Id"] && !error.message.includes(KEY), given.name);
+    }
+    for (const [name, value] of Object.entries(ended)) assert.deepEqual(value, given[name], given.name);
+    if (!settles) for (const same of client.tries) assert.deepEqual(same, client.tries[0], given.name);
+    assert(given.waited[0] <= client.waited && client.waited <= given.waited[1], `${given.name}: ${client.waited}`);
+  }
+  console.log(`node: ${table.length} cases passed`);
+}
+
+async function story() {
+  const script = JSON.parse(readFileSync(0));
+  const client = new Client({ baseUrl: process.env.BASE, key: process.env.KEY });
+  const told = { campaign: (await client.getCampaign()).slug, check: (await client.checkCode({ code: "TEST-0-VALID.story" })).precheck, outcomes: {}, entries: [] };
+  for (const [code, phone] of Object.entries(script.outcomes)) {
+    const entered = await client.createSubmission({ phone, code, consent: true }, newAttempt());
+    told.outcomes[code] = (await client.waitUntilSettled(entered.id, 20)).message_key;
+  }
+  for (const phone of script.entries) {
+    told.entries.push((await client.createSubmission({ phone, code: `TEST-0-VALID.${phone}`, consent: true }, newAttempt())).id);
+  }
+  await client.createSubmission({ phone: "0812", consent: true }, newAttempt()).catch((error) => {
+    told.refused = [error.code, error.errors.map(({ field }) => field)];
+  });
+  told.found = (await client.lookupSubmissions({ phone: script.entries[0] })).submissions.length;
+  process.stdout.write(JSON.stringify(told));
+}
+
+await { cases, story }[process.argv[2]]();
