@@ -41,7 +41,7 @@ pub(crate) enum Agreed {
     /// Both people want it: it takes effect as their decision.
     Both(OperatorDecision),
     /// It was recorded as a proposal.
-    Proposed(Decided),
+    Proposed(Box<Decided>),
 }
 
 /// Compares a change with the one that was proposed before. If there is none, or it was another, this one is proposed, after
@@ -70,11 +70,11 @@ pub(crate) async fn agree(
             if !tables.store.annotate(before, &after).await? {
                 return Err(moved());
             }
-            Ok(Agreed::Proposed(Decided::Proposed {
+            Ok(Agreed::Proposed(Box::new(Decided::Proposed {
                 after,
                 at_stake,
                 replaced: before.approval.clone().map(Box::new),
-            }))
+            })))
         }
     }
 }

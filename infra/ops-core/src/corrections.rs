@@ -71,7 +71,7 @@ async fn correct_seen(
         let at_stake = "it can decide who gets a prize".to_owned();
         match agree(tables, &before, change, decision, at_stake, row).await? {
             Agreed::Both(both) => (both, None),
-            Agreed::Proposed(proposed) => return Ok(proposed),
+            Agreed::Proposed(proposed) => return Ok(*proposed),
         }
     } else {
         if correction == Correction::Reopen {

@@ -134,7 +134,7 @@ pub(crate) async fn settle_seen(
             let change = ProposedChange::Accept(Acceptance { entries, purchase });
             match agree(tables, &before, change, decision, at_stake, row).await? {
                 Agreed::Both(both) => both,
-                Agreed::Proposed(proposed) => return Ok(proposed),
+                Agreed::Proposed(proposed) => return Ok(*proposed),
             }
         }
     };
