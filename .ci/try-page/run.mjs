@@ -118,7 +118,7 @@ visit('what only the service can tell is said at its field too', { campaign: COD
 /** A photo as from a camera: large, and not a JPEG that the page encoded. */
 async function bigPhoto(page, code) {
   const png = await page.evaluate(async (code) => {
-    const drawing = await (await fetch(`/try/receipt.svg?code=${code}`)).blob();
+    const drawing = await (await fetch(`/try/receipt.png?code=${code}`)).blob();
     const image = new Image();
     image.src = URL.createObjectURL(drawing);
     await image.decode();

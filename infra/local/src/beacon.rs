@@ -14,55 +14,31 @@ use common::clock::Clock;
 use draw::beacon::SimulatedChain;
 use serde_json::json;
 
-use crate::loopback::{Loopback, Served};
+use crate::loopback::{Loopback, Server};
 
 /// The same for every local stack, so that a draw can continue after a restart.
 const SEED: &[u8; 32] = b"the key of all simulated beacons";
 /// 2026-01-01T00:00:00Z.
 const GENESIS_SECONDS: i64 = 1_767_225_600;
 
-/// A serving beacon. It stops when told to or when dropped.
-pub struct Beacon {
-    /// Without a slash at the end.
-    pub base_url: String,
-    /// What the chain's `/info` answers.
-    pub info: String,
-    served: Served,
-}
-
 struct Rounds {
     chain: SimulatedChain,
     clock: Clock,
 }
 
-impl Beacon {
-    /// Starts a beacon and returns once it listens.
-    ///
-    /// # Errors
-    /// When it cannot listen.
-    pub async fn serve(clock: Clock) -> io::Result<Self> {
-        let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
-        let rounds = Rounds {
-            chain: SimulatedChain::new(SEED, genesis, NonZeroU32::MIN),
-            clock,
-        };
-        let loopback = Loopback::bind(0).await?;
-        let (base_url, info) = (loopback.endpoint.clone(), rounds.info());
-        let router = Router::new()
-            .route("/{chain}/info", get(info_of))
-            .route("/{chain}/public/{round}", get(round_of))
-            .with_state(Arc::new(rounds));
-        Ok(Self {
-            base_url,
-            info,
-            served: loopback.serve(router),
-        })
-    }
-
-    /// Waits for requests in flight, then stops.
-    pub async fn stop(self) {
-        self.served.stop().await;
-    }
+/// Starts a beacon. Returns it once it listens, with the reply to its chain's `/info`.
+pub async fn serve(clock: Clock) -> io::Result<(Server, String)> {
+    let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
+    let rounds = Rounds {
+        chain: SimulatedChain::new(SEED, genesis, NonZeroU32::MIN),
+        clock,
+    };
+    let info = rounds.info();
+    let router = Router::new()
+        .route("/{chain}/info", get(info_of))
+        .route("/{chain}/public/{round}", get(round_of))
+        .with_state(Arc::new(rounds));
+    Ok((Loopback::bind(0).await?.serve(router), info))
 }
 
 impl Rounds {

@@ -13,9 +13,7 @@ use crate::try_page;
 #[derive(Clone, Copy)]
 pub struct FirstScreen<'a> {
     pub base_url: &'a str,
-    /// `production` or `staging`.
     pub stage: &'a str,
-    /// The data folder; `None` if data is in memory.
     pub data: Option<&'a Path>,
     /// A file with the stack's variables, for operator commands.
     pub ready_file: Option<&'a Path>,
@@ -26,7 +24,6 @@ pub struct FirstScreen<'a> {
     pub has_colour: bool,
 }
 
-/// Bold cyan, and reset.
 const HEADING: (&str, &str) = ("\u{1b}[1;36m", "\u{1b}[0m");
 
 impl fmt::Display for FirstScreen<'_> {
@@ -116,7 +113,6 @@ impl FirstScreen<'_> {
     }
 }
 
-/// A path as a single shell word.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if path.chars().all(is_plain) {

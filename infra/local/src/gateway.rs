@@ -29,7 +29,6 @@ const MAX_BYTES: usize = 1024 * 1024;
 
 const DEFAULT_ROUTE: &str = "$default";
 
-/// The functions by route, and the default route's function.
 pub struct Gateway {
     routes: Vec<(Route, Box<dyn HttpHandler>)>,
     default_route: Box<dyn HttpHandler>,
@@ -141,7 +140,6 @@ pub(crate) fn target(event: &Event) -> String {
     format!("{method} {}", parts.join("/"))
 }
 
-/// Joins the values of each header with commas, as text.
 fn joined(headers: &HeaderMap) -> HeaderMap {
     let value = |name| {
         let values = headers
@@ -177,7 +175,6 @@ fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
     }
 }
 
-/// Converts a function's reply to HTTP.
 pub(crate) fn into_http(reply: Reply) -> Response<Body> {
     let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
     let mut response = Response::new(Body::from(body));

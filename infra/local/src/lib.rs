@@ -12,6 +12,7 @@
 //!
 //! Behind the gateway run the functions themselves, the same code that Lambda runs.
 
+mod aws_json;
 pub mod beacon;
 pub mod demo;
 pub mod dynamodb;
@@ -19,6 +20,7 @@ pub mod first_screen;
 pub mod gateway;
 pub mod loopback;
 pub mod partner;
+pub mod private_file;
 pub mod ready_file;
 pub mod s3;
 pub mod secrets;

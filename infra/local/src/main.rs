@@ -15,7 +15,7 @@ use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::demo::Demo;
 use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
-use local::{demo, ready_file};
+use local::{demo, private_file, ready_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Run the whole Campaign Entry Service on this machine. Nothing else has to be installed.
@@ -26,8 +26,8 @@ struct Arguments {
     #[arg(long, default_value_t = 8080)]
     port: u16,
     /// Behave like this kind of deployment; staging refuses live keys.
-    #[arg(long, value_enum, default_value_t = StageName::Production)]
-    stage: StageName,
+    #[arg(long, value_parser = ["production", "staging"], default_value = "production")]
+    stage: String,
     /// Keep everything in this folder; without it, all is gone at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -65,21 +65,6 @@ enum Shown {
     Demo,
     /// A finished draw of a demo campaign, made for it, with commands to look at it.
     Draw,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StageName {
-    Production,
-    Staging,
-}
-
-impl StageName {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Production => "production",
-            Self::Staging => "staging",
-        }
-    }
 }
 
 /// The tax authority's base URL, as the functions want it.
@@ -128,10 +113,7 @@ fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::system();
     for path in &arguments.ready_file {
-        ready_file::remove_old(path).map_err(|cause| ReadyFileError {
-            path: path.clone(),
-            cause,
-        })?;
+        private_file::remove(path).map_err(|cause| not_written(path, cause))?;
     }
     let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
@@ -142,14 +124,12 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         () = signals.next() => return stop(stack, signals).await,
     };
     for path in &arguments.ready_file {
-        ready_file::write(path, &stack, &demos).map_err(|cause| ReadyFileError {
-            path: path.clone(),
-            cause,
-        })?;
+        let written = ready_file::write(path, &stack, &demos);
+        written.map_err(|cause| not_written(path, cause))?;
     }
     let screen = FirstScreen {
         base_url: stack.base_url(),
-        stage: arguments.stage.as_str(),
+        stage: &arguments.stage,
         data: arguments.data.as_deref(),
         ready_file: arguments.ready_file.first().map(PathBuf::as_path),
         demos: &demos,
@@ -174,22 +154,18 @@ async fn stop(stack: Stack, mut signals: Signals) -> Result<(), Box<dyn std::err
     Ok(())
 }
 
-/// The stack that the arguments ask for.
-fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, SecretsFileError> {
-    let secrets = match &arguments.secrets {
-        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError {
-            path: path.clone(),
-            cause,
-        })?,
-        None => BTreeMap::new(),
-    };
+fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, FileError> {
+    let secrets = arguments.secrets.as_deref().map(read_secrets).transpose()?;
     Ok(Options {
         port: arguments.port,
-        stage: arguments.stage.as_str(),
+        stage: match arguments.stage.as_str() {
+            "staging" => "staging",
+            _ => "production",
+        },
         data: arguments.data.clone(),
         tax_authority_url: arguments.tax_authority_url.clone(),
         partner_url: arguments.partner_url.clone(),
-        secrets,
+        secrets: secrets.unwrap_or_default(),
         speedup: arguments.speedup,
         clock: clock.clone(),
         telemetry: Telemetry::terminal(),
@@ -208,7 +184,7 @@ async fn load_demos(
     if arguments.no_demo {
         return Ok(Vec::new());
     }
-    let demos = demo::load(env, data, &stack.partner_url(), clock).await?;
+    let demos = demo::load(env, data, stack.partner_url(), clock).await?;
     let shows_draw = matches!(arguments.show, Some(Shown::Draw));
     if shows_draw || arguments.demo_entries {
         demo::draw::load(env, clock).await?;
@@ -224,7 +200,6 @@ async fn load_demos(
     Ok(demos)
 }
 
-/// Time for requests in flight to finish.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// True if standard output is a terminal with colors that the user has not turned off (<https://no-color.org>).
@@ -241,28 +216,33 @@ fn say(text: &str) {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read secrets from {}; it has to hold a JSON object of names and texts", .path.display())]
-struct SecretsFileError {
-    path: PathBuf,
+#[error("{what}")]
+struct FileError {
+    what: String,
     #[source]
     cause: io::Error,
 }
 
-fn read_secrets(path: &Path) -> io::Result<BTreeMap<String, String>> {
-    let text = std::fs::read(path)?;
-    // serde's message could quote a secret.
-    serde_json::from_slice(&text).map_err(|_| io::Error::other("it is something else"))
+fn read_secrets(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
+    let secrets = std::fs::read(path).and_then(|text| {
+        // serde's message could quote a secret.
+        serde_json::from_slice(&text).map_err(|_| io::Error::other("it is something else"))
+    });
+    secrets.map_err(|cause| FileError {
+        what: format!(
+            "cannot read secrets from {}; it has to hold a JSON object of names and texts",
+            path.display()
+        ),
+        cause,
+    })
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}; choose another path with --ready-file", .path.display())]
-struct ReadyFileError {
-    path: PathBuf,
-    #[source]
-    cause: io::Error,
+fn not_written(path: &Path, cause: io::Error) -> FileError {
+    let path = path.display();
+    let what = format!("cannot write {path}; choose another path with --ready-file");
+    FileError { what, cause }
 }
 
-/// Ctrl-C and SIGTERM.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -1,27 +1,20 @@
-//! Reads the streams of a database in batches, as Lambda's event source mapping does. It makes the few JSON calls itself: the
-//! SDK for streams is a separate crate.
+//! Reads the streams of a database in batches, as Lambda's event source mapping does.
 
 use std::time::Duration;
 
 use common::clock::Clock;
-use common::upstream::http_client;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Request, Url};
 use serde_json::{Value, json};
+
+use crate::dynamodb::DynamoDb;
 
 /// As many as Lambda is told to take at once.
 const BATCH_SIZE: u32 = 1000;
 /// Older changes are skipped, as DynamoDB has deleted them by then; the embedded database keeps changes forever. Marks
 /// of counted changes are kept for a week.
 const RETENTION: Duration = Duration::from_hours(24);
-/// More than any batch: a record has at most two images of 400 KB.
-const MAX_BYTES: usize = 1_000_000_000;
-const TIMEOUT: Duration = Duration::from_secs(30);
-
 /// The place in a table's stream up to which everything is handled.
 pub struct StreamReader {
-    client: Client,
-    url: Url,
+    database: DynamoDb,
     table: &'static str,
     place: Option<Place>,
     next: Option<String>,
@@ -36,10 +29,8 @@ struct Place {
 impl StreamReader {
     /// A reader at the beginning; `None` when no client can be made for the URL.
     pub fn new(url: &str, table: &'static str) -> Option<Self> {
-        let client = http_client::builder().ok()?.timeout(TIMEOUT).build().ok()?;
         Some(Self {
-            client,
-            url: url.parse().ok()?,
+            database: DynamoDb::new(url)?,
             table,
             place: None,
             next: None,
@@ -84,7 +75,6 @@ impl StreamReader {
         Some(json!({ "Records": records, "shardId": shard, "eventSourceARN": stream, "state": {} }))
     }
 
-    /// Moves past the batch that was read last.
     pub fn confirm(&mut self) {
         if let (Some(place), Some(next)) = (&mut self.place, self.next.take()) {
             place.iterator = next;
@@ -117,34 +107,7 @@ impl StreamReader {
     }
 
     async fn call(&self, operation: &str, body: &Value) -> Option<Value> {
-        let mut request = Request::new(Method::POST, self.url.clone());
-        *request.headers_mut() = headers(operation)?;
-        *request.body_mut() = Some(body.to_string().into());
-        let reply = self.client.execute(request).await.ok()?;
-        let is_ok = reply.status().is_success();
-        let bytes = http_client::read(reply, MAX_BYTES).await.ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|_| is_ok)
+        let operation = format!("DynamoDBStreams_20120810.{operation}");
+        self.database.call(&operation, body).await.ok()
     }
-}
-
-/// With a dummy signature: the embedded database only checks that there is one.
-fn headers(operation: &str) -> Option<HeaderMap> {
-    let target = format!("DynamoDBStreams_20120810.{operation}");
-    let signature = "AWS4-HMAC-SHA256 Credential=local/20260101/af-south-1/dynamodb/aws4_request, \
-                     SignedHeaders=host, Signature=0";
-    let header = |(name, value): (&'static str, &str)| {
-        Some((
-            HeaderName::from_static(name),
-            HeaderValue::from_str(value).ok()?,
-        ))
-    };
-    [
-        ("content-type", "application/x-amz-json-1.0"),
-        ("x-amz-target", &target),
-        ("authorization", signature),
-        ("x-amz-date", "20260101T000000Z"),
-    ]
-    .into_iter()
-    .map(header)
-    .collect()
 }

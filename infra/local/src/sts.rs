@@ -4,72 +4,37 @@
 use std::io;
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 
-use crate::loopback::{Loopback, Served};
+use crate::loopback::{Loopback, Server};
 
-/// The account that everything local belongs to.
 const ACCOUNT: &str = "000000000000";
 
-/// A serving STS. It stops when told to or when dropped.
-pub struct Sts {
-    endpoint: String,
-    served: Served,
+pub async fn serve() -> io::Result<Server> {
+    let loopback = Loopback::bind(0).await?;
+    Ok(loopback.serve(Router::new().route("/", post(answer))))
 }
 
-impl Sts {
-    /// Starts an STS and returns once it listens.
-    ///
-    /// # Errors
-    /// When it cannot listen.
-    pub async fn serve() -> io::Result<Self> {
-        let loopback = Loopback::bind(0).await?;
-        let endpoint = loopback.endpoint.clone();
-        Ok(Self {
-            endpoint,
-            served: loopback.serve(Router::new().route("/", post(answer))),
-        })
-    }
-
-    /// Where it serves, without a slash at the end.
-    pub fn endpoint(&self) -> &str {
-        &self.endpoint
-    }
-
-    /// Waits for requests in flight, then stops.
-    pub async fn stop(self) {
-        self.served.stop().await;
-    }
-}
-
-async fn answer(headers: HeaderMap, body: String) -> Response<Body> {
+async fn answer(headers: HeaderMap, body: String) -> Response {
     let action = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "Action");
-    let (status, reply) = match (
-        action.as_ref().map(|(_, action)| action.as_ref()),
-        access_key(&headers),
-    ) {
-        (Some("GetCallerIdentity"), Some(user)) => (StatusCode::OK, identity(user)),
-        (Some("GetCallerIdentity"), None) => (
+    let is_known = action.is_some_and(|(_, action)| action == "GetCallerIdentity");
+    let (status, reply) = match access_key(&headers) {
+        Some(user) if is_known => (StatusCode::OK, identity(user)),
+        Some(_) => (
+            StatusCode::BAD_REQUEST,
+            error("InvalidAction", "The local STS only names the caller."),
+        ),
+        None => (
             StatusCode::FORBIDDEN,
             error("MissingAuthenticationToken", "The request is not signed."),
         ),
-        (_, _) => (
-            StatusCode::BAD_REQUEST,
-            error("InvalidAction", "The local STS only says who you are."),
-        ),
     };
-    let mut response = Response::new(Body::from(reply));
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("text/xml"));
-    response
+    (status, [(CONTENT_TYPE, "text/xml")], reply).into_response()
 }
 
-/// The access key that signed a request.
 fn access_key(headers: &HeaderMap) -> Option<&str> {
     let authorization = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (_, credential) = authorization.split_once("Credential=")?;

@@ -2,27 +2,25 @@
 
 use std::sync::LazyLock;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
-    GlobalSecondaryIndexUpdate, KeySchemaElement, Projection, StreamSpecification,
-    TableDescription, TimeToLiveSpecification,
-};
-use common::error::StoreError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::dynamodb::DynamoDb;
 use crate::template;
 
+/// Properties of the template that create a table; the others are for deployed ones.
+const CREATED_WITH: [&str; 4] = [
+    "AttributeDefinitions",
+    "BillingMode",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+];
 const TEMPLATE: &str = include_str!("../../../template.yaml");
 
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The environment variable that names the table.
     pub variable: &'static str,
-    /// The name on the local stack.
     pub name: &'static str,
-    /// The partition key.
     pub key: &'static str,
     /// True if a stream carries its changes.
     pub has_stream: bool,
@@ -44,31 +42,41 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Creates the tables that do not exist, and the indexes that a table of an earlier release does not have; with `streams`,
-/// also the streams.
+/// Creates the tables that do not exist; with `streams`, also their streams.
 ///
 /// # Errors
-/// If the database refuses one.
-pub async fn create_missing(client: &Client, streams: bool) -> Result<(), StoreError> {
-    const ACTION: &str = "creating the tables";
-    let listed = client
-        .list_tables()
-        .send()
-        .await
-        .map_err(|error| StoreError::new(ACTION, error))?;
+/// Returns the database's reply if it refuses one.
+pub async fn create_missing(url: &str, streams: bool) -> Result<(), Value> {
+    let database = DynamoDb::new(url).ok_or(Value::Null)?;
+    let call = async |operation: &str, body: &Value| {
+        database
+            .call(&format!("DynamoDB_20120810.{operation}"), body)
+            .await
+    };
     for table in TABLES.iter() {
-        let exists = listed.table_names().iter().any(|name| name == table.name);
-        let created = if exists {
-            table.create_missing_parts(client, streams).await
-        } else {
-            table.create(client, streams).await
+        let properties = table.properties.as_object().into_iter().flatten();
+        let mut create: Value = properties
+            .filter(|(name, _)| CREATED_WITH.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        create["TableName"] = json!(table.name);
+        if streams && table.has_stream {
+            create["StreamSpecification"] = table.properties["StreamSpecification"].clone();
+            create["StreamSpecification"]["StreamEnabled"] = json!(true);
+        }
+        let exists = |error: &Value| error.to_string().contains("ResourceInUseException");
+        match call("CreateTable", &create).await {
+            Err(error) if exists(&error) => continue,
+            created => created?,
         };
-        created.map_err(|error| StoreError::new(ACTION, error))?;
+        let expiry = &table.properties["TimeToLiveSpecification"];
+        if expiry.is_object() {
+            let update = json!({ "TableName": table.name, "TimeToLiveSpecification": expiry });
+            call("UpdateTimeToLive", &update).await?;
+        }
     }
     Ok(())
 }
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Table {
     /// `CodeBooksTable` is `code_books` in `CODE_BOOKS_TABLE`.
@@ -95,144 +103,6 @@ impl Table {
             properties,
         }
     }
-
-    async fn create_missing_parts(&self, client: &Client, streams: bool) -> Result<(), BoxError> {
-        let found = client
-            .describe_table()
-            .table_name(self.name)
-            .send()
-            .await?
-            .table;
-        let there: Vec<_> = found
-            .iter()
-            .flat_map(TableDescription::global_secondary_indexes)
-            .filter_map(|index| index.index_name())
-            .collect();
-        for index in self
-            .indexes()?
-            .into_iter()
-            .filter(|index| !there.contains(&index.index_name()))
-        {
-            let create = CreateGlobalSecondaryIndexAction::builder()
-                .index_name(index.index_name)
-                .set_key_schema(Some(index.key_schema))
-                .set_projection(index.projection)
-                .build()?;
-            let update = GlobalSecondaryIndexUpdate::builder().create(create).build();
-            let attributes = Some(self.attributes()?);
-            let request = client
-                .update_table()
-                .table_name(self.name)
-                .set_attribute_definitions(attributes);
-            request
-                .global_secondary_index_updates(update)
-                .send()
-                .await?;
-        }
-        if streams
-            && self.has_stream
-            && found.and_then(|table| table.stream_specification).is_none()
-        {
-            let stream = self.stream()?;
-            client
-                .update_table()
-                .table_name(self.name)
-                .set_stream_specification(stream)
-                .send()
-                .await?;
-        }
-        Ok(())
-    }
-
-    async fn create(&self, client: &Client, streams: bool) -> Result<(), BoxError> {
-        let indexes = self.indexes()?;
-        let create = client
-            .create_table()
-            .table_name(self.name)
-            .billing_mode(BillingMode::PayPerRequest)
-            .set_stream_specification(if streams { self.stream()? } else { None })
-            .set_key_schema(Some(key_schema(&self.properties)?))
-            .set_attribute_definitions(Some(self.attributes()?))
-            .set_global_secondary_indexes((!indexes.is_empty()).then_some(indexes));
-        create.send().await?;
-        if let Some(expiry) = self.properties.get("TimeToLiveSpecification") {
-            let specification = TimeToLiveSpecification::builder()
-                .attribute_name(text(expiry, "AttributeName"))
-                .enabled(true)
-                .build()?;
-            let update = client.update_time_to_live().table_name(self.name);
-            update
-                .time_to_live_specification(specification)
-                .send()
-                .await?;
-        }
-        Ok(())
-    }
-
-    fn stream(&self) -> Result<Option<StreamSpecification>, BuildError> {
-        let stream = self.properties.get("StreamSpecification");
-        let read = |stream: &Value| {
-            let kind = text(stream, "StreamViewType").into();
-            StreamSpecification::builder()
-                .stream_enabled(true)
-                .stream_view_type(kind)
-                .build()
-        };
-        stream.map(read).transpose()
-    }
-
-    fn attributes(&self) -> Result<Vec<AttributeDefinition>, BuildError> {
-        let read = |one: &Value| {
-            let kind = text(one, "AttributeType").into();
-            AttributeDefinition::builder()
-                .attribute_name(text(one, "AttributeName"))
-                .attribute_type(kind)
-                .build()
-        };
-        list(&self.properties, "AttributeDefinitions")
-            .map(read)
-            .collect()
-    }
-
-    fn indexes(&self) -> Result<Vec<GlobalSecondaryIndex>, BuildError> {
-        let read = |index: &Value| {
-            let projection = &index["Projection"];
-            let carried: Vec<_> = list(projection, "NonKeyAttributes")
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
-            let projection = Projection::builder()
-                .projection_type(text(projection, "ProjectionType").into())
-                .set_non_key_attributes((!carried.is_empty()).then_some(carried));
-            GlobalSecondaryIndex::builder()
-                .index_name(text(index, "IndexName"))
-                .set_key_schema(Some(key_schema(index)?))
-                .projection(projection.build())
-                .build()
-        };
-        list(&self.properties, "GlobalSecondaryIndexes")
-            .map(read)
-            .collect()
-    }
-}
-
-fn key_schema(of: &Value) -> Result<Vec<KeySchemaElement>, BuildError> {
-    let read = |key: &Value| {
-        let kind = text(key, "KeyType").into();
-        KeySchemaElement::builder()
-            .attribute_name(text(key, "AttributeName"))
-            .key_type(kind)
-            .build()
-    };
-    list(of, "KeySchema").map(read).collect()
-}
-
-fn list<'a>(of: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    of[name].as_array().into_iter().flatten()
-}
-
-fn text<'a>(of: &'a Value, name: &str) -> &'a str {
-    of[name].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

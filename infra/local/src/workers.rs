@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::{Message, QueueAttributeName};
+use aws_sdk_sqs::types::Message;
 use chrono::SecondsFormat;
 use common::app::job::EventContext;
 use common::aws::photos;
-use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
+use common::aws::settle_queue::{PARTNER_VARIABLE, SettleQueues, TAX_VARIABLE};
 use common::config::{ConfigError, Env};
+use common::domain::settling::Dependency;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use count_changes::CountChanges;
@@ -23,21 +24,21 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::demo::samples;
-use crate::dynamodb::stopped;
+use crate::demo::past;
+use crate::loopback::stopped;
 use crate::s3::ObjectCreated;
 use crate::streams::StreamReader;
 use crate::tables::TABLES;
 
 /// Concurrent invocations per queue, as deployed for the tax authority's.
 const MAX_CONCURRENCY: usize = 2;
-/// SQS's maximum long poll.
 const POLL_SECONDS: i32 = 20;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Lower bound with a speedup: each sweep costs some calls.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
 /// With a speedup, no sweep runs while more messages than this wait in a queue.
 const MAX_WAITING: usize = 20;
+const DEPENDENCIES: [Dependency; 2] = [Dependency::TaxAuthority, Dependency::Partner];
 /// Attempts per storage event, as many as Lambda makes.
 const MAX_ATTEMPTS: u32 = 3;
 /// Delay between attempts, and after a queue that did not answer.
@@ -46,10 +47,6 @@ const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// While a stream has no changes; Lambda polls four times a second.
 const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Starts all workers; they end when `stop` changes. `background` connects a function by its name.
-///
-/// # Errors
-/// Names the variable that is missing.
 pub fn start(
     background: &dyn Fn(&str) -> Result<EventContext, ConfigError>,
     created: mpsc::UnboundedReceiver<ObjectCreated>,
@@ -62,7 +59,8 @@ pub fn start(
     let speedup = common::config::retry_speedup(&receipts.env)?;
     let uploads = background("mark-receipt-uploaded")?;
     let marker = MarkReceiptUploaded::connect(&uploads)?;
-    let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
+    let sweeps = background("sweep-unsettled")?;
+    let sweeper = SweepUnsettled::connect(&sweeps)?;
     // Only the photos' bucket sends events to a function.
     let bucket = uploads.env.required(photos::VARIABLE)?;
     let mut workers = vec![until_stopped(
@@ -73,14 +71,9 @@ pub fn start(
         receipts.env.required(TAX_VARIABLE)?,
         partners.env.required(PARTNER_VARIABLE)?,
     );
-    let schedule = Schedule {
-        every: speedup.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL),
-        queues: vec![
-            (receipts.aws.sqs(), tax_queue.clone()),
-            (partners.aws.sqs(), partner_queue.clone()),
-        ],
-    };
-    workers.push(until_stopped(stop, schedule.sweep(sweeper)));
+    let every = speedup.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL);
+    let queues = SettleQueues::from_env(&DEPENDENCIES, &sweeps.env, &sweeps.aws)?;
+    workers.push(until_stopped(stop, sweep(sweeper, every, queues)));
     workers.extend(consumers::<SettleReceipts>(&receipts, &tax_queue, stop)?);
     workers.extend(consumers::<SettlePartners>(
         &partners,
@@ -98,7 +91,6 @@ pub fn start(
     Ok(workers)
 }
 
-/// The consumers of one queue.
 fn consumers<F>(
     context: &EventContext,
     queue_url: &str,
@@ -138,7 +130,7 @@ async fn deliver_created(
     marker: MarkReceiptUploaded,
 ) {
     while let Some(object) = created.recv().await {
-        if object.bucket != bucket || samples::is_unannounced(&object.key) {
+        if object.bucket != bucket || object.access_key == past::ACCESS_KEY {
             continue;
         }
         for _ in 0..MAX_ATTEMPTS {
@@ -193,7 +185,6 @@ where
     }
 }
 
-/// Timeouts longer than a long poll.
 fn patient() -> aws_sdk_sqs::config::Builder {
     let longest = Duration::from_secs(30);
     let timeouts = aws_sdk_sqs::config::timeout::TimeoutConfig::builder()
@@ -260,7 +251,6 @@ async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
     }
 }
 
-/// A batch of one message.
 fn sqs_event(message: &Message) -> SqsEvent {
     let mut record = SqsMessage::default();
     record.message_id = message.message_id().map(str::to_owned);
@@ -270,54 +260,33 @@ fn sqs_event(message: &Message) -> SqsEvent {
     event
 }
 
-/// The schedule of sweeps.
-struct Schedule {
-    every: Duration,
-    /// The queues, each with a client that may read its attributes.
-    queues: Vec<(Client, String)>,
+/// Sweeps on schedule. The next sweep finds what one missed.
+async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let is_sped_up = every < SWEEP_EVERY;
+    loop {
+        ticks.tick().await;
+        if is_sped_up && is_behind(&queues).await {
+            continue;
+        }
+        // With a speedup, sweeps write no log line of their own.
+        if let Err(error) = sweeper.handle(Tick::default()).await
+            && is_sped_up
+        {
+            let _ = writeln!(io::stderr(), "--- sweep-unsettled failed: {error:?}");
+        }
+    }
 }
 
-impl Schedule {
-    async fn sweep(self, sweeper: SweepUnsettled) {
-        let mut ticks = tokio::time::interval(self.every);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if self.is_sped_up() && self.is_behind().await {
-                continue;
-            }
-            // The next sweep finds what this one missed. With a speedup, sweeps write no log line of their own.
-            if let Err(error) = sweeper.handle(Tick::default()).await
-                && self.is_sped_up()
-            {
-                let _ = writeln!(io::stderr(), "--- sweep-unsettled failed: {error:?}");
-            }
+/// True while messages wait: with a speedup, sweeps would send messages faster than they are processed, until an
+/// important one waits behind thousands.
+async fn is_behind(queues: &SettleQueues) -> bool {
+    for dependency in DEPENDENCIES {
+        let waiting = queues.count_waiting(dependency).await;
+        if waiting.is_ok_and(|waiting| waiting > MAX_WAITING) {
+            return true;
         }
     }
-
-    fn is_sped_up(&self) -> bool {
-        self.every < SWEEP_EVERY
-    }
-
-    /// True while messages wait: with a speedup, sweeps would send messages faster than they are processed, until an
-    /// important one waits behind thousands.
-    async fn is_behind(&self) -> bool {
-        for (client, queue_url) in &self.queues {
-            let asked = client.get_queue_attributes().queue_url(queue_url);
-            let name = QueueAttributeName::ApproximateNumberOfMessages;
-            let reply = asked.attribute_names(name.clone()).send().await;
-            let attributes = reply
-                .ok()
-                .and_then(|reply| reply.attributes)
-                .unwrap_or_default();
-            let waiting = attributes
-                .get(&name)
-                .and_then(|waiting| waiting.parse().ok())
-                .unwrap_or(0);
-            if waiting > MAX_WAITING {
-                return true;
-            }
-        }
-        false
-    }
+    false
 }

@@ -138,7 +138,7 @@ async function useReceipt(code) {
     return;
   }
   if (environment() === 'test') entry.fill('qr', code);
-  const drawing = await fetch(`/try/receipt.svg?${new URLSearchParams({ code })}`);
+  const drawing = await fetch(`/try/receipt.png?${new URLSearchParams({ code })}`);
   await entry.choosePhoto(await drawing.blob());
 }
 

@@ -1,16 +1,17 @@
 //! Commands to paste: single calls, and receipts, whose steps use the results of earlier steps.
 
-use common::domain::scope::CampaignSlug;
-
-use super::printed::Command;
+use super::Access;
 use crate::tax_portal::cases::TIME;
+
+/// A command and the expected result.
+pub(super) type Command = (&'static str, String);
 
 /// The campaign, key and API address that commands use.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) base_url: &'a str,
-    pub(super) slug: &'a CampaignSlug,
-    pub(super) key: &'a str,
+    pub(super) slug: &'a str,
+    pub(super) access: &'a Access,
     /// True for a live key; with a test key, only sentinels get an answer.
     pub(super) live: bool,
 }
@@ -20,9 +21,12 @@ pub(super) struct Caller<'a> {
 const RUN: &str = r"RUN=$(od -An -N4 -tu4 /dev/urandom | tr -d ' \n')";
 
 impl Caller<'_> {
-    /// Reads the campaign.
+    pub(super) fn code(&self, index: usize) -> &str {
+        self.access.codes.get(index).map_or("", String::as_str)
+    }
+
     pub(super) fn campaign(&self) -> String {
-        let Self { base_url, key, .. } = self;
+        let (base_url, key) = (self.base_url, &self.access.key);
         format!("curl -sSw '\\n' '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {key}'")
     }
 
@@ -46,71 +50,9 @@ impl Caller<'_> {
         )
     }
 
-    /// Commands for a campaign of receipts alone: typed, and as a photo.
-    pub(super) fn receipt_alone(&self) -> Vec<Command> {
-        let payload = if self.live {
-            "https://verify.tra.go.tz/GOOD02${RUN}_101530"
-        } else {
-            "TEST0VERIFIED"
-        };
-        let make = format!(
-            "{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg"
-        );
-        let more = if self.live {
-            ""
-        } else {
-            r#","qr_payload":"TEST0VERIFIED""#
-        };
-        let photo = format!(
-            r#"'{{"type":"photo","content_type":"image/jpeg","size_bytes":'"$(wc -c < receipt.jpg)"'{more}}}'"#
-        );
-        let put = format!(
-            "curl -sSi -X PUT \"{}\" -H 'Content-Type: image/jpeg' -H 'If-None-Match: *' --data-binary @receipt.jpg",
-            field("ANSWER", "url")
-        );
-        vec![
-            ("a typed receipt", self.typed("GOOD", "VERIFIED")),
-            ("submit it: received, to be checked", self.submit("")),
-            ("look at it until it is settled: entered", self.look()),
-            (
-                "make a photo of a receipt, in the folder of this repository",
-                make,
-            ),
-            (
-                "start the receipt: the answer says where to put the photo",
-                self.create_receipt(&photo),
-            ),
-            ("put it there; a second time, storage refuses it", put),
-            ("submit it", self.submit("")),
-            ("look at it until it is settled: entered", self.look()),
-        ]
-    }
-
-    /// Commands for a campaign with both codes and receipts.
-    pub(super) fn receipt_and_code(&self, code: &str) -> Vec<Command> {
-        let code = format!("\"code\":\"{code}\",");
-        vec![
-            (
-                "a receipt of a shop that takes no part",
-                self.typed("SHOP", "WRONGSTORE"),
-            ),
-            (
-                "submit it with a code, which is held for now",
-                self.submit(&code),
-            ),
-            (
-                "look at it until it is settled: refused, and the code is free",
-                self.look(),
-            ),
-            ("a receipt that counts", self.typed("GOOD", "VERIFIED")),
-            ("submit it with the same code", self.submit(&code)),
-            ("look at it until it is settled: entered", self.look()),
-        ]
-    }
-
     /// A POST request; its reply does not end with a newline.
     fn post(&self, path: &str) -> String {
-        let Self { base_url, key, .. } = self;
+        let (base_url, key) = (self.base_url, &self.access.key);
         format!(
             "curl -sS '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
         )
@@ -151,7 +93,7 @@ impl Caller<'_> {
 
     /// Polls the submission in `$SUBMITTED` until it is settled, for at most 20 seconds.
     fn look(&self) -> String {
-        let Self { base_url, key, .. } = self;
+        let (base_url, key) = (self.base_url, &self.access.key);
         let id = field("SUBMITTED", "id");
         format!(
             "for attempt in 1 2 3 4 5 6 7 8 9 10; do \
@@ -160,6 +102,139 @@ impl Caller<'_> {
             show("LOOK")
         )
     }
+}
+
+/// A tour of a campaign with codes. Its phones are not those of the quickstart, whose entries count towards the daily
+/// limit.
+pub(super) fn codes(caller: &Caller<'_>) -> Vec<Command> {
+    let enter = |attempt, phone, index| caller.enter(attempt, phone, caller.code(index));
+    vec![
+        ("the campaign", caller.campaign()),
+        (
+            "enter a consumer; sent again, it is the same entry",
+            enter("attempt-1", "0715000333", 0),
+        ),
+        (
+            "the same code from another phone: already used",
+            enter("attempt-2", "0754000111", 0),
+        ),
+        (
+            "an invalid code",
+            caller.enter("attempt-3", "0754000111", "AAAA-BBBB-CCCC"),
+        ),
+        (
+            "a second code of the first phone",
+            enter("attempt-4", "0715000333", 1),
+        ),
+        ("its third code", enter("attempt-5", "0715000333", 2)),
+        (
+            "its fourth code: over the daily limit",
+            enter("attempt-6", "0715000333", 3),
+        ),
+        (
+            "the entries of the first phone",
+            caller.lookup("0715000333"),
+        ),
+        (
+            "pre-check a code that is free",
+            caller.check(caller.code(4)),
+        ),
+        (
+            "any outcome: TEST-0- and its message key",
+            caller.enter("sentinel-1", "0754000222", "TEST-0-CODE-HELD"),
+        ),
+    ]
+}
+
+pub(super) fn receipt_alone(caller: &Caller<'_>) -> Vec<Command> {
+    let (payload, more) = match caller.live {
+        true => ("https://verify.tra.go.tz/GOOD02${RUN}_101530", ""),
+        false => ("TEST0VERIFIED", r#","qr_payload":"TEST0VERIFIED""#),
+    };
+    let make = format!(
+        "{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg"
+    );
+    let photo = format!(
+        r#"'{{"type":"photo","content_type":"image/jpeg","size_bytes":'"$(wc -c < receipt.jpg)"'{more}}}'"#
+    );
+    let put = format!(
+        "curl -sSi -X PUT \"{}\" -H 'Content-Type: image/jpeg' -H 'If-None-Match: *' --data-binary @receipt.jpg",
+        field("ANSWER", "url")
+    );
+    vec![
+        ("a typed receipt", caller.typed("GOOD", "VERIFIED")),
+        ("submit it: received, to be checked", caller.submit("")),
+        ("look at it until it is settled: entered", caller.look()),
+        (
+            "make a photo of a receipt, in the folder of this repository",
+            make,
+        ),
+        (
+            "start the receipt: the answer says where to put the photo",
+            caller.create_receipt(&photo),
+        ),
+        ("put it there; a second time, storage refuses it", put),
+        ("submit it", caller.submit("")),
+        ("look at it until it is settled: entered", caller.look()),
+    ]
+}
+
+pub(super) fn receipt_and_code(caller: &Caller<'_>) -> Vec<Command> {
+    let code = format!("\"code\":\"{}\",", caller.code(0));
+    vec![
+        (
+            "a receipt of a shop that takes no part",
+            caller.typed("SHOP", "WRONGSTORE"),
+        ),
+        (
+            "submit it with a code, which is held for now",
+            caller.submit(&code),
+        ),
+        (
+            "look at it until it is settled: refused, and the code is free",
+            caller.look(),
+        ),
+        ("a receipt that counts", caller.typed("GOOD", "VERIFIED")),
+        ("submit it with the same code", caller.submit(&code)),
+        ("look at it until it is settled: entered", caller.look()),
+    ]
+}
+
+pub(super) fn partner(caller: &Caller<'_>) -> Vec<Command> {
+    let enter = |attempt, code| caller.enter(attempt, "0712345678", code);
+    if !caller.live {
+        return vec![
+            (
+                "tests never reach a partner",
+                enter("test-1", "TEST-0-VALID"),
+            ),
+            (
+                "unknown at first, entered seconds later",
+                enter("test-2", "TEST-0-SLOW"),
+            ),
+        ];
+    }
+    vec![
+        ("the partner accepts", enter("okay", "OKAY-0001")),
+        ("the partner gives a prize", enter("wins", "WINS-0001")),
+        ("the partner has seen it before", enter("used", "USED-0001")),
+        (
+            "the partner is down: unknown, and the service asks again; paste it again later to see it settled",
+            enter("down", "DOWN-0001"),
+        ),
+    ]
+}
+
+pub(super) fn prize(caller: &Caller<'_>) -> Vec<Command> {
+    let code = caller.access.prize_codes.first();
+    let code = code.map_or("", String::as_str);
+    let enter = caller.enter("attempt-1", "0712345678", code);
+    vec![("win an instant prize", enter)]
+}
+
+pub(super) fn ended(caller: &Caller<'_>) -> Vec<Command> {
+    let enter = caller.enter("attempt-1", "0712345678", caller.code(0));
+    vec![("it has ended", enter)]
 }
 
 /// Prints a variable's value with printf, because zsh's `echo` would interpret backslashes.

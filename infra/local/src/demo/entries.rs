@@ -1,45 +1,36 @@
 //! Two weeks of entries in the demo campaigns: what an operator sees of campaigns that run, and of one at its end.
 //!
-//! The records are written as the service writes them, but backdated. Numbers are counted from them like all others.
+//! The records are written as the service writes them, but backdated. Statistics are counted from them like all others.
 
 use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
-use common::aws::Aws;
-use common::aws::photos::{self, object_key};
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::campaign::{Campaign, PhoneLimits};
+use common::domain::campaign::Campaign;
 use common::domain::code_record::CodeKey;
-use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
-use common::domain::phone::Phone;
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::judgement::{Judgement, ReceiptVerdict, judge};
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, Quantity};
 use common::domain::receipt::{Receipt, Source};
-use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::scope::Scope;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{NewSubmission, OperatorDecision, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use common::random;
-use common::store::submission_writes::{RecordKeys, SubmissionWrite};
 use ops_core::codes::mint::{MintRequest, mint};
-use ops_core::failure::Failure;
 use ops_core::settle::OPERATOR_DECISION;
-use ops_core::tables::Tables;
 
-use super::{DemoError, paper};
-use crate::shops::shops;
+use super::past::Past;
+use super::{DemoError, paper, unusable};
+use crate::shops::SHOPS;
 
 const DAYS: u64 = 14;
-/// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
-const HOURS: [u64; 24] = [
-    8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24,
-];
+const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
 const REGIONS: [&str; 6] = [
     "Dar es Salaam",
     "Mwanza",
@@ -52,6 +43,7 @@ const REGIONS: [&str; 6] = [
 /// Entries with codes, of which some were refused.
 const CODE_ENTRIES: u64 = 1_400;
 const CODES: u64 = 4_000;
+const PRIZE: &str = "A crate of soda";
 const PRIZE_CODES: u64 = 60;
 /// Entries of the campaign that has ended.
 const LAST_ENTRIES: u64 = 300;
@@ -59,14 +51,11 @@ const RECEIPTS: u64 = 200;
 /// The campaign whose entries are written last.
 const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
+const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, each with a photo.
 const WAITING: u64 = 100;
-/// Why a photo is not read.
-const UNREAD: PhotoFault = PhotoFault::NoQrCode;
-/// The offset of fiscal devices.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 
-/// The contents of a receipt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goods {
     /// Products that take part, among others.
@@ -82,36 +71,32 @@ enum Goods {
 /// # Errors
 /// If a table or storage does not answer.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
-    let aws = Aws::for_function(env)?;
-    let tables = Tables::from_env(env, &aws)?;
-    let bucket = env.required(photos::VARIABLE)?;
-    let mut seeds = Seeds {
-        tables,
-        aws,
-        bucket,
+    let past = Past::connect(env).await?;
+    let (_, last) = past.campaign(LAST).await?;
+    let book = past.tables.code_books.overview(&last).await?;
+    if book.is_some_and(|book| book.batch(PACKS).is_some()) {
+        return Ok(());
+    }
+    let mut entries = Entries {
+        past,
         now: clock.now(),
         state: 0x9e37_79b9_7f4a_7c15,
     };
-    if seeds.are_there().await? {
-        return Ok(());
-    }
-    seeds
-        .codes("soda-rush-2026", CODE_ENTRIES, Some("A crate of soda"))
+    entries
+        .codes("soda-rush-2026", CODE_ENTRIES, Some(PRIZE))
         .await?;
-    seeds.receipts("duka-kuu-2026").await?;
-    seeds.codes(LAST, LAST_ENTRIES, None).await
+    entries.receipts("duka-kuu-2026").await?;
+    entries.codes(LAST, LAST_ENTRIES, None).await
 }
 
-struct Seeds {
-    tables: Tables,
-    aws: Aws,
-    bucket: String,
+struct Entries {
+    past: Past,
     now: Timestamp,
     /// The state of a random generator that gives the same numbers in each run.
     state: u64,
 }
 
-impl Seeds {
+impl Entries {
     /// A number below `end`, by xorshift.
     fn below(&mut self, end: u64) -> u64 {
         self.state ^= self.state << 13;
@@ -120,31 +105,16 @@ impl Seeds {
         self.state % end
     }
 
-    /// A time in the last two weeks of a campaign; later days have more.
+    /// A time in the last two weeks of a campaign; later days have more, and afternoons more than nights.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
-        const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
-        let last = campaign
-            .window
-            .end
-            .filter(|end| *end < self.now)
-            .unwrap_or(self.now);
-        let midnight: Option<Timestamp> =
-            format!("{}T00:00:00+03:00", last.day_in(campaign.timezone))
-                .parse()
-                .ok();
-        let midnight = u64::try_from(midnight.unwrap_or(last).as_millis()).unwrap_or_default();
+        let end = campaign.window.end.filter(|end| *end < self.now);
+        let last = end.unwrap_or(self.now);
+        let midnight = format!("{}T00:00:00+03:00", last.day_in(campaign.timezone));
+        let midnight: Timestamp = midnight.parse().unwrap_or(last);
+        let midnight = u64::try_from(midnight.as_millis()).unwrap_or_default();
         loop {
             let age = self.below(DAYS).min(self.below(DAYS));
-            let mut share = self.below(HOURS.iter().sum());
-            let mut hour = 0;
-            for of_hour in HOURS {
-                if share < of_hour {
-                    break;
-                }
-                share -= of_hour;
-                hour += 1;
-            }
-            let of_day = hour * HOUR_MILLIS + self.below(HOUR_MILLIS);
+            let of_day = (0..3).map(|_| self.below(8 * HOUR_MILLIS)).sum::<u64>() + 2 * HOUR_MILLIS;
             let at = (midnight + of_day).saturating_sub(age * 24 * HOUR_MILLIS);
             let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
             // Today is not over.
@@ -154,50 +124,21 @@ impl Seeds {
         }
     }
 
-    async fn new_submission(&mut self, campaign: &Campaign) -> Result<NewSubmission, DemoError> {
-        let scope = Scope {
-            campaign: campaign.slug.clone(),
-            environment: Environment::Live,
-        };
+    fn submission(
+        &mut self,
+        campaign: &Campaign,
+        scope: &Scope,
+    ) -> Result<NewSubmission, DemoError> {
         // Some phones enter often.
-        let owner = self.below(900).min(self.below(1_800));
-        let phone: Phone = format!("07{:08}", 12_000_000 + owner)
-            .parse()
-            .map_err(|_| unusable("phone"))?;
-        let version = self
-            .tables
-            .secrets()
-            .version_for_phones()
-            .await
-            .map_err(Failure::from)?;
-        let (submission_id, created_at) = (random::submission_id(), self.time(campaign));
-        let region = usize::try_from(self.below(9))
-            .ok()
-            .and_then(|index| REGIONS.get(index));
-        Ok(NewSubmission {
-            submission_id,
-            phone: version
-                .secret
-                .encrypt_phone(&scope, submission_id, &phone, random::bytes()),
-            entrant_id: version.secret.consumer(&scope, phone).id,
-            scope,
-            region: region.map(ToString::to_string),
-            claimed: None,
-            consent: None,
-            day: created_at.day_in(campaign.timezone),
-            created_at,
-            request_id: Some(format!("demo-{submission_id}")),
-        })
-    }
-
-    async fn campaign(&self, slug: &str) -> Result<Campaign, DemoError> {
-        let slug: CampaignSlug = slug.parse().map_err(|_| unusable("slug"))?;
-        let campaign = self.tables.campaign(&slug).await?;
-        // The entries are spread over few phones.
-        Ok(Campaign {
-            limits: PhoneLimits::default(),
-            ..campaign
-        })
+        let phone = format!(
+            "07{:08}",
+            12_000_000 + self.below(900).min(self.below(1_800))
+        );
+        let (id, at) = (random::submission_id(), self.time(campaign));
+        let region = usize::try_from(self.below(9)).ok();
+        let region = region.and_then(|index| REGIONS.get(index)).copied();
+        self.past
+            .submission(scope, id, &phone, region, at, campaign)
     }
 
     /// Entries with minted codes; with a prize, some win.
@@ -207,74 +148,46 @@ impl Seeds {
         entries: u64,
         prize: Option<&str>,
     ) -> Result<(), DemoError> {
-        const REFUSED: [MessageKey; 3] = [
-            MessageKey::Invalid,
-            MessageKey::AlreadyUsed,
-            MessageKey::RateLimited,
-        ];
-        let campaign = self.campaign(slug).await?;
-        let scope = Scope {
-            campaign: campaign.slug.clone(),
-            environment: Environment::Live,
-        };
+        let (campaign, scope) = self.past.campaign(slug).await?;
         let mut next = self.batch(&scope, PACKS, CODES, None).await?;
         let mut next_prize = match prize {
             Some(_) => {
-                self.batch(&scope, "winning-packs", PRIZE_CODES, prize)
+                self.batch(&scope, WINNING_PACKS, PRIZE_CODES, prize)
                     .await?
             }
             None => 0,
         };
         for _ in 0..entries {
-            let new = self.new_submission(&campaign).await?;
+            let new = self.submission(&campaign, &scope)?;
             let wins = prize.filter(|_| self.below(60) == 0);
             if self.below(7) == 0 {
-                let index =
-                    usize::try_from(self.below(9).min(self.below(9)) / 3).unwrap_or_default();
-                let key = REFUSED.get(index).copied().unwrap_or(MessageKey::Invalid);
-                self.write(
-                    Submission::new(new, SubmissionStatus::rejected(key)),
-                    None,
-                    &campaign,
-                )
-                .await?;
+                let key = match self.below(9).min(self.below(9)) {
+                    0..3 => MessageKey::Invalid,
+                    3..6 => MessageKey::AlreadyUsed,
+                    _ => MessageKey::RateLimited,
+                };
+                let refused = Submission::new(new, SubmissionStatus::rejected(key));
+                self.past.write(refused, None, &campaign).await?;
                 continue;
             }
             let (serial, batch) = match wins {
-                Some(_) => (&mut next_prize, "winning-packs"),
+                Some(_) => (&mut next_prize, WINNING_PACKS),
                 None => (&mut next, PACKS),
             };
             let key = CodeKey::Minted(*serial);
             *serial += 1;
-            let status = SubmissionStatus::accepted(
-                campaign.entries_per_submission,
-                wins.map(str::to_owned),
-            );
+            let won = wins.map(str::to_owned);
+            let status = SubmissionStatus::accepted(campaign.entries_per_submission, won);
             let submission = Submission {
                 code_key: Some(key.in_scope(&scope)),
                 batch: Some(batch.to_owned()),
                 ..Submission::new(new, status)
             };
-            self.write(submission, Some(&key), &campaign).await?;
+            self.past.write(submission, Some(&key), &campaign).await?;
         }
         Ok(())
     }
 
-    async fn are_there(&self) -> Result<bool, DemoError> {
-        let scope = Scope {
-            campaign: self.campaign(LAST).await?.slug,
-            environment: Environment::Live,
-        };
-        let book = self
-            .tables
-            .code_books
-            .overview(&scope)
-            .await
-            .map_err(Failure::from)?;
-        Ok(book.is_some_and(|book| book.batch(PACKS).is_some()))
-    }
-
-    /// Mints a batch, and returns the first serial number.
     async fn batch(
         &self,
         scope: &Scope,
@@ -282,68 +195,49 @@ impl Seeds {
         count: u64,
         prize: Option<&str>,
     ) -> Result<u64, DemoError> {
-        let first = self
-            .tables
-            .code_books
-            .overview(scope)
-            .await
-            .map_err(Failure::from)?;
-        let (batch, prize) = (Some(name.to_owned()), prize.map(str::to_owned));
+        let books = &self.past.tables.code_books;
+        let before = books.overview(scope).await?;
         let request = MintRequest {
             count,
-            prize,
-            batch,
+            prize: prize.map(str::to_owned),
+            batch: Some(name.to_owned()),
             ..MintRequest::default()
         };
-        mint(
-            &self.tables.code_books,
-            scope,
-            &request,
-            &mut std::io::sink(),
-        )
-        .await?;
-        Ok(first.map_or(0, |book| book.minted))
+        mint(books, scope, &request, &mut std::io::sink()).await?;
+        Ok(before.map_or(0, |book| book.minted))
     }
 
     async fn receipts(&mut self, slug: &str) -> Result<(), DemoError> {
-        let campaign = self.campaign(slug).await?;
-        for number in 0..RECEIPTS {
-            let (goods, is_torn) = match self.below(10) {
-                0..7 => (Goods::TakePart, false),
-                7 => (Goods::OtherTrader, false),
-                _ => (Goods::TakePart, true),
+        let (campaign, scope) = self.past.campaign(slug).await?;
+        for number in 0..RECEIPTS + WAITING {
+            let waits = number >= RECEIPTS;
+            let (goods, is_torn) = match (waits, self.below(10)) {
+                (true, 6..) => (Goods::Misnamed, false),
+                (true, _) | (false, 8..) => (Goods::TakePart, true),
+                (false, 7) => (Goods::OtherTrader, false),
+                (false, _) => (Goods::TakePart, false),
             };
-            let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
-            let by_hand = waiting
-                .created_at
-                .after(Duration::from_secs(600 + self.below(20_000)))
-                .min(self.now);
-            let settled = match is_torn {
-                true => by_a_person(&judged(&waiting, None, &campaign)?, &record, by_hand)?,
+            let new = self.submission(&campaign, &scope)?;
+            let at = new.created_at;
+            let record = self.record(number, goods, at)?;
+            let pending = self.pending(new, &record, is_torn).await?;
+            let decided_at = at.after(Duration::from_secs(600 + self.below(20_000)));
+            let settled = if is_torn {
+                let transition = Transition::Review(PhotoFault::NoQrCode.as_str());
+                let waiting = applied(&pending, &transition, Findings::default(), first_step(at))?;
+                match waits {
+                    true => waiting,
+                    false => by_a_person(&waiting, &record, decided_at.min(self.now))?,
+                }
+            } else if !waits && number % 9 == 0 {
                 // Some shops have not reported the sale even two days later.
-                false if number % 9 == 0 => applied(
-                    &waiting,
-                    &Transition::reject(MessageKey::ReceiptNotFound),
-                    Findings::default(),
-                    waiting
-                        .created_at
-                        .after(Duration::from_hours(48))
-                        .min(self.now),
-                )?,
-                false => judged(&waiting, Some(&record), &campaign)?,
-            };
-            self.write(settled, None, &campaign).await?;
-        }
-        for number in RECEIPTS..RECEIPTS + WAITING {
-            let is_torn = number % 5 > 1;
-            let goods = if is_torn {
-                Goods::TakePart
+                let transition = Transition::reject(MessageKey::ReceiptNotFound);
+                let given_up_at = at.after(Duration::from_hours(48)).min(self.now);
+                applied(&pending, &transition, Findings::default(), given_up_at)?
             } else {
-                Goods::Misnamed
+                judged(&pending, &record, &campaign)?
             };
-            let (waiting, record) = self.with_receipt(&campaign, number, goods, is_torn).await?;
-            let waiting = judged(&waiting, (!is_torn).then_some(&record), &campaign)?;
-            self.write(waiting, None, &campaign).await?;
+            self.past.write(settled, None, &campaign).await?;
         }
         Ok(())
     }
@@ -355,41 +249,28 @@ impl Seeds {
         goods: Goods,
         submitted_at: Timestamp,
     ) -> Result<FiscalRecord, DemoError> {
-        let shop = shops()
-            .into_iter()
-            .nth(usize::from(self.below(3) == 0))
-            .ok_or_else(|| unusable("shop"))?;
+        let shop = SHOPS.get(usize::from(self.below(3) == 0));
+        let shop = shop.ok_or_else(|| unusable("shop"))?;
         let (trader, tin, serial) = match goods {
             Goods::OtherTrader => ("MWENGE MINI MARKET", "100200300", "03TZ343007777"),
-            Goods::TakePart | Goods::Misnamed => (
-                shop.trader.as_str(),
-                shop.tin.as_str(),
-                shop.serial.as_str(),
-            ),
+            Goods::TakePart | Goods::Misnamed => (shop.trader, shop.tin, shop.serial),
         };
-        let mut items = vec![
+        let product = shop.items.get(usize::from(self.below(4) == 0));
+        let (product, price_cents) = match goods {
+            Goods::Misnamed => ("CHAI B. ROBO KILO", 250_000),
+            Goods::TakePart | Goods::OtherTrader => *product.ok_or_else(|| unusable("product"))?,
+        };
+        let items = vec![
             item("MKATE", 1, 150_000),
             item("SUKARI 1KG", 1 + self.below(2), 320_000),
+            item(product, 1 + self.below(3), price_cents),
         ];
-        if goods == Goods::Misnamed {
-            items.push(item("CHAI B. ROBO KILO", 1 + self.below(2), 250_000));
-        } else {
-            let index = usize::from(self.below(4) == 0);
-            let product = shop.items.get(index).ok_or_else(|| unusable("product"))?;
-            items.push(item(
-                &product.description,
-                1 + self.below(3),
-                product.price_cents,
-            ));
-        }
-        let bought_at: DateTime<Utc> = submitted_at.into();
         let seconds = i64::try_from(60 + self.below(3 * 3_600)).unwrap_or_default();
-        let bought_at = (bought_at - TimeDelta::seconds(seconds)).with_timezone(&FISCAL_OFFSET);
-        let total: i64 = items.iter().map(|item| item.amount_cents).sum();
+        let bought_at = DateTime::<Utc>::from(submitted_at) - TimeDelta::seconds(seconds);
+        let bought_at = bought_at.with_timezone(&FISCAL_OFFSET);
+        let code = format!("DEMO{number:06}").parse();
         Ok(FiscalRecord {
-            code: format!("DEMO{number:06}")
-                .parse()
-                .map_err(|_| unusable("receipt's code"))?,
+            code: code.map_err(|_| unusable("receipt's code"))?,
             trader: Some(trader.to_owned()),
             tin: tin.to_owned(),
             vrn: None,
@@ -400,30 +281,28 @@ impl Seeds {
             z_number: None,
             date: bought_at.date_naive(),
             time: ReceiptTime::from_typed(&bought_at.format("%H:%M:%S").to_string()).ok(),
-            items,
             total_excl_cents: None,
             total_tax_cents: None,
-            total_incl_cents: Some(total),
+            total_incl_cents: Some(items.iter().map(|item| item.amount_cents).sum()),
+            items,
             void: None,
         })
     }
 
-    /// A new submission with the photo of a receipt in storage, and the tax authority's record of that receipt.
-    async fn with_receipt(
-        &mut self,
-        campaign: &Campaign,
-        number: u64,
-        goods: Goods,
+    /// A submission whose receipt is still to be judged, with its photo in storage.
+    async fn pending(
+        &self,
+        new: NewSubmission,
+        record: &FiscalRecord,
         is_torn: bool,
-    ) -> Result<(Submission, FiscalRecord), DemoError> {
-        let new = self.new_submission(campaign).await?;
-        let record = self.record(number, goods, new.created_at)?;
-        let bytes = paper::photo(&record, !is_torn).map_err(|_| unusable("photo"))?;
-        let (size_bytes, at) = (
-            u64::try_from(bytes.len()).unwrap_or_default(),
+    ) -> Result<Submission, DemoError> {
+        let qr_payload = (!is_torn).then(|| paper::payload(record));
+        let photo = paper::photo(&paper::lines(record), qr_payload.as_deref());
+        let photo = photo.map_err(|_| unusable("photo"))?;
+        let (at, size_bytes) = (
             new.created_at,
+            u64::try_from(photo.len()).unwrap_or_default(),
         );
-        let qr_payload = (!is_torn).then(|| paper::payload(&record));
         let receipt = Receipt {
             receipt_id: random::receipt_id(),
             scope: new.scope.clone(),
@@ -440,115 +319,48 @@ impl Seeds {
             attached_to: None,
             created_at: at,
         };
-        self.tables
-            .store
-            .receipts()
-            .create(&receipt, None)
-            .await
-            .map_err(Failure::from)?;
-        let put = self
-            .aws
-            .s3()
-            .put_object()
-            .bucket(&self.bucket)
-            .key(object_key(&new.scope, receipt.receipt_id));
-        put.body(bytes.into())
-            .send()
-            .await
-            .map_err(|_| unusable("photo"))?;
-        let submission = Submission {
+        self.past.receipt(&receipt, Some(photo)).await?;
+        Ok(Submission {
             receipt_id: Some(receipt.receipt_id),
             settling: Some(PendingSettlement::due_at(at, None)),
             ..Submission::new(new, SubmissionStatus::receipt_received())
-        };
-        Ok((submission, record))
-    }
-
-    async fn write(
-        &self,
-        submission: Submission,
-        code: Option<&CodeKey>,
-        campaign: &Campaign,
-    ) -> Result<(), DemoError> {
-        let key = format!("demo-{}", submission.submission_id)
-            .parse()
-            .map_err(|_| unusable("key"))?;
-        let mut submission = submission;
-        if submission.reasons.is_empty() {
-            submission.reasons = vec![submission.status.message_key().as_str().to_owned()];
-        }
-        let receipt = submission.receipt_id;
-        let write = SubmissionWrite {
-            keys: RecordKeys {
-                scope: &submission.scope,
-                key: &key,
-                entrant: &submission.entrant_id,
-                code,
-                receipt,
-            },
-            body_hash: "",
-            submission: &submission,
-        };
-        let (store, at) = (&self.tables.store, submission.created_at);
-        if submission.status.counts() {
-            let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-            store
-                .create_admitted(write, &entrant, campaign, checks, at)
-                .await
-                .map_err(Failure::from)?;
-        } else {
-            store
-                .create_rejected(write, None, at)
-                .await
-                .map_err(Failure::from)?;
-        }
-        Ok(())
+        })
     }
 }
 
-/// A submission after its first step: judged by the record, or waiting for a person if its photo cannot be read.
+fn first_step(created_at: Timestamp) -> Timestamp {
+    created_at.after(Duration::from_secs(20))
+}
+
 fn judged(
-    waiting: &Submission,
-    record: Option<&FiscalRecord>,
+    pending: &Submission,
+    record: &FiscalRecord,
     campaign: &Campaign,
 ) -> Result<Submission, DemoError> {
-    let at = waiting.created_at.after(Duration::from_secs(20));
-    let Some(record) = record else {
-        return applied(
-            waiting,
-            &Transition::Review(UNREAD.as_str()),
-            Findings::default(),
-            at,
-        );
+    let rules = campaign.receipt.as_ref();
+    let rules = rules.ok_or_else(|| unusable("campaign"))?;
+    let at = pending.created_at;
+    let Judgement { verdict, summary } = judge(record, campaign, rules, at);
+    let mut findings = Findings {
+        receipt: Some(summary),
+        purchase: Some(record.code.clone()),
+        ..Findings::default()
     };
-    let rules = campaign
-        .receipt
-        .as_ref()
-        .ok_or_else(|| unusable("campaign"))?;
-    let Judgement { verdict, summary } = judge(record, campaign, rules, waiting.created_at);
     let transition = match verdict {
         ReceiptVerdict::Verified { entries } => Transition::Accept {
             entries,
             prize: None,
         },
-        ReceiptVerdict::Declined(key, reason) => Transition::Reject {
-            key,
-            reason: Some(reason.as_str()),
-        },
+        ReceiptVerdict::Declined(key, reason) => {
+            findings.purchase = None;
+            Transition::Reject {
+                key,
+                reason: Some(reason.as_str()),
+            }
+        }
         ReceiptVerdict::Review(reason) => Transition::Review(reason.as_str()),
     };
-    let is_declined = matches!(transition, Transition::Reject { .. });
-    let purchase = (!is_declined).then(|| record.code.clone());
-    applied(
-        waiting,
-        &transition,
-        Findings {
-            receipt: Some(summary),
-            purchase,
-            ..Findings::default()
-        },
-        at,
-    )
+    applied(pending, &transition, findings, first_step(at))
 }
 
 /// Settled by a person, who read the code from the paper.
@@ -557,20 +369,15 @@ fn by_a_person(
     record: &FiscalRecord,
     at: Timestamp,
 ) -> Result<Submission, DemoError> {
+    let transition = Transition::Accept {
+        entries: 1,
+        prize: None,
+    };
     let findings = Findings {
         purchase: Some(record.code.clone()),
         ..Findings::default()
     };
-    let settled = applied(
-        waiting,
-        &Transition::Accept {
-            entries: 1,
-            prize: None,
-        },
-        findings,
-        at,
-    )?;
-    let why = Some("read by eye".to_owned());
+    let settled = applied(waiting, &transition, findings, at)?;
     Ok(Submission {
         reasons: vec![
             settled.status.message_key().as_str().to_owned(),
@@ -579,7 +386,7 @@ fn by_a_person(
         decision: Some(OperatorDecision {
             by: "asha".to_owned(),
             at,
-            why,
+            why: Some("read by eye".to_owned()),
             confirmed: None,
             identity: None,
         }),
@@ -587,7 +394,6 @@ fn by_a_person(
     })
 }
 
-/// A line of a receipt.
 fn item(description: &str, count: u64, price_cents: i64) -> FiscalItem {
     let count = i64::try_from(count).unwrap_or(1);
     FiscalItem {
@@ -603,11 +409,6 @@ fn applied(
     findings: Findings,
     at: Timestamp,
 ) -> Result<Submission, DemoError> {
-    before
-        .apply(transition, findings, at)
-        .map_err(|_| unusable("transition"))
-}
-
-fn unusable(what: &str) -> DemoError {
-    DemoError::Refused(format!("the {what} of the demo entries cannot be used"))
+    let after = before.apply(transition, findings, at);
+    after.map_err(|_| unusable("transition"))
 }

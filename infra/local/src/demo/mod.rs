@@ -1,8 +1,6 @@
 //! The demo campaigns: loaded the way an operator loads them, and printed with commands to paste.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use common::app::auth::DEFAULT_PER_MINUTE;
@@ -11,62 +9,32 @@ use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::error::StoreError;
+use ops_core::campaigns::apply;
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
-use ops_core::{campaign_file, campaigns, keys};
+use ops_core::{campaign_file, keys};
 use serde::{Deserialize, Serialize};
 
-use crate::partner;
+use crate::{partner, private_file};
 
+pub(crate) mod campaigns;
 mod commands;
-mod paper;
+pub(crate) mod paper;
+pub(crate) mod past;
 mod printed;
 
 pub mod draw;
 pub mod entries;
 pub mod samples;
 
+use self::campaigns::{CAMPAIGNS, DemoCampaign};
 pub use self::printed::describe;
-
-/// The campaign files, each with the prize of an extra batch if it has one.
-const FILES: [(&str, &str, Option<&str>); 6] = [
-    (
-        "chai-bora-2026.yaml",
-        include_str!("../../demo/chai-bora-2026.yaml"),
-        None,
-    ),
-    (
-        "duka-kuu-2026.yaml",
-        include_str!("../../demo/duka-kuu-2026.yaml"),
-        None,
-    ),
-    (
-        "risiti-na-namba-2026.yaml",
-        include_str!("../../demo/risiti-na-namba-2026.yaml"),
-        None,
-    ),
-    (
-        "bahati-2026.yaml",
-        include_str!("../../demo/bahati-2026.yaml"),
-        None,
-    ),
-    (
-        "soda-rush-2026.yaml",
-        include_str!("../../demo/soda-rush-2026.yaml"),
-        Some("A crate of soda"),
-    ),
-    (
-        "mango-2025.yaml",
-        include_str!("../../demo/mango-2025.yaml"),
-        None,
-    ),
-];
 
 /// Placeholder in the files for the partner's URL.
 const PARTNER_URL: &str = "PARTNER_URL";
 
-/// Codes per batch.
 const CODES: u64 = 8;
 
 /// The file in the data folder with keys and codes: the tables do not hold them in readable form.
@@ -82,27 +50,36 @@ pub struct Demo {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Access {
+pub(crate) struct Access {
     key: String,
-    codes: Vec<String>,
-    prize_codes: Vec<String>,
+    /// Empty if the service does not mint them.
+    pub(crate) codes: Vec<String>,
+    /// They win an instant prize.
+    pub(crate) prize_codes: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// A campaign file is invalid, or a table does not answer.
     #[error("the demo campaigns cannot be loaded: {0}")]
     Refused(String),
     #[error("the demo campaigns cannot be loaded")]
     Config(#[from] ConfigError),
-    /// The file in the data folder cannot be read or written.
     #[error("{} cannot be used; remove it to get new demo keys, or choose another folder with --data", .path.display())]
     Kept {
-        /// The path of the file.
         path: PathBuf,
         #[source]
         cause: io::Error,
     },
+}
+
+impl From<StoreError> for DemoError {
+    fn from(error: StoreError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+fn unusable(what: &str) -> DemoError {
+    DemoError::Refused(format!("the {what} of a demo cannot be used"))
 }
 
 impl From<Failure> for DemoError {
@@ -138,14 +115,7 @@ pub async fn load(
     }
     let demos = make(env, partner_url, clock).await?;
     let text = serde_json::to_vec_pretty(&demos).map_err(|cause| kept(cause.into()))?;
-    // Owner only, because it holds keys.
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(kept)?;
-    file.write_all(&text).map_err(kept)?;
+    private_file::write(&path, &text).map_err(kept)?;
     Ok(demos)
 }
 
@@ -179,26 +149,20 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
 async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     let mut files = Vec::new();
-    for (name, text, _) in FILES {
-        let file = campaign_file::read(name, &text.replace(PARTNER_URL, partner_url)).map_err(
-            |problems| {
-                DemoError::Refused(
-                    problems
-                        .iter()
-                        .map(ToString::to_string)
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                )
-            },
-        )?;
+    for campaign in &CAMPAIGNS {
+        let text = campaign.file.replace(PARTNER_URL, partner_url);
+        let file = campaign_file::read(campaign.slug, &text).map_err(|problems| {
+            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            DemoError::Refused(problems.join("; "))
+        })?;
         files.push(file);
     }
-    campaigns::apply(&tables, &files, clock.now()).await?;
+    apply(&tables, &files, clock.now()).await?;
     let mut demos = Vec::new();
-    for (file, (_, _, prize)) in files.iter().zip(FILES) {
+    for (file, DemoCampaign { prize, .. }) in files.iter().zip(&CAMPAIGNS) {
         let campaign = &file.campaign;
-        let test = access(&tables, campaign, Environment::Test, prize, clock).await?;
-        let live = access(&tables, campaign, Environment::Live, prize, clock).await?;
+        let test = access(&tables, campaign, Environment::Test, *prize, clock).await?;
+        let live = access(&tables, campaign, Environment::Live, *prize, clock).await?;
         demos.push(Demo {
             slug: campaign.slug.clone(),
             name: campaign.name.clone(),
@@ -266,6 +230,13 @@ async fn minted(
 }
 
 impl Demo {
+    /// `None` for one that an earlier build loaded.
+    pub(crate) fn campaign(&self) -> Option<&'static DemoCampaign> {
+        CAMPAIGNS
+            .iter()
+            .find(|campaign| campaign.slug == self.slug.as_str())
+    }
+
     pub fn slug(&self) -> &CampaignSlug {
         &self.slug
     }
@@ -278,17 +249,7 @@ impl Demo {
         &self.access(environment).key
     }
 
-    /// Codes of an environment; empty if the service does not mint them.
-    pub fn codes(&self, environment: Environment) -> &[String] {
-        &self.access(environment).codes
-    }
-
-    /// Codes of an environment that win an instant prize.
-    pub fn prize_codes(&self, environment: Environment) -> &[String] {
-        &self.access(environment).prize_codes
-    }
-
-    fn access(&self, environment: Environment) -> &Access {
+    pub(crate) fn access(&self, environment: Environment) -> &Access {
         match environment {
             Environment::Test => &self.test,
             Environment::Live => &self.live,

@@ -4,176 +4,164 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
-    /// The outcome, for people.
     pub what: &'static str,
-    pub(super) behaviour: Behaviour,
+    pub(super) behavior: Behavior,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behaviour {
-    Accept(Win),
-    /// Refuses the code with this status and text.
-    Refuse(i64, &'static str),
-    /// Refuses the code with an HTTP status other than success.
-    RefuseWith(u16, i64, &'static str),
-    /// Reports the code as accepted, with an HTTP status that contradicts it.
-    AcceptWith(u16),
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Behavior {
+    Accept,
+    Win,
+    Fixed(Reply),
     /// Redeems the code, but replies slowly the first time.
     Slow,
+    /// Unavailable for the first requests of a reference, then accepts.
     Down,
-    DownThenRefuses,
+    DownThenInvalid,
     /// Redeems the code; a retry with the same reference is told that it was used.
     Flip,
     /// Redeems the code, but closes the connection the first time instead of replying.
     Gone,
-    /// Always unavailable.
-    Dead,
-    /// Replies with a page instead of JSON.
-    Html,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reply {
+    /// HTTP status, partner's status and text.
+    Status(u16, i64, &'static str),
+    /// HTTP status, media type and body.
+    Text(u16, &'static str, &'static str),
     Huge,
-    /// Replies with the entries as text.
-    TextEntries,
-    /// Replies with an unknown status.
-    NewStatus,
-    /// Replies with two JSON documents.
-    TwoDocuments,
-    /// Redirects to the metadata address of some clouds, which serves credentials.
+    /// A redirect to the metadata address of some clouds, which serves credentials.
     Move,
-    /// Replies one byte at a time.
+    /// One byte at a time, without end.
     Drip,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Win {
-    No,
-    Prize,
-}
-
 /// Failures per reference before a partner that is down recovers.
-pub(super) const DOWN_FIRST: u32 = 2;
+pub(super) const FAILURES: u32 = 2;
 
-/// Status of an accepted code.
-pub const ACCEPTED: i64 = 0;
-/// Status of an accepted code that wins at once.
-pub const WON: i64 = 1;
-/// Status of an unknown code.
-pub const INVALID: i64 = 20;
-/// Status of a code that was already redeemed.
-pub const USED: i64 = 21;
-/// Status of a consumer who reached a limit.
-pub const LIMIT: i64 = 22;
-/// Status of a blocked consumer.
-pub const BLOCKED: i64 = 23;
+/// Statuses of the partner: accepted, with an instant prize, no such code, redeemed before, a limit reached, a blocked
+/// consumer.
+pub(super) const ACCEPTED: i64 = 0;
+pub(super) const WON: i64 = 1;
+const INVALID: i64 = 20;
+const USED: i64 = 21;
+const LIMIT: i64 = 22;
+const BLOCKED: i64 = 23;
+
+pub(super) const NOT_A_CODE: Reply = Reply::Status(200, INVALID, "Invalid code");
+pub(super) const USED_BEFORE: Reply = Reply::Status(200, USED, "Code already used");
+pub(super) const UNAVAILABLE: Reply = Reply::Text(503, HTML, "<h1>Service unavailable</h1>");
+const LOGIN: &str = "<!doctype html><title>Login</title><h1>Please log in</h1>";
+const TEXT_ENTRIES: &str = r#"{"status":0,"text":"Accepted","entries":"2","prize":null}"#;
+const TWO_DOCUMENTS: &str =
+    "{\"status\":0,\"text\":\"Accepted\"}\n{\"status\":21,\"text\":\"Code already used\"}";
+const HTML: &str = "text/html; charset=utf-8";
+pub(super) const JSON: &str = "application/json";
 
 pub const CASES: &[Case] = &[
-    case(
-        "OKAY",
-        "accepted, with 2 entries",
-        Behaviour::Accept(Win::No),
-    ),
-    case(
-        "WINS",
-        "accepted, with an instant prize",
-        Behaviour::Accept(Win::Prize),
-    ),
-    case(
-        "BADC",
-        "refused: not a code",
-        Behaviour::Refuse(INVALID, "Invalid code"),
-    ),
-    case(
-        "USED",
-        "refused: used already",
-        Behaviour::Refuse(USED, "Code already used"),
-    ),
-    case(
+    case("OKAY", "accepted, with 2 entries", Behavior::Accept),
+    case("WINS", "accepted, with an instant prize", Behavior::Win),
+    fixed("BADC", "refused: not a code", NOT_A_CODE),
+    fixed("USED", "refused: used already", USED_BEFORE),
+    fixed(
         "LIMT",
         "refused: the limit is reached",
-        Behaviour::Refuse(LIMIT, "Limit reached"),
+        Reply::Status(200, LIMIT, "Limit reached"),
     ),
-    case(
+    fixed(
         "BLOK",
         "refused: blocked",
-        Behaviour::Refuse(BLOCKED, "Blocked"),
+        Reply::Status(200, BLOCKED, "Blocked"),
     ),
-    case(
+    fixed(
         "MISS",
         "404 with the status of an invalid code",
-        Behaviour::RefuseWith(404, INVALID, "Invalid code"),
+        Reply::Status(404, INVALID, "Invalid code"),
     ),
-    case(
+    fixed(
         "CONF",
         "409 with the status of a used code",
-        Behaviour::RefuseWith(409, USED, "Code already used"),
+        Reply::Status(409, USED, "Code already used"),
     ),
-    case(
+    fixed(
         "ODDS",
         "422 with the status of an accepted code",
-        Behaviour::AcceptWith(422),
+        Reply::Status(422, ACCEPTED, "Accepted"),
     ),
     case(
         "SLOW",
         "accepted, but said too late; at once when asked again",
-        Behaviour::Slow,
+        Behavior::Slow,
     ),
     case(
         "DOWN",
         "503 the first two times, then accepted",
-        Behaviour::Down,
+        Behavior::Down,
     ),
     case(
         "DNBC",
         "503 the first two times, then refused: not a code",
-        Behaviour::DownThenRefuses,
+        Behavior::DownThenInvalid,
     ),
     case(
         "GONE",
         "accepted, but the connection breaks; said when asked again",
-        Behaviour::Gone,
+        Behavior::Gone,
     ),
     case(
         "FLIP",
         "accepted, and used already when asked again",
-        Behaviour::Flip,
+        Behavior::Flip,
     ),
-    case("DEAD", "503, always", Behaviour::Dead),
-    case("HTML", "200 with a page instead of JSON", Behaviour::Html),
-    case("HUGE", "200 with 10 MB", Behaviour::Huge),
-    case("STRG", "200 with entries as text", Behaviour::TextEntries),
-    case("NEWC", "200 with an unknown status", Behaviour::NewStatus),
-    case(
+    fixed("DEAD", "503, always", UNAVAILABLE),
+    fixed(
+        "HTML",
+        "200 with a page instead of JSON",
+        Reply::Text(200, HTML, LOGIN),
+    ),
+    fixed("HUGE", "200 with 10 MB", Reply::Huge),
+    fixed(
+        "STRG",
+        "200 with entries as text",
+        Reply::Text(200, JSON, TEXT_ENTRIES),
+    ),
+    fixed(
+        "NEWC",
+        "200 with an unknown status",
+        Reply::Status(200, 77, "A new kind of answer"),
+    ),
+    fixed(
         "TWOJ",
         "200 with two JSON documents",
-        Behaviour::TwoDocuments,
+        Reply::Text(200, JSON, TWO_DOCUMENTS),
     ),
-    case(
-        "MOVE",
-        "a redirect to http://169.254.169.254/",
-        Behaviour::Move,
-    ),
-    case("DRIP", "one byte a second", Behaviour::Drip),
+    fixed("MOVE", "a redirect to http://169.254.169.254/", Reply::Move),
+    fixed("DRIP", "byte by byte, without end", Reply::Drip),
 ];
 
-const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) -> Case {
+const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {
     Case {
         prefix,
         what,
-        behaviour,
+        behavior,
     }
 }
 
+const fn fixed(prefix: &'static str, what: &'static str, reply: Reply) -> Case {
+    case(prefix, what, Behavior::Fixed(reply))
+}
+
 /// Strips everything but letters and digits, and uppercases.
-pub(super) fn normal(code: &str) -> String {
+pub(super) fn normalize(code: &str) -> String {
     code.chars()
         .filter(|c| c.is_alphanumeric())
         .map(|c| c.to_ascii_uppercase())
         .collect()
 }
 
-/// The behavior for a [`normal`] code; an unknown prefix is refused as invalid.
-pub(super) fn of(code: &str) -> Behaviour {
+/// The behavior for a [normalized](normalize) code.
+pub(super) fn behavior(code: &str) -> Behavior {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix));
-    case.map_or(Behaviour::Refuse(INVALID, "Invalid code"), |case| {
-        case.behaviour
-    })
+    case.map_or(Behavior::Fixed(NOT_A_CODE), |case| case.behavior)
 }

@@ -6,21 +6,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::State as Shared;
+use axum::extract::State;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::PartnerState;
-use super::cases::{self, ACCEPTED, Behaviour, DOWN_FIRST, INVALID, USED, WON, Win};
+use super::cases::{
+    ACCEPTED, Behavior, FAILURES, JSON, NOT_A_CODE, Reply, UNAVAILABLE, USED_BEFORE, WON, behavior,
+    normalize,
+};
 
 /// Of 62,500 bytes each: 10 MB in all.
 const HUGE_PARTS: usize = 160;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 /// The target of a redirect that the client must not follow.
 const AWAY: &str = "http://169.254.169.254/";
+const DRIP_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 struct Question {
@@ -30,159 +36,93 @@ struct Question {
 }
 
 pub(super) async fn answer(
-    Shared(state): Shared<Arc<PartnerState>>,
+    State(state): State<Arc<PartnerState>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Response<Body> {
+) -> Response {
     if let Some((name, value)) = &state.options.secret
         && headers.get(name.as_str()).map(HeaderValue::as_bytes) != Some(value.as_bytes())
     {
-        return json_with(StatusCode::UNAUTHORIZED, &status_text(401, "Who are you?"));
+        return status(401, 401, "Who are you?");
     }
-    let Ok(Question {
-        reference,
-        code,
-        phone,
-    }) = serde_json::from_slice(&body)
+    let question = serde_json::from_slice(&body).ok();
+    let question = question
+        .filter(|question: &Question| !question.phone.is_empty() && !question.reference.is_empty());
+    let Some(Question {
+        reference, code, ..
+    }) = question
     else {
-        return json_with(StatusCode::BAD_REQUEST, &status_text(400, "Bad request"));
+        return status(400, 400, "Bad request");
     };
-    if phone.is_empty() || reference.is_empty() {
-        return json_with(StatusCode::BAD_REQUEST, &status_text(400, "Bad request"));
-    }
     let nth = state.count(&reference, &code);
-    let code = cases::normal(&code);
-    let redeem = |win| ok(&redeem(&state, &code, &reference, win));
-    match cases::of(&code) {
-        Behaviour::Accept(win) => redeem(win),
-        Behaviour::Refuse(status, text) => ok(&status_text(status, text)),
-        Behaviour::RefuseWith(http, status, text) => json_with(
-            StatusCode::from_u16(http).unwrap_or_default(),
-            &status_text(status, text),
-        ),
-        Behaviour::AcceptWith(http) => json_with(
-            StatusCode::from_u16(http).unwrap_or_default(),
-            &status_text(ACCEPTED, "Accepted"),
-        ),
-        Behaviour::Slow => {
-            let answer = redeem(Win::No);
+    let code = normalize(&code);
+    let accept = |prize| match state.redeem(&code, &reference) {
+        true => accepted(prize),
+        false => fixed(USED_BEFORE),
+    };
+    match behavior(&code) {
+        Behavior::Accept => accept(None),
+        Behavior::Win => accept(Some("A mug")),
+        Behavior::Slow => {
+            let answer = accept(None);
             if nth == 1 {
                 tokio::time::sleep(state.options.slow_for).await;
             }
             answer
         }
-        Behaviour::Down | Behaviour::DownThenRefuses if nth <= DOWN_FIRST => unavailable(),
-        Behaviour::DownThenRefuses => ok(&status_text(INVALID, "Invalid code")),
-        Behaviour::Down => redeem(Win::No),
-        Behaviour::Flip if nth == 1 => redeem(Win::No),
-        Behaviour::Flip => ok(&used()),
-        Behaviour::Gone => {
-            let answer = redeem(Win::No);
+        Behavior::Down | Behavior::DownThenInvalid if nth <= FAILURES => fixed(UNAVAILABLE),
+        Behavior::Down => accept(None),
+        Behavior::DownThenInvalid => fixed(NOT_A_CODE),
+        Behavior::Flip if nth > 1 => fixed(USED_BEFORE),
+        Behavior::Flip => accept(None),
+        Behavior::Gone => {
+            let answer = accept(None);
             if nth == 1 { broken() } else { answer }
         }
-        Behaviour::Dead => unavailable(),
-        Behaviour::Html => html(
-            StatusCode::OK,
-            "<!doctype html><title>Login</title><h1>Please log in</h1>",
-        ),
-        Behaviour::Huge => huge(),
-        Behaviour::TextEntries => {
-            ok(&json!({ "status": ACCEPTED, "text": "Accepted", "entries": "2", "prize": null }))
-        }
-        Behaviour::NewStatus => ok(&status_text(77, "A new kind of answer")),
-        Behaviour::TwoDocuments => {
-            let one = status_text(ACCEPTED, "Accepted");
-            let two = status_text(USED, "Code already used");
-            respond(StatusCode::OK, "application/json", format!("{one}\n{two}"))
-        }
-        Behaviour::Move => {
-            let mut response = respond(StatusCode::FOUND, "text/plain", Body::empty());
-            response
-                .headers_mut()
-                .insert(LOCATION, HeaderValue::from_static(AWAY));
-            response
-        }
-        Behaviour::Drip => drip(state.options.drip_every),
+        Behavior::Fixed(reply) => fixed(reply),
     }
 }
 
-fn redeem(state: &PartnerState, code: &str, reference: &str, win: Win) -> Value {
-    if !state.redeem(code, reference) {
-        return used();
+fn accepted(prize: Option<&str>) -> Response {
+    let (status, text) = prize.map_or((ACCEPTED, "Accepted"), |_| (WON, "You win"));
+    let body = json!({ "status": status, "text": text, "entries": 2, "prize": prize });
+    respond(200, JSON, body.to_string())
+}
+
+fn status(http: u16, status: i64, text: &str) -> Response {
+    let body = json!({ "status": status, "text": text, "entries": null, "prize": null });
+    respond(http, JSON, body.to_string())
+}
+
+fn fixed(reply: Reply) -> Response {
+    match reply {
+        Reply::Status(http, code, text) => status(http, code, text),
+        Reply::Text(http, content_type, body) => respond(http, content_type, body),
+        Reply::Huge => {
+            let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
+            respond(200, JSON, Body::from_stream(stream::iter(parts)))
+        }
+        Reply::Move => (StatusCode::FOUND, [(LOCATION, AWAY)]).into_response(),
+        Reply::Drip => {
+            // JSON may begin with spaces.
+            let parts = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(b" ")));
+            let parts = parts.then(async |part| {
+                tokio::time::sleep(DRIP_INTERVAL).await;
+                part
+            });
+            respond(200, JSON, Body::from_stream(parts))
+        }
     }
-    match win {
-        Win::No => json!({ "status": ACCEPTED, "text": "Accepted", "entries": 2, "prize": null }),
-        Win::Prize => json!({ "status": WON, "text": "You win", "entries": 2, "prize": "A mug" }),
-    }
-}
-
-fn used() -> Value {
-    status_text(USED, "Code already used")
-}
-
-fn status_text(status: i64, text: &str) -> Value {
-    json!({ "status": status, "text": text, "entries": null, "prize": null })
-}
-
-fn ok(answer: &Value) -> Response<Body> {
-    json_with(StatusCode::OK, answer)
-}
-
-fn json_with(status: StatusCode, answer: &Value) -> Response<Body> {
-    respond(status, "application/json", answer.to_string())
-}
-
-fn unavailable() -> Response<Body> {
-    html(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "<h1>Service unavailable</h1>",
-    )
-}
-
-fn html(status: StatusCode, page: &'static str) -> Response<Body> {
-    respond(status, "text/html; charset=utf-8", page)
 }
 
 /// Promises more bytes than it sends, then closes the connection.
-fn broken() -> Response<Body> {
+fn broken() -> Response {
     let parts = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("gone"))];
-    let mut response = respond(
-        StatusCode::OK,
-        "application/json",
-        Body::from_stream(futures_util::stream::iter(parts)),
-    );
-    response
-        .headers_mut()
-        .insert(CONTENT_LENGTH, HeaderValue::from_static("100"));
-    response
+    let body = Body::from_stream(stream::iter(parts));
+    ([(CONTENT_LENGTH, "100")], body).into_response()
 }
 
-fn huge() -> Response<Body> {
-    let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-    respond(
-        StatusCode::OK,
-        "application/json",
-        Body::from_stream(futures_util::stream::iter(parts)),
-    )
-}
-
-/// Endless spaces, which JSON may begin with.
-fn drip(every: Duration) -> Response<Body> {
-    let parts = futures_util::stream::unfold((), move |()| async move {
-        tokio::time::sleep(every).await;
-        Some((Ok::<_, Infallible>(Bytes::from_static(b" ")), ()))
-    });
-    respond(StatusCode::OK, "application/json", Body::from_stream(parts))
-}
-
-fn respond(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Body>,
-) -> Response<Body> {
-    let header: (HeaderName, HeaderValue) = (CONTENT_TYPE, HeaderValue::from_static(content_type));
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().extend([header]);
-    response
+fn respond(http: u16, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let status = StatusCode::from_u16(http).unwrap_or_default();
+    (status, [(CONTENT_TYPE, content_type)], body.into()).into_response()
 }

@@ -4,14 +4,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use s3s::crypto::{Checksum, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
+use s3s::crypto::{Checksum, Crc32, Sha256};
 use s3s::dto::PutObjectInput;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
-/// Computes a checksum in base64.
 type Sum = fn(&[u8]) -> String;
 
-/// Reads the body and checks it against every length and checksum in the request.
+/// Reads the body and checks it against its length, and the checksums that the SDK sends.
 pub(super) async fn read(
     request: &mut S3Request<PutObjectInput>,
     max_bytes: usize,
@@ -55,20 +54,8 @@ fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
         .and_then(|trailers| trailers.take())
         .unwrap_or_default();
     let input = &request.input;
-    let sums: [(&str, &Option<String>, Sum); 6] = [
-        ("content-md5", &input.content_md5, sum::<Md5>),
+    let sums: [(&str, &Option<String>, Sum); 2] = [
         ("x-amz-checksum-crc32", &input.checksum_crc32, sum::<Crc32>),
-        (
-            "x-amz-checksum-crc32c",
-            &input.checksum_crc32c,
-            sum::<Crc32c>,
-        ),
-        (
-            "x-amz-checksum-crc64nvme",
-            &input.checksum_crc64nvme,
-            sum::<Crc64Nvme>,
-        ),
-        ("x-amz-checksum-sha1", &input.checksum_sha1, sum::<Sha1>),
         (
             "x-amz-checksum-sha256",
             &input.checksum_sha256,
@@ -77,10 +64,8 @@ fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
     ];
     for (name, in_header, sum) in sums {
         let in_trailer = trailers.get(name).map(|value| value.as_bytes());
-        let expected = in_header
-            .as_ref()
-            .map(|value| value.as_bytes())
-            .or(in_trailer);
+        let in_header = in_header.as_ref().map(|value| value.as_bytes());
+        let expected = in_header.or(in_trailer);
         if expected.is_some_and(|expected| expected != sum(bytes).as_bytes()) {
             return Err(s3_error!(
                 BadDigest,

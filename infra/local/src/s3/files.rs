@@ -1,7 +1,6 @@
 //! A bucket in a folder, with one file per object. The first line is the object's metadata in JSON; its bytes follow.
 //! The file name is a digest of the key, so no key can leave the folder or exceed the length of a file name.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use s3s::crypto::{Checksum, Sha256};
 
-use crate::s3::store::Object;
+use super::store::Object;
+use crate::private_file;
 
-/// File extension of complete objects.
 const WHOLE: &str = "object";
 /// Name of the file being written; there is never more than one.
 const UNFINISHED: &str = "unfinished";
@@ -22,10 +21,8 @@ impl Folder {
     /// Creates the folder if it is missing, and removes an interrupted write.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&path)?;
-        match fs::remove_file(path.join(UNFINISHED)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(Self(path)),
-        }
+        private_file::remove(&path.join(UNFINISHED))?;
+        Ok(Self(path))
     }
 
     pub(super) fn objects(&self) -> io::Result<Vec<Object>> {
@@ -63,7 +60,7 @@ impl Folder {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        let digest = hexadecimal(Sha256::checksum(key.as_bytes()).as_ref());
+        let digest = hex::encode(Sha256::checksum(key.as_bytes()));
         self.0.join(digest).with_extension(WHOLE)
     }
 }
@@ -80,13 +77,4 @@ fn not_ours(path: &Path) -> io::Error {
         path.display()
     );
     io::Error::new(io::ErrorKind::InvalidData, message)
-}
-
-/// Bytes as lowercase hexadecimal digits.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }

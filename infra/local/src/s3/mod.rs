@@ -9,39 +9,36 @@ mod store;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use axum::Router;
 use chrono::{DateTime, Utc};
+use common::clock::Clock;
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::service::S3ServiceBuilder;
 use s3s::{S3Result, s3_error};
 use tokio::sync::mpsc;
 
+use self::service::Objects;
+use self::store::Store;
 pub(crate) use self::store::etag;
-use crate::loopback::{Loopback, Served, WallClock};
-use crate::s3::service::Objects;
-use crate::s3::store::Store;
+use crate::loopback::{Loopback, Server};
 use crate::sts::is_access_key;
 
 /// Maximum size of an object of the stack: the openings of a draw of a million entrants have 60 MB.
 pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 
-pub struct S3Options {
+pub struct S3Options<'a> {
     /// The buckets; no others can be created.
-    pub buckets: Vec<String>,
+    pub buckets: &'a [&'a str],
     /// The folder for objects, used by this S3 alone; `None` keeps them in memory.
     pub folder: Option<PathBuf>,
-    /// The secret key of all access keys.
-    pub secret_key: String,
+    pub secret_key: &'a str,
     /// Receives an event for each object written; the receiver may be dropped.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
     /// The time stored with objects. Signatures expire by the machine's clock.
-    pub now: WallClock,
+    pub clock: Clock,
     /// Maximum size of an object; a larger one is refused with `EntityTooLarge`.
     pub max_object_bytes: usize,
-    /// The port; 0 picks a free one.
-    pub port: u16,
 }
 
 /// An object was written, like `s3:ObjectCreated:Put`.
@@ -51,16 +48,11 @@ pub struct ObjectCreated {
     /// The raw key; S3's own events URL-encode it.
     pub key: String,
     /// In bytes.
-    pub size: u64,
+    pub size: i64,
     /// The MD5 of the content in hexadecimal, without quotes.
     pub etag: String,
+    pub access_key: String,
     pub time: DateTime<Utc>,
-}
-
-/// A serving S3. It stops when told to or when dropped.
-pub struct S3 {
-    endpoint: String,
-    served: Served,
 }
 
 /// The secret key of every user that the local STS names.
@@ -79,40 +71,20 @@ impl S3Auth for Keys {
     }
 }
 
-impl S3 {
-    /// Starts an S3 and returns once it listens. Bucket names are part of the path.
-    ///
-    /// # Errors
-    /// If the port is taken, a bucket name is invalid, or the folder is unusable or holds something else.
-    pub async fn serve(options: S3Options) -> io::Result<Self> {
-        let store = Store::open(options.buckets, options.folder)?;
-        let objects = Objects {
-            store: Arc::new(store),
-            created: options.created,
-            now: options.now,
-            max_object_bytes: options.max_object_bytes,
-        };
-        let mut service = S3ServiceBuilder::new(objects);
-        service.set_auth(Keys(options.secret_key.into()));
-
-        let loopback = Loopback::bind(options.port).await?;
-        let endpoint = loopback.endpoint.clone();
-        let router = Router::new()
-            .fallback(browser::serve)
-            .with_state(service.build());
-        Ok(Self {
-            endpoint,
-            served: loopback.serve(router),
-        })
-    }
-
-    /// The base URL, without a trailing slash.
-    pub fn endpoint(&self) -> &str {
-        &self.endpoint
-    }
-
-    /// Waits for requests in flight, then stops.
-    pub async fn stop(self) {
-        self.served.stop().await;
-    }
+/// Starts an S3 and returns once it listens. Bucket names are part of the path.
+///
+/// # Errors
+/// If it cannot listen, or the folder is unusable or holds something else.
+pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
+    let mut service = S3ServiceBuilder::new(Objects {
+        store: Store::open(options.buckets, options.folder)?.into(),
+        created: options.created,
+        clock: options.clock,
+        max_object_bytes: options.max_object_bytes,
+    });
+    service.set_auth(Keys(options.secret_key.into()));
+    let router = Router::new()
+        .fallback(browser::serve)
+        .with_state(service.build());
+    Ok(Loopback::bind(0).await?.serve(router))
 }

@@ -1,31 +1,29 @@
 //! The S3 operations that the service uses; all others are answered with `NotImplemented`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use common::clock::Clock;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, ETag, ETagCondition, GetObjectInput, GetObjectOutput,
-    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Metadata,
-    Object as Entry, PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Object as Entry,
+    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
 use tokio::sync::mpsc;
 
-use crate::loopback::WallClock;
-use crate::s3::store::{self, Object, S3Refusal, Store, Write};
-use crate::s3::{ObjectCreated, body};
+use super::store::{Condition, Object, S3Refusal, Store, etag};
+use super::{ObjectCreated, body};
 
-/// S3's default content type.
 const NO_TYPE: &str = "binary/octet-stream";
 /// Keys per page, both default and maximum.
-const PAGE: usize = 1000;
+const MAX_KEYS: i32 = 1000;
 
 pub(super) struct Objects {
     pub(super) store: Arc<Store>,
     pub(super) created: mpsc::UnboundedSender<ObjectCreated>,
-    pub(super) now: WallClock,
+    pub(super) clock: Clock,
     pub(super) max_object_bytes: usize,
 }
 
@@ -47,37 +45,38 @@ impl s3s::S3 for Objects {
         &self,
         mut request: S3Request<PutObjectInput>,
     ) -> S3Result<S3Response<PutObjectOutput>> {
-        let write = write(&request.input)?;
+        let condition = condition(&request.input)?;
         let bytes = body::read(&mut request, self.max_object_bytes).await?;
-        let PutObjectInput {
-            bucket,
-            key,
-            content_type,
-            metadata,
-            ..
-        } = request.input;
+        let credentials = request.credentials;
+        let input = request.input;
         let object = Object {
-            key,
-            content_type: content_type.unwrap_or_else(|| NO_TYPE.to_owned()),
-            metadata: metadata.unwrap_or_default().into_iter().collect(),
-            etag: store::etag(&bytes),
-            size: u64::try_from(bytes.len()).map_err(S3Error::internal_error)?,
-            last_modified: (self.now)(),
+            key: input.key,
+            content_type: input.content_type.unwrap_or_else(|| NO_TYPE.to_owned()),
+            etag: etag(&bytes),
+            size: length(&bytes)?,
+            last_modified: self.clock.now().into(),
+        };
+        let event = ObjectCreated {
+            bucket: input.bucket,
+            key: object.key.clone(),
+            size: object.size,
+            etag: object.etag.clone(),
+            access_key: credentials.map_or_else(String::new, |writer| writer.access_key),
+            time: object.last_modified,
         };
         let created = self.created.clone();
-        let etag = ETag::Strong(object.etag.clone());
+        let output = PutObjectOutput {
+            e_tag: Some(ETag::Strong(object.etag.clone())),
+            ..Default::default()
+        };
         self.store(move |store| {
-            let event = event(&bucket, &object);
-            store.put(&bucket, object, bytes, write)?;
+            store.put(&event.bucket, object, bytes, condition)?;
             // An error means that no one listens.
             let _ = created.send(event);
             Ok(())
         })
         .await?;
-        Ok(S3Response::new(PutObjectOutput {
-            e_tag: Some(etag),
-            ..Default::default()
-        }))
+        Ok(S3Response::new(output))
     }
 
     async fn get_object(
@@ -89,20 +88,16 @@ impl s3s::S3 for Objects {
         } = request.input;
         let (object, bytes) = self.store(move |store| store.get(&bucket, &key)).await?;
         let (bytes, content_range) = match range {
-            Some(range) => {
-                let (part, place) = part(&bytes, range)?;
-                (part, Some(place))
-            }
+            Some(range) => part(&bytes, range).map(|(part, place)| (part, Some(place)))?,
             None => (bytes, None),
         };
         Ok(S3Response::new(GetObjectOutput {
             accept_ranges: Some("bytes".to_owned()),
-            content_length: Some(length(bytes.len())?),
+            content_length: Some(length(&bytes)?),
             content_range,
             content_type: Some(object.content_type.clone()),
             e_tag: Some(ETag::Strong(object.etag.clone())),
             last_modified: Some(last_modified(&object)),
-            metadata: metadata(&object.metadata),
             body: Some(StreamingBlob::from(Body::from(bytes))),
             ..Default::default()
         }))
@@ -116,11 +111,10 @@ impl s3s::S3 for Objects {
         let object = self.store(move |store| store.head(&bucket, &key)).await?;
         Ok(S3Response::new(HeadObjectOutput {
             accept_ranges: Some("bytes".to_owned()),
-            content_length: Some(length(object.size)?),
+            content_length: Some(object.size),
             content_type: Some(object.content_type.clone()),
             e_tag: Some(ETag::Strong(object.etag.clone())),
             last_modified: Some(last_modified(&object)),
-            metadata: metadata(&object.metadata),
             ..Default::default()
         }))
     }
@@ -140,60 +134,36 @@ impl s3s::S3 for Objects {
         request: S3Request<ListObjectsV2Input>,
     ) -> S3Result<S3Response<ListObjectsV2Output>> {
         let input = request.input;
-        if input.delimiter.is_some() {
-            return Err(s3_error!(
-                NotImplemented,
-                "The local S3 lists by prefix, without a delimiter"
-            ));
+        if input.delimiter.is_some() || input.start_after.is_some() {
+            return Err(s3_error!(NotImplemented, "The local S3 lists by prefix"));
         }
-        let most = match input.max_keys {
-            Some(most) => usize::try_from(most)
-                .map_err(|_| s3_error!(InvalidArgument))?
-                .min(PAGE),
-            None => PAGE,
-        };
-        let after = input
-            .continuation_token
-            .clone()
-            .or_else(|| input.start_after.clone())
-            .unwrap_or_default();
-        let (bucket, prefix) = (
-            input.bucket.clone(),
-            input.prefix.clone().unwrap_or_default(),
-        );
-        let (objects, more) = self
-            .store(move |store| store.list(&bucket, &prefix, &after, most))
-            .await?;
-        let next = objects
-            .last()
-            .filter(|_| more)
-            .map(|object| object.key.clone());
+        let max_keys = input.max_keys.unwrap_or(MAX_KEYS).min(MAX_KEYS);
+        let limit = usize::try_from(max_keys).map_err(|_| s3_error!(InvalidArgument))?;
+        let (bucket, prefix) = (input.bucket.clone(), input.prefix.clone());
+        let after = input.continuation_token.clone().unwrap_or_default();
+        let list =
+            move |store: &Store| store.list(&bucket, &prefix.unwrap_or_default(), &after, limit);
+        let (objects, has_more) = self.store(list).await?;
+        let next = objects.last().filter(|_| has_more);
         Ok(S3Response::new(ListObjectsV2Output {
             name: Some(input.bucket),
             prefix: input.prefix,
-            start_after: input.start_after,
             continuation_token: input.continuation_token,
-            max_keys: Some(i32::try_from(most).map_err(S3Error::internal_error)?),
+            max_keys: Some(max_keys),
             key_count: Some(i32::try_from(objects.len()).map_err(S3Error::internal_error)?),
-            is_truncated: Some(next.is_some()),
-            next_continuation_token: next,
-            contents: Some(
-                objects
-                    .iter()
-                    .map(|object| entry(object))
-                    .collect::<S3Result<_>>()?,
-            ),
+            is_truncated: Some(has_more),
+            next_continuation_token: next.map(|object| object.key.clone()),
+            contents: Some(objects.iter().map(|object| entry(object)).collect()),
             ..Default::default()
         }))
     }
 }
 
-/// The write condition of a PUT; only a part of S3's conditions is supported.
-fn write(input: &PutObjectInput) -> S3Result<Write> {
+fn condition(input: &PutObjectInput) -> S3Result<Condition> {
     match (&input.if_none_match, &input.if_match) {
-        (None, None) => Ok(Write::Always),
-        (Some(ETagCondition::Any), None) => Ok(Write::First),
-        (None, Some(ETagCondition::ETag(ETag::Strong(etag)))) => Ok(Write::Over(etag.clone())),
+        (None, None) => Ok(Condition::None),
+        (Some(ETagCondition::Any), None) => Ok(Condition::Missing),
+        (None, Some(ETagCondition::ETag(ETag::Strong(etag)))) => Ok(Condition::Is(etag.clone())),
         (_, _) => Err(s3_error!(
             NotImplemented,
             "The conditions of a PUT are If-None-Match: * or If-Match with an ETag"
@@ -208,61 +178,38 @@ fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
     if place.is_empty() {
         return Err(s3_error!(InvalidRange));
     }
-    let start = usize::try_from(place.start).map_err(S3Error::internal_error)?;
-    let end = usize::try_from(place.end).map_err(S3Error::internal_error)?;
+    let index = |place: u64| usize::try_from(place).map_err(S3Error::internal_error);
+    let part = bytes.slice(index(place.start)?..index(place.end)?);
     let last = place.end.saturating_sub(1);
-    Ok((
-        bytes.slice(start..end),
-        format!("bytes {}-{last}/{whole}", place.start),
-    ))
+    Ok((part, format!("bytes {}-{last}/{whole}", place.start)))
 }
 
-fn event(bucket: &str, object: &Object) -> ObjectCreated {
-    ObjectCreated {
-        bucket: bucket.to_owned(),
-        key: object.key.clone(),
-        size: object.size,
-        etag: object.etag.clone(),
-        time: object.last_modified,
-    }
-}
-
-fn entry(object: &Object) -> S3Result<Entry> {
-    Ok(Entry {
+fn entry(object: &Object) -> Entry {
+    Entry {
         key: Some(object.key.clone()),
-        size: Some(length(object.size)?),
+        size: Some(object.size),
         e_tag: Some(ETag::Strong(object.etag.clone())),
         last_modified: Some(last_modified(object)),
         ..Default::default()
-    })
+    }
 }
 
-fn length<L>(length: L) -> S3Result<i64>
-where
-    i64: TryFrom<L, Error: std::error::Error + Send + Sync + 'static>,
-{
-    i64::try_from(length).map_err(S3Error::internal_error)
+fn length(bytes: &Bytes) -> S3Result<i64> {
+    i64::try_from(bytes.len()).map_err(S3Error::internal_error)
 }
 
 fn last_modified(object: &Object) -> Timestamp {
     Timestamp::from(SystemTime::from(object.last_modified))
 }
 
-fn metadata(metadata: &BTreeMap<String, String>) -> Option<Metadata> {
-    let metadata: Metadata = metadata.clone().into_iter().collect();
-    Some(metadata).filter(|metadata| !metadata.is_empty())
-}
-
 fn refused(refusal: S3Refusal) -> S3Error {
     match refusal {
         S3Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
         S3Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
-        S3Refusal::Exists => {
-            s3_error!(
-                PreconditionFailed,
-                "At least one of the pre-conditions you specified did not hold"
-            )
-        }
+        S3Refusal::Exists => s3_error!(
+            PreconditionFailed,
+            "At least one of the pre-conditions you specified did not hold"
+        ),
         S3Refusal::Io(error) => S3Error::internal_error(error),
     }
 }

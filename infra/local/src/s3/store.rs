@@ -3,60 +3,51 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use s3s::crypto::{Checksum, Md5};
 use serde::{Deserialize, Serialize};
 
-use crate::s3::files::{self, Folder};
+use super::files::Folder;
 
-/// An object's metadata.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Object {
     pub(super) key: String,
     pub(super) content_type: String,
-    /// Values of `x-amz-meta-` headers, by name without the prefix.
-    pub(super) metadata: BTreeMap<String, String>,
     pub(super) etag: String,
-    pub(super) size: u64,
+    /// In bytes.
+    pub(super) size: i64,
     pub(super) last_modified: DateTime<Utc>,
 }
 
-/// The condition of a write.
 #[derive(Clone, Debug)]
-pub(super) enum Write {
-    Always,
-    /// Only if no object has the key.
-    First,
-    /// Only over the object with this ETag.
-    Over(String),
+pub(super) enum Condition {
+    None,
+    /// No object has the key.
+    Missing,
+    /// The object has this ETag.
+    Is(String),
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum S3Refusal {
+    #[error("no such bucket")]
     NoSuchBucket,
+    #[error("no such key")]
     NoSuchKey,
-    /// A first write, but an object exists; or a write over another object than the one that is there.
+    /// The condition of a write does not hold.
+    #[error("the condition does not hold")]
     Exists,
-    Io(io::Error),
-}
-
-impl From<io::Error> for S3Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// Where an object's bytes are.
-enum Content {
-    Memory(Bytes),
-    File,
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 struct Stored {
     object: Arc<Object>,
-    content: Content,
+    /// `None` if they are in the bucket's folder.
+    bytes: Option<Bytes>,
 }
 
 #[derive(Default)]
@@ -66,28 +57,18 @@ struct Bucket {
     stored: BTreeMap<String, Stored>,
 }
 
-pub(super) struct Store {
-    buckets: Mutex<BTreeMap<String, Bucket>>,
-}
+pub(super) struct Store(Mutex<BTreeMap<String, Bucket>>);
 
 impl Store {
     /// Opens the buckets, and loads their objects from the folder.
-    pub(super) fn open(names: Vec<String>, folder: Option<PathBuf>) -> io::Result<Self> {
-        let mut buckets = BTreeMap::new();
-        for name in names {
-            if !s3s::path::check_bucket_name(&name) {
-                let message = format!("{name:?} is not a bucket name");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            let bucket = match &folder {
-                Some(folder) => Bucket::open(Folder::open(folder.join(&name))?)?,
-                None => Bucket::default(),
-            };
-            buckets.insert(name, bucket);
-        }
-        Ok(Self {
-            buckets: Mutex::new(buckets),
-        })
+    pub(super) fn open(names: &[&str], folder: Option<PathBuf>) -> io::Result<Self> {
+        let open = |name: &&str| {
+            let folder = folder.as_ref().map(|folder| folder.join(name));
+            let bucket = folder.map_or_else(|| Ok(Bucket::default()), Bucket::open);
+            Ok(((*name).to_owned(), bucket?))
+        };
+        let buckets: io::Result<_> = names.iter().map(open).collect();
+        Ok(Self(Mutex::new(buckets?)))
     }
 
     pub(super) fn put(
@@ -95,108 +76,99 @@ impl Store {
         bucket: &str,
         object: Object,
         bytes: Bytes,
-        write: Write,
+        condition: Condition,
     ) -> Result<(), S3Refusal> {
-        let mut buckets = self.lock();
-        let bucket = buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        match (write, bucket.stored.get(&object.key)) {
-            (Write::Always, _) | (Write::First, None) => {}
-            (Write::Over(_), None) => return Err(S3Refusal::NoSuchKey),
-            (Write::Over(etag), Some(stored)) if stored.object.etag == etag => {}
-            (Write::First | Write::Over(_), Some(_)) => return Err(S3Refusal::Exists),
-        }
-        let content = match &bucket.folder {
-            Some(folder) => {
-                folder.write(&object, &bytes)?;
-                Content::File
+        self.with(bucket, |bucket| {
+            match (condition, bucket.stored.get(&object.key)) {
+                (Condition::None, _) | (Condition::Missing, None) => {}
+                (Condition::Is(_), None) => return Err(S3Refusal::NoSuchKey),
+                (Condition::Is(etag), Some(stored)) if stored.object.etag == etag => {}
+                (Condition::Missing | Condition::Is(_), Some(_)) => return Err(S3Refusal::Exists),
             }
-            None => Content::Memory(bytes),
-        };
-        bucket.stored.insert(
-            object.key.clone(),
-            Stored {
-                object: Arc::new(object),
-                content,
-            },
-        );
-        Ok(())
+            let bytes = match &bucket.folder {
+                Some(folder) => {
+                    folder.write(&object, &bytes)?;
+                    None
+                }
+                None => Some(bytes),
+            };
+            let object = Arc::new(object);
+            bucket
+                .stored
+                .insert(object.key.clone(), Stored { object, bytes });
+            Ok(())
+        })
     }
 
     pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, S3Refusal> {
-        let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        bucket
-            .stored
-            .get(key)
-            .map(|stored| Arc::clone(&stored.object))
-            .ok_or(S3Refusal::NoSuchKey)
+        self.with(bucket, |bucket| {
+            let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
+            Ok(Arc::clone(&stored.object))
+        })
     }
 
     pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), S3Refusal> {
-        let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
-        let bytes = match (&stored.content, &bucket.folder) {
-            (Content::Memory(bytes), _) => bytes.clone(),
-            (Content::File, Some(folder)) => folder.read(key)?,
-            (Content::File, None) => return Err(S3Refusal::NoSuchKey),
-        };
-        Ok((Arc::clone(&stored.object), bytes))
+        self.with(bucket, |bucket| {
+            let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
+            let bytes = match (&stored.bytes, &bucket.folder) {
+                (Some(bytes), _) => bytes.clone(),
+                (None, Some(folder)) => folder.read(key)?,
+                (None, None) => return Err(S3Refusal::NoSuchKey),
+            };
+            Ok((Arc::clone(&stored.object), bytes))
+        })
     }
 
-    /// Deletes an object, if it exists.
     pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), S3Refusal> {
-        let mut buckets = self.lock();
-        let bucket = buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        if !bucket.stored.contains_key(key) {
-            return Ok(());
-        }
-        if let Some(folder) = &bucket.folder {
-            folder.delete(key)?;
-        }
-        bucket.stored.remove(key);
-        Ok(())
+        self.with(bucket, |bucket| {
+            if bucket.stored.contains_key(key)
+                && let Some(folder) = &bucket.folder
+            {
+                folder.delete(key)?;
+            }
+            bucket.stored.remove(key);
+            Ok(())
+        })
     }
 
-    /// The objects with a prefix after a key, in key order, and whether there are more than the limit.
+    /// The objects with a prefix after a key, in key order; and true if there are more than the limit.
     pub(super) fn list(
         &self,
         bucket: &str,
         prefix: &str,
         after: &str,
-        most: usize,
+        limit: usize,
     ) -> Result<(Vec<Arc<Object>>, bool), S3Refusal> {
-        let buckets = self.lock();
-        let bucket = buckets.get(bucket).ok_or(S3Refusal::NoSuchBucket)?;
-        let mut matching = bucket
-            .stored
-            .values()
-            .map(|stored| &stored.object)
-            .filter(|object| object.key.starts_with(prefix) && object.key.as_str() > after);
-        let page = matching.by_ref().take(most).cloned().collect();
-        Ok((page, matching.next().is_some()))
+        self.with(bucket, |bucket| {
+            let objects = bucket.stored.values().map(|stored| &stored.object);
+            let mut matching = objects
+                .filter(|object| object.key.starts_with(prefix) && object.key.as_str() > after);
+            let page = matching.by_ref().take(limit).cloned().collect();
+            Ok((page, matching.next().is_some()))
+        })
     }
 
-    /// A panic while writing leaves only whole objects: each is written by one insertion.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bucket>> {
-        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with<T>(
+        &self,
+        bucket: &str,
+        work: impl FnOnce(&mut Bucket) -> Result<T, S3Refusal>,
+    ) -> Result<T, S3Refusal> {
+        // A panic while writing leaves only whole objects: each is written by one insertion.
+        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?)
     }
 }
 
 impl Bucket {
-    fn open(folder: Folder) -> io::Result<Self> {
-        let objects = folder.objects()?;
-        let stored = objects.into_iter().map(|object| {
-            (
-                object.key.clone(),
-                Stored {
-                    object: Arc::new(object),
-                    content: Content::File,
-                },
-            )
-        });
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let folder = Folder::open(path)?;
+        let objects = folder.objects()?.into_iter().map(Arc::new);
+        let stored = |object: Arc<Object>| {
+            let bytes = None;
+            (object.key.clone(), Stored { object, bytes })
+        };
         Ok(Self {
-            stored: stored.collect(),
+            stored: objects.map(stored).collect(),
             folder: Some(folder),
         })
     }
@@ -204,6 +176,5 @@ impl Bucket {
 
 /// S3's ETag of an object uploaded in one part.
 pub(crate) fn etag(bytes: &[u8]) -> String {
-    use s3s::crypto::{Checksum, Md5};
-    files::hexadecimal(Md5::checksum(bytes).as_ref())
+    hex::encode(Md5::checksum(bytes))
 }

@@ -1,200 +1,239 @@
 //! The SQS actions that the service uses, over HTTP.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::Shared;
+use super::queues::Message;
+use crate::aws_json::{Refusal, operation, parse, reply, unknown};
 use crate::loopback::stopped;
-use crate::sqs::queues::{Changed, MAX_VISIBILITY, Message, NoSuchQueue, Receive};
-use crate::sqs::refusal::{Kind, Refusal};
-use crate::sqs::requests::{
-    ChangeMessageVisibility, DeleteMessage, GetQueueAttributes, GetQueueUrl, ReceiveMessage,
-    SendMessage, delay, message_body, out_of_range, parse, queue, receipt, seconds,
-};
-use crate::sqs::{Shared, attributes, batches};
 
-const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-/// Maximum long poll.
+/// Limit of a message, and of all messages in a batch together: 1 MiB.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+const MAX_BATCH: usize = 10;
+const MAX_RECEIVED: usize = 10;
+const MAX_DELAY_SECONDS: u64 = 900;
 const MAX_WAIT_SECONDS: u64 = 20;
-/// Maximum messages of one receive.
-const MAX_RECEIVED: u64 = 10;
+const MAX_VISIBILITY_SECONDS: u64 = 12 * 60 * 60;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct SendMessage {
+    queue_url: String,
+    message_body: String,
+    delay_seconds: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct SendMessageBatch {
+    queue_url: String,
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct Entry {
+    id: String,
+    message_body: String,
+    delay_seconds: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct ReceiveMessage {
+    queue_url: String,
+    max_number_of_messages: Option<usize>,
+    wait_time_seconds: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct DeleteMessage {
+    queue_url: String,
+    receipt_handle: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct ChangeMessageVisibility {
+    queue_url: String,
+    receipt_handle: String,
+    visibility_timeout: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct GetQueueAttributes {
+    queue_url: String,
+    attribute_names: Vec<String>,
+}
 
 pub(super) async fn serve(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Response<Body> {
-    let target = headers
-        .get("x-amz-target")
-        .and_then(|target| target.to_str().ok())
-        .unwrap_or_default();
-    let mut response = match act(&shared, target, &body).await {
-        Ok(Value::Null) => Response::new(Body::empty()),
-        Ok(reply) => Response::new(Body::from(reply.to_string())),
-        Err(refusal) => refusal.into_http(),
-    };
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
+) -> Response {
+    reply(act(&shared, operation(&headers), &body).await)
 }
 
-async fn act(shared: &Shared, target: &str, body: &[u8]) -> Result<Value, Refusal> {
-    match target {
-        "AmazonSQS.GetQueueUrl" => get_queue_url(shared, parse(body)?),
-        "AmazonSQS.GetQueueAttributes" => get_queue_attributes(shared, parse(body)?),
-        "AmazonSQS.SendMessage" => {
-            let SendMessage {
-                queue_url,
-                message_body,
-                delay_seconds,
-            } = parse(body)?;
-            send(shared, queue(&queue_url), message_body, delay_seconds)
+async fn act(shared: &Shared, operation: &str, body: &[u8]) -> Result<Value, Refusal> {
+    match operation {
+        "SendMessage" => {
+            let request: SendMessage = parse(body)?;
+            send(
+                shared,
+                &request.queue_url,
+                request.message_body,
+                request.delay_seconds,
+            )
         }
-        "AmazonSQS.SendMessageBatch" => batches::send_all(shared, parse(body)?),
-        "AmazonSQS.ReceiveMessage" => receive(shared, parse(body)?).await,
-        "AmazonSQS.DeleteMessage" => {
-            let DeleteMessage {
-                queue_url,
-                receipt_handle,
-            } = parse(body)?;
-            // SQS answers a delete with an empty body.
-            delete(shared, queue(&queue_url), &receipt_handle).map(|_| Value::Null)
+        "SendMessageBatch" => send_batch(shared, parse(body)?),
+        "ReceiveMessage" => receive(shared, parse(body)?).await,
+        "DeleteMessage" => {
+            let request: DeleteMessage = parse(body)?;
+            shared.with(|queues, _| queues.delete(&request.queue_url, &request.receipt_handle))?;
+            Ok(json!({}))
         }
-        "AmazonSQS.DeleteMessageBatch" => batches::delete_all(shared, parse(body)?),
-        "AmazonSQS.ChangeMessageVisibility" => change_visibility(shared, parse(body)?),
-        other => Err(Refusal::new(
-            Kind::UnsupportedOperation,
-            format!("The local SQS does not know {other:?}."),
-        )),
+        "ChangeMessageVisibility" => change_visibility(shared, &parse(body)?),
+        "GetQueueAttributes" => {
+            let request: GetQueueAttributes = parse(body)?;
+            let counts = shared.with(|queues, now| queues.counts(&request.queue_url, now))?;
+            let mut attributes = BTreeMap::from([
+                ("ApproximateNumberOfMessages", counts.visible),
+                ("ApproximateNumberOfMessagesDelayed", counts.delayed),
+                ("ApproximateNumberOfMessagesNotVisible", counts.in_flight),
+            ]);
+            let asked = request.attribute_names;
+            attributes.retain(|name, _| asked.iter().any(|asked| asked == name));
+            let texts = attributes.into_iter();
+            let texts: BTreeMap<_, _> = texts
+                .map(|(name, count)| (name, count.to_string()))
+                .collect();
+            Ok(json!({ "Attributes": texts }))
+        }
+        other => Err(unknown(other)),
     }
 }
 
-fn get_queue_url(shared: &Shared, request: GetQueueUrl) -> Result<Value, Refusal> {
-    match shared.with(|queues, _| queues.contains(&request.queue_name)) {
-        true => Ok(json!({ "QueueUrl": shared.queue_url(&request.queue_name) })),
-        false => Err(NoSuchQueue.into()),
-    }
-}
-
-fn get_queue_attributes(shared: &Shared, request: GetQueueAttributes) -> Result<Value, Refusal> {
-    let name = queue(&request.queue_url);
-    let (counts, visibility) = shared.with(|queues, now| {
-        Ok::<_, NoSuchQueue>((queues.counts(name, now)?, queues.visibility(name)?))
-    })?;
-    Ok(json!({ "Attributes": attributes::of_queue(&request.attribute_names, counts, visibility)? }))
-}
-
-/// Sends one message, alone or from a batch.
-pub(super) fn send(
+fn send(
     shared: &Shared,
-    name: &str,
+    url: &str,
     body: String,
-    delay_seconds: Option<i64>,
+    delay_seconds: Option<u64>,
 ) -> Result<Value, Refusal> {
-    let (body, delay) = (message_body(body)?, delay(delay_seconds)?);
-    let sent = (shared.now)();
-    let message = shared.with_news(|queues, now| queues.send(name, body, sent, now + delay))?;
-    Ok(json!({ "MessageId": message.id.to_string(), "MD5OfMessageBody": message.md5 }))
+    within(
+        "the length of MessageBody",
+        body.len(),
+        1..=MAX_MESSAGE_BYTES,
+    )?;
+    let delay = delay_seconds.unwrap_or(0);
+    let delay = Duration::from_secs(within("DelaySeconds", delay, 0..=MAX_DELAY_SECONDS)?);
+    let id = shared.with_news(|queues, now| queues.send(url, body, now + delay))?;
+    Ok(json!({ "MessageId": id }))
+}
+
+/// Each entry of a batch succeeds or fails separately.
+fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refusal> {
+    let url = &request.queue_url;
+    let bytes = request.entries.iter().map(|entry| entry.message_body.len());
+    within(
+        "the length of all bodies",
+        bytes.sum(),
+        0..=MAX_MESSAGE_BYTES,
+    )?;
+    within(
+        "the number of entries",
+        request.entries.len(),
+        1..=MAX_BATCH,
+    )?;
+    shared.with(|queues, _| queues.queue(url).map(drop))?;
+    let (mut successful, mut failed) = (Vec::new(), Vec::new());
+    for entry in request.entries {
+        match send(shared, url, entry.message_body, entry.delay_seconds) {
+            Ok(sent) => successful.push(json!({ "Id": entry.id, "MessageId": sent["MessageId"] })),
+            Err(Refusal { kind, message }) => failed.push(json!({
+                "Id": entry.id,
+                "SenderFault": true,
+                "Code": kind,
+                "Message": message,
+            })),
+        }
+    }
+    Ok(json!({ "Successful": successful, "Failed": failed }))
 }
 
 /// Waits until there are messages, the long poll ends, or the stack stops.
 async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refusal> {
-    let name = queue(&request.queue_url);
-    let how = Receive {
-        most: most_received(request.max_number_of_messages)?,
-        visibility: request
-            .visibility_timeout
-            .map(|asked| seconds("VisibilityTimeout", asked, MAX_VISIBILITY.as_secs()))
-            .transpose()?,
-    };
-    let wait = seconds(
-        "WaitTimeSeconds",
-        request.wait_time_seconds.unwrap_or(0),
-        MAX_WAIT_SECONDS,
-    )?;
+    let limit = request.max_number_of_messages.unwrap_or(1);
+    let limit = within("MaxNumberOfMessages", limit, 1..=MAX_RECEIVED)?;
+    let wait = request.wait_time_seconds.unwrap_or(0);
+    let wait = Duration::from_secs(within("WaitTimeSeconds", wait, 0..=MAX_WAIT_SECONDS)?);
     let until = shared.with(|_, now| now + wait);
     // Subscribe before looking at the queue, so that no change in between is missed.
     let mut changed = shared.changed.subscribe();
     loop {
-        let received = (shared.now)();
         let (messages, next, now) = shared.with(|queues, now| {
-            let messages = queues.receive(name, how, received, now)?;
-            Ok::<_, NoSuchQueue>((messages, queues.next_visible(now), now))
+            let messages = queues.receive(&request.queue_url, limit, now)?;
+            Ok::<_, Refusal>((messages, queues.next_visible(now), now))
         })?;
-        let wake = next.map_or(until, |next| next.min(until));
         if !messages.is_empty() {
-            // Receivers of the dead-letter queue must learn when these messages become visible again.
+            // Receivers of the dead letters must learn when these messages become visible again.
             shared.changed.send_replace(());
         }
         if !messages.is_empty() || now >= until {
-            let asked = [
-                request.message_system_attribute_names,
-                request.attribute_names,
-            ]
-            .concat();
-            return Ok(received_reply(&messages, &asked));
+            return Ok(received(&messages));
         }
+        let wake = next.map_or(until, |next| next.min(until));
         tokio::select! {
             // Never fails: the sender is part of `shared`.
             _ = changed.changed() => {}
             () = tokio::time::sleep(wake.saturating_duration_since(now)) => {}
-            () = stopped(shared.stopping.clone()) => return Ok(received_reply(&[], &[])),
+            () = stopped(shared.stopping.clone()) => return Ok(received(&[])),
         }
     }
 }
 
-fn most_received(asked: Option<i64>) -> Result<usize, Refusal> {
-    let asked = asked.unwrap_or(1);
-    let refuse = || out_of_range("MaxNumberOfMessages", asked, 1, MAX_RECEIVED);
-    let most = u64::try_from(asked)
-        .ok()
-        .filter(|most| (1..=MAX_RECEIVED).contains(most));
-    most.and_then(|most| usize::try_from(most).ok())
-        .ok_or_else(refuse)
-}
-
-fn received_reply(messages: &[Message], asked: &[String]) -> Value {
-    let messages: Vec<Value> = messages
-        .iter()
-        .map(|message| {
-            json!({
-                "MessageId": message.id.to_string(),
-                "ReceiptHandle": message.receipt,
-                "MD5OfBody": message.md5,
-                "Body": message.body,
-                "Attributes": attributes::of_message(asked, message),
-            })
+fn received(messages: &[Message]) -> Value {
+    let messages = messages.iter().map(|message| {
+        json!({
+            "MessageId": message.id,
+            "ReceiptHandle": message.receipt,
+            "Body": message.body,
         })
-        .collect();
-    json!({ "Messages": messages })
+    });
+    json!({ "Messages": messages.collect::<Vec<_>>() })
 }
 
-/// Deletes one message, alone or from a batch.
-pub(super) fn delete(shared: &Shared, name: &str, handle: &str) -> Result<Value, Refusal> {
-    shared.with(|queues, _| queues.contains(name).then_some(()).ok_or(NoSuchQueue))?;
-    let handle = receipt(handle)?;
-    shared.with(|queues, _| queues.delete(name, handle))?;
+fn change_visibility(shared: &Shared, request: &ChangeMessageVisibility) -> Result<Value, Refusal> {
+    let seconds = request.visibility_timeout;
+    let seconds = within("VisibilityTimeout", seconds, 0..=MAX_VISIBILITY_SECONDS)?;
+    shared.with_news(|queues, now| {
+        let visible_at = now + Duration::from_secs(seconds);
+        queues.change_visibility(&request.queue_url, &request.receipt_handle, visible_at, now)
+    })?;
     Ok(json!({}))
 }
 
-fn change_visibility(shared: &Shared, request: ChangeMessageVisibility) -> Result<Value, Refusal> {
-    let name = queue(&request.queue_url);
-    let timeout = seconds(
-        "VisibilityTimeout",
-        request.visibility_timeout,
-        MAX_VISIBILITY.as_secs(),
-    )?;
-    let handle = receipt(&request.receipt_handle)?;
-    match shared
-        .with_news(|queues, now| queues.change_visibility(name, handle, now + timeout, now))?
-    {
-        Changed::Done => Ok(Value::Null),
-        Changed::NotInFlight => Err(Refusal::new(
-            Kind::MessageNotInflight,
-            "The specified message is not in flight or has been received again since.",
-        )),
+fn within<N: PartialOrd + Display>(
+    parameter: &str,
+    value: N,
+    range: RangeInclusive<N>,
+) -> Result<N, Refusal> {
+    if range.contains(&value) {
+        return Ok(value);
     }
+    let (start, end) = range.into_inner();
+    let message = format!("Value {value} for {parameter} is invalid: it must be {start} to {end}.");
+    Err(Refusal::new("InvalidParameterValue", message))
 }

@@ -2,42 +2,32 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 use common::app::partner_gateway;
-use common::aws::{deployment_secret, photos, secrets as partner_secrets, settle_queue};
-use common::clock::Clock;
+use common::aws::secrets as partner_secrets;
 use common::config;
-use common::random;
 use tokio::sync::mpsc;
 
 use super::{
-    ACCESS_KEY, EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER,
-    PARTNER_SECRETS_PREFIX, StartError, data_folder,
+    ACCESS_KEY, BUCKETS, EndpointProxy, NAMES, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER,
+    PARTNER_SECRETS_PREFIX, QUEUES, StartError, data_folder,
 };
-use crate::beacon::Beacon;
-use crate::loopback::WallClock;
-use crate::partner::{self, SimulatedPartner};
-use crate::s3::{self, ObjectCreated, S3};
-use crate::secrets::{Secrets, SecretsManager};
-use crate::shops::shops;
-use crate::sqs::{self, QueueOptions, Sqs};
-use crate::sts::Sts;
+use crate::loopback::Server;
+use crate::partner::{PartnerOptions, SimulatedPartner};
+use crate::s3::{self, ObjectCreated, S3Options};
+use crate::secrets::{self, SecretsOptions};
+use crate::shops::SHOPS;
+use crate::sqs::{QueueClock, Sqs, SqsOptions};
 use crate::tables::TABLES;
-use crate::tax_portal::{self, TaxPortal};
+use crate::tax_portal::{TaxPortal, TaxPortalOptions};
+use crate::{beacon, dynamodb, sts};
 
-pub(super) const BUCKET: &str = "receipt-photos";
-pub(super) const EVIDENCE_BUCKET: &str = "draw-evidence";
-pub(super) const OPENINGS_BUCKET: &str = "draw-openings";
-pub(super) const TAX_QUEUE: &str = "tax-work";
-pub(super) const PARTNER_QUEUE: &str = "partner-work";
-pub(super) const DEPLOYMENT_SECRET: &str = "local/deployment";
 const SECRET_KEY: &str = "local";
-/// Visibility timeout, as deployed.
+/// As deployed.
 const VISIBILITY: Duration = Duration::from_mins(9);
-/// Receives of a message before it moves to the dead-letter queue.
+/// As deployed.
 const MAX_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
@@ -45,275 +35,164 @@ const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 
 pub(super) struct Emulators {
-    s3: S3,
-    pub(super) sqs: Sqs,
-    secrets: SecretsManager,
-    sts: Sts,
-    beacon: Beacon,
-    /// `None` if another tax authority is used.
-    pub(super) tax_portal: Option<TaxPortal>,
-    /// `None` if another partner is used.
-    pub(super) partner: Option<SimulatedPartner>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) servers: Vec<Server>,
+    pub(super) queue_clock: QueueClock,
+    /// The URL where the partner redeems codes, simulated or not.
+    pub(super) partner_url: String,
+    /// `None` if others are used.
+    _simulators: (Option<TaxPortal>, Option<SimulatedPartner>),
 }
 
 impl Emulators {
     pub(super) async fn start(
         options: &Options,
+        api_url: &str,
         created: mpsc::UnboundedSender<ObjectCreated>,
     ) -> Result<Self, StartError> {
-        Ok(Self {
-            s3: s3(options, created).await?,
-            sqs: sqs(options).await?,
-            secrets: secrets(options).await?,
-            sts: sts().await?,
-            beacon: simulated_beacon(options).await?,
-            tax_portal: match &options.tax_authority_url {
-                Some(_) => None,
-                None => Some(tax_portal(options).await?),
-            },
-            partner: match &options.partner_url {
-                Some(_) => None,
-                None => Some(simulated_partner().await?),
-            },
-        })
-    }
+        let folder = options.data.as_deref();
+        let unusable = |cause| data_folder(folder.unwrap_or(Path::new("memory")), cause);
+        let no_port = |cause| StartError::Io {
+            what: "cannot listen on loopback".to_owned(),
+            cause,
+        };
+        let database = match &options.dynamodb_url {
+            Some(_) => None,
+            None => Some(dynamodb::serve(folder).await.map_err(unusable)?),
+        };
+        let s3 = s3::serve(S3Options {
+            buckets: &BUCKETS,
+            folder: folder.map(|folder| folder.join("s3")),
+            max_object_bytes: s3::MAX_OBJECT_BYTES,
+            secret_key: SECRET_KEY,
+            created,
+            clock: options.clock.clone(),
+        });
+        let s3 = s3.await.map_err(unusable)?;
+        let sqs = Sqs::serve(SqsOptions {
+            queues: &QUEUES,
+            visibility: VISIBILITY,
+            max_receives: MAX_RECEIVES,
+        });
+        let sqs = sqs.await.map_err(no_port)?;
+        let secrets = secrets::serve(SecretsOptions {
+            given: partner_secrets(options),
+            deployment_secret: options.deployment_secret.clone(),
+            file: folder.map(|folder| folder.join("secrets.json")),
+        });
+        let secrets = secrets.await.map_err(unusable)?;
+        let sts = sts::serve().await.map_err(no_port)?;
+        let beacon = beacon::serve(options.clock.clone()).await;
+        let (beacon, chain) = beacon.map_err(no_port)?;
+        let tax_portal = match &options.tax_authority_url {
+            Some(_) => None,
+            None => Some(tax_portal(options).await.map_err(no_port)?),
+        };
+        let partner = match &options.partner_url {
+            Some(_) => None,
+            None => Some(simulated_partner().await.map_err(no_port)?),
+        };
 
-    /// All variables that functions and `ops` need.
-    pub(super) async fn variables(
-        &self,
-        options: &Options,
-        api_url: &str,
-        database_url: &str,
-    ) -> BTreeMap<String, String> {
-        let simulated = self
-            .tax_portal
-            .as_ref()
-            .map(|portal| portal.base_url.as_str());
-        let tax_authority = options
-            .tax_authority_url
-            .as_deref()
-            .or(simulated)
-            .unwrap_or_default();
-        let mut variables: BTreeMap<String, String> = [
+        let database_url = database.as_ref().map(|server| &server.url);
+        let database_url = database_url.or(options.dynamodb_url.as_ref());
+        let tax_authority = tax_portal.as_ref().map(|portal| &portal.base_url);
+        let tax_authority = tax_authority.or(options.tax_authority_url.as_ref());
+        let text = |value: Option<&String>| value.cloned().unwrap_or_default();
+        let mut variables: BTreeMap<&str, String> = [
             ("AWS_REGION", "af-south-1".to_owned()),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
             ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-            (
-                "AWS_ENDPOINT_URL_DYNAMODB",
-                through_proxy(options, database_url).await,
-            ),
-            (
-                "AWS_ENDPOINT_URL_S3",
-                through_proxy(options, self.s3.endpoint()).await,
-            ),
-            (
-                "AWS_ENDPOINT_URL_SQS",
-                through_proxy(options, self.sqs.endpoint()).await,
-            ),
-            (
-                "AWS_ENDPOINT_URL_SECRETS_MANAGER",
-                through_proxy(options, self.secrets.endpoint()).await,
-            ),
-            ("AWS_ENDPOINT_URL_STS", self.sts.endpoint().to_owned()),
+            ("AWS_ENDPOINT_URL_DYNAMODB", text(database_url)),
+            ("AWS_ENDPOINT_URL_S3", s3.url.clone()),
+            ("AWS_ENDPOINT_URL_SQS", sqs.server.url.clone()),
+            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url.clone()),
             ("STAGE", options.stage.to_owned()),
-            ("DOCS_URL", format!("{}/docs", api_url)),
-            (photos::VARIABLE, BUCKET.to_owned()),
-            (ops_core::EVIDENCE_VARIABLE, EVIDENCE_BUCKET.to_owned()),
-            (ops_core::OPENINGS_VARIABLE, OPENINGS_BUCKET.to_owned()),
-            (ops_core::CHAIN_VARIABLE, self.beacon.info.clone()),
-            (ops_core::RELAY_VARIABLE, self.beacon.base_url.clone()),
-            (settle_queue::TAX_VARIABLE, self.sqs.queue_url(TAX_QUEUE)),
-            (
-                settle_queue::PARTNER_VARIABLE,
-                self.sqs.queue_url(PARTNER_QUEUE),
-            ),
-            (deployment_secret::VARIABLE, DEPLOYMENT_SECRET.to_owned()),
+            ("DOCS_URL", format!("{api_url}/docs")),
+            (ops_core::CHAIN_VARIABLE, chain),
+            (ops_core::RELAY_VARIABLE, beacon.url.clone()),
             (
                 partner_secrets::PREFIX_VARIABLE,
                 PARTNER_SECRETS_PREFIX.to_owned(),
             ),
             (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
-            (settle_receipts::TAX_AUTHORITY, tax_authority.to_owned()),
+            (settle_receipts::TAX_AUTHORITY, text(tax_authority)),
             (config::RETRY_SPEEDUP, options.speedup.to_string()),
         ]
-        .map(|(name, value)| (name.to_owned(), value))
         .into();
+        if let Some(EndpointProxy(proxy)) = &options.proxy {
+            for (name, value) in &mut variables {
+                if name.starts_with("AWS_ENDPOINT_URL_") {
+                    *value = proxy(value.clone()).await;
+                }
+            }
+        }
+        variables.insert("AWS_ENDPOINT_URL_STS", sts.url.clone());
+        variables.extend(NAMES.map(|(variable, name)| {
+            let is_queue = QUEUES.contains(&name);
+            let value = if is_queue {
+                sqs.queue_url(name)
+            } else {
+                name.to_owned()
+            };
+            (variable, value)
+        }));
         variables.extend(
             TABLES
                 .iter()
-                .map(|table| (table.variable.to_owned(), table.name.to_owned())),
+                .map(|table| (table.variable, table.name.to_owned())),
         );
         if let Some(program) = &options.photo_reader {
-            variables.insert(
-                photo::PHOTO_READER.to_owned(),
-                program.display().to_string(),
-            );
+            variables.insert(photo::PHOTO_READER, program.display().to_string());
         }
-        variables
-    }
-
-    pub(super) async fn stop(self) {
-        let Self {
-            s3,
-            sqs,
-            secrets,
-            sts,
-            beacon,
-            ..
-        } = self;
-        tokio::join!(
-            s3.stop(),
-            sqs.stop(),
-            secrets.stop(),
-            sts.stop(),
-            beacon.stop()
-        );
+        let variables = variables.into_iter();
+        let simulated = partner.as_ref().map(SimulatedPartner::url);
+        Ok(Self {
+            variables: variables
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+            partner_url: simulated.unwrap_or_else(|| text(options.partner_url.as_ref())),
+            queue_clock: sqs.clock,
+            servers: database
+                .into_iter()
+                .chain([s3, sqs.server, secrets, sts, beacon])
+                .collect(),
+            _simulators: (tax_portal, partner),
+        })
     }
 }
 
-/// The URL of an emulated service, or of its proxy.
-async fn through_proxy(options: &Options, url: &str) -> String {
-    match &options.proxy {
-        Some(EndpointProxy(proxy)) => proxy(url.to_owned()).await,
-        None => url.to_owned(),
-    }
-}
-
-async fn s3(
-    options: &Options,
-    created: mpsc::UnboundedSender<ObjectCreated>,
-) -> Result<S3, StartError> {
-    let started = S3::serve(s3::S3Options {
-        buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET]
-            .map(str::to_owned)
-            .into(),
-        folder: options.data.as_deref().map(|data| data.join("s3")),
-        max_object_bytes: s3::MAX_OBJECT_BYTES,
-        secret_key: SECRET_KEY.to_owned(),
-        created,
-        now: wall_clock(&options.clock),
-        port: 0,
-    });
-    let folder = options
-        .data
-        .as_deref()
-        .unwrap_or_else(|| Path::new("memory"));
-    started.await.map_err(|cause| data_folder(folder, cause))
-}
-
-async fn sqs(options: &Options) -> Result<Sqs, StartError> {
-    let with_dead_letters = |name: &str| {
-        let dead_letters = format!("{name}-dead-letters");
-        let queue = QueueOptions {
-            name: name.to_owned(),
-            visibility: VISIBILITY,
-            dead_letter: Some((dead_letters.clone(), MAX_RECEIVES)),
-        };
-        [
-            queue,
-            QueueOptions {
-                name: dead_letters,
-                visibility: VISIBILITY,
-                dead_letter: None,
-            },
-        ]
-    };
-    let queues = [TAX_QUEUE, PARTNER_QUEUE]
-        .into_iter()
-        .flat_map(with_dead_letters)
-        .collect();
-    let started = Sqs::serve(sqs::SqsOptions {
-        queues,
-        now: wall_clock(&options.clock),
-        port: 0,
-    });
-    started.await.map_err(|cause| StartError::Io {
-        what: "the queues cannot be served".to_owned(),
-        cause,
-    })
-}
-
-async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
-    let folder = options
-        .data
-        .as_deref()
-        .unwrap_or_else(|| Path::new("memory"));
-    let file = options
-        .data
-        .as_deref()
-        .map(|data| data.join("secrets.json"));
-    let mut secrets = Secrets::from_file(file).map_err(|cause| data_folder(folder, cause))?;
-    let random = || hex::encode(random::bytes::<32>());
-    let deployments = options.deployment_secret.clone().unwrap_or_else(random);
-    let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
-    made.map_err(|cause| data_folder(folder, cause))?;
+/// The secrets that were given, and the demo's own.
+fn partner_secrets(options: &Options) -> BTreeMap<String, String> {
     let (name, value) = PARTNER_SECRET;
-    let mut given = options.secrets.clone();
-    given
-        .entry(name.to_owned())
-        .or_insert_with(|| value.to_owned());
+    let mut given = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    given.extend(options.secrets.clone());
     let prefixed = |(name, value)| (format!("{PARTNER_SECRETS_PREFIX}{name}"), value);
-    secrets.given = given.into_iter().map(prefixed).collect();
-    let started = SecretsManager::serve(secrets).await;
-    started.map_err(|cause| StartError::Io {
-        what: "the secrets cannot be served".to_owned(),
-        cause,
-    })
+    given.into_iter().map(prefixed).collect()
 }
 
-async fn sts() -> Result<Sts, StartError> {
-    let started = Sts::serve().await;
-    started.map_err(|cause| StartError::Io {
-        what: "identities cannot be served".to_owned(),
-        cause,
-    })
-}
-
-async fn simulated_beacon(options: &Options) -> Result<Beacon, StartError> {
-    let started = Beacon::serve(options.clock.clone()).await;
-    started.map_err(|cause| StartError::Io {
-        what: "the beacon cannot be simulated".to_owned(),
-        cause,
-    })
-}
-
-async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
+async fn tax_portal(options: &Options) -> std::io::Result<TaxPortal> {
     let clock = options.clock.clone();
     // The latest day on which the time of every receipt has passed, so that no receipt is in the future.
     let today = move || {
-        let over_at = DateTime::from(clock.now())
-            .checked_sub_signed(SINCE_MIDNIGHT)
-            .unwrap_or_default();
+        let over_at = DateTime::from(clock.now()) - SINCE_MIDNIGHT;
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
-    let mut portal = tax_portal::TaxPortalOptions::new(shops(), today);
+    let mut portal = TaxPortalOptions::new(SHOPS, today);
     if options.speedup > 1 {
         // With a speedup, look-ups are meant to be fast.
         portal.throttle = None;
     }
-    let started = TaxPortal::serve(portal).await;
-    started.map_err(|cause| StartError::Io {
-        what: "the tax authority cannot be simulated".to_owned(),
-        cause,
-    })
+    TaxPortal::serve(portal).await
 }
 
-async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
-    let options = partner::PartnerOptions {
-        secret: Some((
-            PARTNER_SECRET_HEADER.to_owned(),
-            PARTNER_SECRET.1.to_owned(),
-        )),
-        ..partner::PartnerOptions::new()
-    };
-    let started = SimulatedPartner::serve(options).await;
-    started.map_err(|cause| StartError::Io {
-        what: "the partner cannot be simulated".to_owned(),
-        cause,
+async fn simulated_partner() -> std::io::Result<SimulatedPartner> {
+    let secret = (
+        PARTNER_SECRET_HEADER.to_owned(),
+        PARTNER_SECRET.1.to_owned(),
+    );
+    SimulatedPartner::serve(PartnerOptions {
+        secret: Some(secret),
+        ..PartnerOptions::default()
     })
-}
-
-fn wall_clock(clock: &Clock) -> WallClock {
-    let clock = clock.clone();
-    Arc::new(move || clock.now().into())
+    .await
 }

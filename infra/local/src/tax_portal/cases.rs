@@ -6,15 +6,13 @@ use chrono::Days;
 /// `GOOD010001` is a receipt of the first shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// The first four letters of the codes.
     pub prefix: &'static str,
-    /// The outcome, for people.
     pub what: &'static str,
-    pub(super) behaviour: Behaviour,
+    pub(super) behavior: Behavior,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behaviour {
+pub(super) enum Behavior {
     Found(Paper),
     /// Found only after [`FIRST`] look-ups without it, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
     Late,
@@ -34,7 +32,6 @@ pub(super) enum Behaviour {
     Refused,
 }
 
-/// The contents of a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paper {
     /// One product that a campaign wants, and others.
@@ -59,7 +56,6 @@ pub(super) enum Paper {
 pub(super) const FIRST: u32 = 2;
 /// Look-ups that show another receipt's page before the right one.
 pub(super) const SWAPPED_FIRST: u32 = 1;
-/// Age of an old receipt.
 pub(super) const LONG_AGO: Days = Days::new(400);
 /// The time on every receipt, as sent in a look-up.
 pub const TIME: &str = "10:15:30";
@@ -69,104 +65,104 @@ pub const CASES: &[Case] = &[
     case(
         "GOOD",
         "found, with a product that takes part",
-        Behaviour::Found(Paper::Wanted),
+        Behavior::Found(Paper::Wanted),
     ),
     case(
         "MANY",
         "found, with several of them; one quantity is decimal",
-        Behaviour::Found(Paper::Many),
+        Behavior::Found(Paper::Many),
     ),
     case(
         "GENR",
         "found, but it names no product",
-        Behaviour::Found(Paper::Generic),
+        Behavior::Found(Paper::Generic),
     ),
     case(
         "NOIT",
         "found, but none of its products takes part",
-        Behaviour::Found(Paper::Unwanted),
+        Behavior::Found(Paper::Unwanted),
     ),
     case(
         "VOID",
         "found, but cancelled",
-        Behaviour::Found(Paper::Cancelled),
+        Behavior::Found(Paper::Cancelled),
     ),
     case(
         "TRAI",
         "found, but of a device in training",
-        Behaviour::Found(Paper::Training),
+        Behavior::Found(Paper::Training),
     ),
     case(
         "OLDD",
         "found, dated 400 days ago",
-        Behaviour::Found(Paper::LongAgo),
+        Behavior::Found(Paper::LongAgo),
     ),
     case(
         "FUTR",
         "found, dated the day after tomorrow",
-        Behaviour::Found(Paper::Future),
+        Behavior::Found(Paper::Future),
     ),
     case(
         "SHOP",
         "found, of a trader that does not take part",
-        Behaviour::Found(Paper::OtherShop),
+        Behavior::Found(Paper::OtherShop),
     ),
     case(
         "SERI",
         "found, of the trader's, but of an unknown device",
-        Behaviour::Found(Paper::OtherDevice),
+        Behavior::Found(Paper::OtherDevice),
     ),
     case(
         "OLDP",
         "found, on a page of the older layout",
-        Behaviour::Found(Paper::OlderPage),
+        Behavior::Found(Paper::OlderPage),
     ),
     case(
         "TIME",
         "found; another time is answered in place",
-        Behaviour::Found(Paper::Wanted),
+        Behavior::Found(Paper::Wanted),
     ),
     case(
         "LATE",
         "missing for the first 2 look-ups, then found",
-        Behaviour::Late,
+        Behavior::Late,
     ),
-    case("NONE", "always missing", Behaviour::Missing),
+    case("NONE", "always missing", Behavior::Missing),
     case(
         "BUSY",
         "throttled for the first 2 look-ups, then found",
-        Behaviour::Busy,
+        Behavior::Busy,
     ),
     case(
         "DOWN",
         "503 for the first 2 look-ups, then found",
-        Behaviour::Down,
+        Behavior::Down,
     ),
-    case("DEAD", "always 503", Behaviour::Dead),
-    case("HANG", "answers nothing for long", Behaviour::Hanging),
+    case("DEAD", "always 503", Behavior::Dead),
+    case("HANG", "answers nothing for long", Behavior::Hanging),
     case(
         "SWAP",
         "the page of another receipt at first, then found",
-        Behaviour::Swapped,
+        Behavior::Swapped,
     ),
     case(
         "SWAX",
         "always the page of another receipt",
-        Behaviour::AlwaysSwapped,
+        Behavior::AlwaysSwapped,
     ),
-    case("HTML", "a page of another layout", Behaviour::OtherLayout),
-    case("EMPT", "an empty page", Behaviour::Empty),
-    case("HUGE", "a page of 100 MB", Behaviour::Huge),
-    case("LOOP", "redirects without end", Behaviour::Loop),
-    case("AWAY", "a redirect to another host", Behaviour::Away),
-    case("INDX", "the Referer is refused", Behaviour::Refused),
+    case("HTML", "a page of another layout", Behavior::OtherLayout),
+    case("EMPT", "an empty page", Behavior::Empty),
+    case("HUGE", "a page of 100 MB", Behavior::Huge),
+    case("LOOP", "redirects without end", Behavior::Loop),
+    case("AWAY", "a redirect to another host", Behavior::Away),
+    case("INDX", "the Referer is refused", Behavior::Refused),
 ];
 
-const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) -> Case {
+const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {
     Case {
         prefix,
         what,
-        behaviour,
+        behavior,
     }
 }
 

@@ -3,17 +3,15 @@
 //! other.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use chrono::NaiveDate;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
+
+use crate::loopback::{Loopback, Server};
 
 pub mod cases;
 mod pages;
@@ -21,139 +19,87 @@ mod receipt;
 mod serve;
 
 /// A shop whose receipts the portal has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Shop {
-    pub trader: String,
-    /// The trader's taxpayer number.
-    pub tin: String,
-    /// The serial number of the shop's fiscal device.
-    pub serial: String,
-    /// The shop's products that a campaign wants, as receipts name them.
-    pub items: Vec<ShopItem>,
+    pub trader: &'static str,
+    pub tin: &'static str,
+    pub serial: &'static str,
+    /// Products that a campaign wants, as receipts name them, with the price of one, with tax, in cents of a shilling.
+    pub items: &'static [(&'static str, i64)],
 }
 
-/// A product of a shop.
-#[derive(Clone, Debug)]
-pub struct ShopItem {
-    /// As on receipts.
-    pub description: String,
-    /// Price of one, with tax, in cents of a shilling.
-    pub price_cents: i64,
-}
-
-/// Rate limit for each client address.
 #[derive(Clone, Copy, Debug)]
 pub struct Throttle {
-    /// Look-ups answered within the period.
     pub requests: usize,
-    /// The period.
     pub within: Duration,
 }
 
-#[derive(Clone)]
 pub struct TaxPortalOptions {
-    /// The listening address; port 0 picks a free one.
-    pub address: SocketAddr,
     /// The shops, in the order of the two digits after a code's first four letters, from 01.
-    pub shops: Vec<Shop>,
-    /// The date on its receipts.
-    pub today: Arc<dyn Fn() -> NaiveDate + Send + Sync>,
+    pub shops: &'static [Shop],
+    pub today: Box<dyn Fn() -> NaiveDate + Send + Sync>,
     /// `None` for no limit.
     pub throttle: Option<Throttle>,
-    /// Delay before answering for a receipt that hangs.
-    pub hang_for: Duration,
 }
 
 impl TaxPortalOptions {
-    /// Any free loopback port, with a limit of eight look-ups in ten seconds.
-    pub fn new(shops: Vec<Shop>, today: impl Fn() -> NaiveDate + Send + Sync + 'static) -> Self {
+    /// With a limit of eight look-ups in ten seconds.
+    pub fn new(
+        shops: &'static [Shop],
+        today: impl Fn() -> NaiveDate + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             shops,
-            today: Arc::new(today),
+            today: Box::new(today),
             throttle: Some(Throttle {
                 requests: 8,
                 within: Duration::from_secs(10),
             }),
-            hang_for: Duration::from_secs(120),
         }
     }
 }
 
-impl fmt::Debug for TaxPortalOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaxPortalOptions")
-            .field("address", &self.address)
-            .field("shops", &self.shops)
-            .field("throttle", &self.throttle)
-            .field("hang_for", &self.hang_for)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A portal that serves until it is dropped.
-#[derive(Debug)]
 pub struct TaxPortal {
-    /// Such as `http://127.0.0.1:4040`.
     pub base_url: String,
     state: Arc<PortalState>,
-    task: JoinHandle<()>,
+    _server: Server,
 }
 
-impl TaxPortal {
-    /// Starts a portal.
-    ///
-    /// # Errors
-    /// If it cannot listen at its address.
-    pub async fn serve(options: TaxPortalOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.address).await?;
-        let base_url = format!("http://{}", listener.local_addr()?);
-        let state = Arc::new(PortalState {
-            options,
-            memory: Mutex::default(),
-        });
-        let service = Router::new()
-            .fallback(serve::answer)
-            .with_state(Arc::clone(&state));
-        let service = service.into_make_service_with_connect_info::<SocketAddr>();
-        let task = tokio::spawn(async move {
-            // Ends only when the task is aborted.
-            let _ = axum::serve(listener, service).await;
-        });
-        Ok(Self {
-            base_url,
-            state,
-            task,
-        })
-    }
-
-    /// How often a code was looked up, not counting refused or throttled look-ups.
-    pub fn asked(&self, code: &str) -> u32 {
-        self.state
-            .memory()
-            .asked
-            .get(&code.to_ascii_uppercase())
-            .copied()
-            .unwrap_or(0)
-    }
-}
-
-impl Drop for TaxPortal {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-#[derive(Debug)]
 struct PortalState {
     options: TaxPortalOptions,
     memory: Mutex<Memory>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Memory {
     asked: HashMap<String, u32>,
-    recent: HashMap<IpAddr, VecDeque<Instant>>,
+    recent: VecDeque<Instant>,
+}
+
+impl TaxPortal {
+    pub async fn serve(options: TaxPortalOptions) -> io::Result<Self> {
+        let state = Arc::new(PortalState {
+            options,
+            memory: Mutex::default(),
+        });
+        let router = Router::new()
+            .fallback(serve::answer)
+            .with_state(Arc::clone(&state));
+        let server = Loopback::bind(0).await?.serve(router);
+        Ok(Self {
+            base_url: server.url.clone(),
+            state,
+            _server: server,
+        })
+    }
+
+    /// The number of look-ups of a code, not counting refused or throttled ones.
+    pub fn asked(&self, code: &str) -> u32 {
+        let memory = self.state.memory();
+        let asked = memory.asked.get(&code.to_ascii_uppercase());
+        asked.copied().unwrap_or(0)
+    }
 }
 
 impl PortalState {
@@ -169,18 +115,17 @@ impl PortalState {
         *asked
     }
 
-    /// True if this look-up exceeds its address's limit.
-    fn is_too_quick(&self, address: IpAddr, now: Instant) -> bool {
+    /// True if this look-up exceeds the limit.
+    fn is_too_quick(&self, now: Instant) -> bool {
         let Some(throttle) = self.options.throttle else {
             return false;
         };
-        let mut memory = self.memory();
-        let recent = memory.recent.entry(address).or_default();
+        let recent = &mut self.memory().recent;
         recent.retain(|earlier| now.duration_since(*earlier) < throttle.within);
-        if recent.len() >= throttle.requests {
-            return true;
+        let is_too_quick = recent.len() >= throttle.requests;
+        if !is_too_quick {
+            recent.push_back(now);
         }
-        recent.push_back(now);
-        false
+        is_too_quick
     }
 }

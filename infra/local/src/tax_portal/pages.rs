@@ -27,7 +27,6 @@ fn page(body: &str) -> String {
     )
 }
 
-/// A receipt in the portal's current layout.
 pub(super) fn receipt(receipt: &Receipt) -> String {
     let Receipt {
         trader,
@@ -80,7 +79,6 @@ pub(super) fn receipt(receipt: &Receipt) -> String {
     ))
 }
 
-/// A receipt in the portal's previous layout.
 pub(super) fn older_receipt(receipt: &Receipt) -> String {
     let Receipt {
         trader,
@@ -107,7 +105,6 @@ pub(super) fn older_receipt(receipt: &Receipt) -> String {
     ))
 }
 
-/// A receipt in an unknown layout.
 pub(super) fn other_layout(receipt: &Receipt) -> String {
     let Receipt {
         trader,
@@ -133,14 +130,13 @@ pub(super) fn time_prompt() -> String {
     )
 }
 
-/// A page with a single message.
 pub(super) fn notice(text: &str) -> String {
     page(&format!("<h3>{text}</h3>"))
 }
 
 fn lines(receipt: &Receipt) -> String {
     let row = |line: &Line| {
-        let (description, amount) = (escaped(&line.description), amount(line.amount_cents));
+        let (description, amount) = (escaped(line.description), amount(line.amount_cents));
         format!(
             "<tr><td>{description}</td><td>{}</td><td>{amount}</td><td>A</td></tr>\n",
             line.quantity
@@ -165,7 +161,6 @@ fn totals(receipt: &Receipt) -> String {
     .concat()
 }
 
-/// Cents as `1,234.56`.
 fn amount(cents: i64) -> String {
     let (whole, rest) = ((cents / 100).to_string(), cents % 100);
     let mut grouped = String::new();

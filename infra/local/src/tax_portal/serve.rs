@@ -1,18 +1,20 @@
 //! The portal's replies over HTTP.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, Request, State as Shared};
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, LOCATION, REFERER};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Response, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::stream;
 use tokio::time::Instant;
 
-use super::cases::{self, Behaviour, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
+use super::cases::{self, Behavior, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
 use super::receipt::Receipt;
 use super::{PortalState, pages};
 
@@ -20,11 +22,10 @@ use super::{PortalState, pages};
 const HUGE_PARTS: usize = 1_600;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 
-pub(super) async fn answer(
-    Shared(state): Shared<Arc<PortalState>>,
-    ConnectInfo(caller): ConnectInfo<SocketAddr>,
-    request: Request,
-) -> Response<Body> {
+/// Longer than any client waits.
+const HANG_TIME: Duration = Duration::from_secs(120);
+
+pub(super) async fn answer(State(state): State<Arc<PortalState>>, request: Request) -> Response {
     let (request, _) = request.into_parts();
     match request.uri.path() {
         "/" | "/Home/Index" => html(pages::notice("Enter the code of your receipt")),
@@ -32,7 +33,7 @@ pub(super) async fn answer(
         "/Home/Warning" => html(pages::notice("Too many requests")),
         "/Verify/Verified" => {
             let site = Site::from_headers(&request.headers);
-            lookup(&state, &site, caller, &request).await
+            lookup(&state, &site, &request).await
         }
         path if split_link(path.trim_matches('/')).is_some() => html(pages::time_prompt()),
         _ => respond(StatusCode::NOT_FOUND, pages::notice("Not found")),
@@ -51,17 +52,12 @@ impl Site {
         Self(format!("http://{host}"))
     }
 
-    fn redirect(&self, path: &str) -> Response<Body> {
+    fn redirect(&self, path: &str) -> Response {
         redirect(&format!("{}{path}", self.0))
     }
 }
 
-async fn lookup(
-    state: &PortalState,
-    site: &Site,
-    caller: SocketAddr,
-    request: &Parts,
-) -> Response<Body> {
+async fn lookup(state: &PortalState, site: &Site, request: &Parts) -> Response {
     let link = request
         .headers
         .get(REFERER)
@@ -70,7 +66,7 @@ async fn lookup(
     let Some((code, _)) = link.and_then(split_link) else {
         return site.redirect("/Home/Index");
     };
-    if state.is_too_quick(caller.ip(), Instant::now()) {
+    if state.is_too_quick(Instant::now()) {
         return site.redirect("/Home/Warning");
     }
     let nth = state.count(code);
@@ -96,28 +92,28 @@ async fn lookup(
             ..receipt(Paper::Wanted)
         }))
     };
-    match case.behaviour {
-        Behaviour::Found(paper) => found(paper),
-        Behaviour::Late if nth <= FIRST => site.redirect("/Home/Missing"),
-        Behaviour::Busy if nth <= FIRST => site.redirect("/Home/Warning"),
-        Behaviour::Down if nth <= FIRST => unavailable(),
-        Behaviour::Swapped if nth <= SWAPPED_FIRST => another(),
-        Behaviour::Late | Behaviour::Busy | Behaviour::Down | Behaviour::Swapped => {
+    match case.behavior {
+        Behavior::Found(paper) => found(paper),
+        Behavior::Late if nth <= FIRST => site.redirect("/Home/Missing"),
+        Behavior::Busy if nth <= FIRST => site.redirect("/Home/Warning"),
+        Behavior::Down if nth <= FIRST => unavailable(),
+        Behavior::Swapped if nth <= SWAPPED_FIRST => another(),
+        Behavior::Late | Behavior::Busy | Behavior::Down | Behavior::Swapped => {
             found(Paper::Wanted)
         }
-        Behaviour::Missing => site.redirect("/Home/Missing"),
-        Behaviour::Dead => unavailable(),
-        Behaviour::Hanging => {
-            tokio::time::sleep(state.options.hang_for).await;
+        Behavior::Missing => site.redirect("/Home/Missing"),
+        Behavior::Dead => unavailable(),
+        Behavior::Hanging => {
+            tokio::time::sleep(HANG_TIME).await;
             unavailable()
         }
-        Behaviour::AlwaysSwapped => another(),
-        Behaviour::OtherLayout => html(pages::other_layout(&receipt(Paper::Wanted))),
-        Behaviour::Empty => html(String::new()),
-        Behaviour::Huge => huge(),
-        Behaviour::Loop => site.redirect(&request.uri.to_string()),
-        Behaviour::Away => redirect("http://elsewhere.invalid/Verify/Verified"),
-        Behaviour::Refused => site.redirect("/Home/Index"),
+        Behavior::AlwaysSwapped => another(),
+        Behavior::OtherLayout => html(pages::other_layout(&receipt(Paper::Wanted))),
+        Behavior::Empty => html(String::new()),
+        Behavior::Huge => huge(),
+        Behavior::Loop => site.redirect(&request.uri.to_string()),
+        Behavior::Away => redirect("http://elsewhere.invalid/Verify/Verified"),
+        Behavior::Refused => site.redirect("/Home/Index"),
     }
 }
 
@@ -130,7 +126,7 @@ fn page(paper: Paper, receipt: &Receipt) -> String {
 }
 
 /// The portal asks for the time again, in place or on the page that the receipt's QR code points to.
-fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response<Body> {
+fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response {
     if case.prefix == "TIME" {
         return html(pages::time_prompt());
     }
@@ -148,46 +144,25 @@ fn split_link(link: &str) -> Option<(&str, &str)> {
     (is_code && is_time).then_some((code, time))
 }
 
-fn html(page: String) -> Response<Body> {
+fn html(page: String) -> Response {
     respond(StatusCode::OK, page)
 }
 
-fn unavailable() -> Response<Body> {
-    respond(
-        StatusCode::SERVICE_UNAVAILABLE,
-        pages::notice("Service unavailable"),
-    )
+fn unavailable() -> Response {
+    let page = pages::notice("Service unavailable");
+    respond(StatusCode::SERVICE_UNAVAILABLE, page)
 }
 
-fn respond(status: StatusCode, page: impl Into<Body>) -> Response<Body> {
-    with_header(
-        status,
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        page.into(),
-    )
+fn respond(status: StatusCode, page: impl Into<Body>) -> Response {
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
+    (status, headers, page.into()).into_response()
 }
 
-fn redirect(location: &str) -> Response<Body> {
-    with_header(StatusCode::FOUND, (LOCATION, location), Body::empty())
+fn redirect(location: &str) -> Response {
+    (StatusCode::FOUND, [(LOCATION, location)]).into_response()
 }
 
-fn with_header(
-    status: StatusCode,
-    (name, value): (HeaderName, &str),
-    body: Body,
-) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    if let Ok(value) = value.parse() {
-        response.headers_mut().insert(name, value);
-    }
-    response
-}
-
-fn huge() -> Response<Body> {
+fn huge() -> Response {
     let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-    respond(
-        StatusCode::OK,
-        Body::from_stream(futures_util::stream::iter(parts)),
-    )
+    respond(StatusCode::OK, Body::from_stream(stream::iter(parts)))
 }

@@ -36,8 +36,6 @@ mod guide;
 mod proxy;
 mod sample_receipt;
 
-pub(crate) use self::sample_receipt::portal_link;
-
 pub const PATH: &str = "/try";
 
 /// The page's files: name, media type and text. The first is the page itself.
@@ -68,8 +66,8 @@ const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// The picture of a receipt; `?code=` is the code printed on it.
-const SAMPLE_RECEIPT: &str = "receipt.svg";
+/// The photo of a receipt; `?code=` is the code printed on it.
+const SAMPLE_RECEIPT: &str = "receipt.png";
 /// The place in the page for what it begins with.
 const LOADED: &str = r#"id="loaded">"#;
 
@@ -87,21 +85,17 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         .collect()
 });
 
-/// The page and the services behind it.
 pub(crate) struct TryPage {
     pub(crate) gateway: Arc<Gateway>,
-    /// Renders and logs the page's own replies.
     pub(crate) responder: Responder,
     /// The campaigns to try, set once they are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
-    /// False in staging.
     pub(crate) takes_live_keys: bool,
     /// The origin to which browsers upload photos: scheme, host and port.
     pub(crate) storage: String,
 }
 
 impl TryPage {
-    /// Routes for the page's own paths only.
     pub(crate) fn router(self) -> Router {
         Router::new()
             .route(PATH, any(serve))
@@ -137,9 +131,9 @@ impl TryPage {
         let (content_type, body, cache_control) = match in_version.unwrap_or(name) {
             SAMPLE_RECEIPT => {
                 let query = event.raw_query_string.as_deref().unwrap_or_default();
-                (SVG, sample_receipt::draw(query)?, ASKED_ANEW)
+                ("image/png", sample_receipt::draw(query)?, ASKED_ANEW)
             }
-            "" => (HTML, self.page(event).await?, ASKED_ANEW),
+            "" => (HTML, self.page(event).await?.into_bytes(), ASKED_ANEW),
             name => {
                 let file = FILES
                     .iter()
@@ -149,7 +143,7 @@ impl TryPage {
                 })?;
                 (
                     *content_type,
-                    (*text).to_owned(),
+                    text.as_bytes().to_vec(),
                     if in_version.is_some() {
                         KEPT
                     } else {

@@ -59,7 +59,6 @@ impl TryPage {
         }
     }
 
-    /// An error of the API's shape.
     pub(super) fn refuse(&self, event: &Event, error: Error) -> Reply {
         let given = event
             .headers
@@ -72,7 +71,6 @@ impl TryPage {
         api_gateway::into_event(reply)
     }
 
-    /// Converts a call of the page to an API request.
     fn on_behalf(&self, call: &str, event: &Event) -> Result<Event, Error> {
         let (slug, environment, path) = parts(call).ok_or_else(no_such_path)?;
         let method = &event.request_context.http.method;
@@ -139,7 +137,6 @@ impl TryPage {
         serde_json::from_slice(&body).ok()
     }
 
-    /// A request of the API for a consumer, with the key of a campaign.
     fn with_key(
         &self,
         demo: &Demo,
@@ -180,7 +177,6 @@ fn no_such_path() -> Error {
     Error::from(ErrorCode::NotFound).with_detail("There is no such path.")
 }
 
-/// The campaign, environment and API path.
 fn parts(call: &str) -> Option<(&str, Environment, String)> {
     let (slug, rest) = call.split_once('/')?;
     let (environment, operation) = rest.split_once('/')?;

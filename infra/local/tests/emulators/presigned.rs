@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use aws_sdk_s3::config::RequestChecksumCalculation;
+use aws_sdk_s3::Client;
 use aws_sdk_s3::presigning::{PresignedRequest, PresigningConfig};
 use axum::http::{Request, Response};
 use tempfile::tempdir;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::common::{BUCKET, NOW, Storage, s3_client, send, storage, storage_in};
+use crate::common::{BUCKET, NOW, Storage, credentials, send, storage, storage_in};
 
 const PHOTO: &str = "photo";
 
@@ -18,17 +18,10 @@ fn for_five_minutes() -> PresigningConfig {
     PresigningConfig::expires_in(Duration::from_secs(300)).unwrap()
 }
 
-async fn sign(client: &aws_sdk_s3::Client, how: PresigningConfig) -> PresignedRequest {
-    let put = client
-        .put_object()
-        .bucket(BUCKET)
-        .key("a/b c")
-        .content_type("image/jpeg");
-    put.content_length(5)
-        .if_none_match("*")
-        .presigned(how)
-        .await
-        .unwrap()
+async fn sign(storage: &Storage, how: PresigningConfig) -> PresignedRequest {
+    let put = storage.put("a/b c").content_type("image/jpeg");
+    let put = put.content_length(5).if_none_match("*");
+    put.presigned(how).await.unwrap()
 }
 
 /// Uploads with exactly the signed headers, after a change to the request.
@@ -46,22 +39,10 @@ async fn upload(
     send(request).await
 }
 
-async fn is_empty(storage: &Storage) -> bool {
-    storage
-        .client
-        .list_objects_v2()
-        .bucket(BUCKET)
-        .send()
-        .await
-        .unwrap()
-        .contents()
-        .is_empty()
-}
-
 #[tokio::test]
-async fn an_upload_with_the_signed_headers_is_stored_and_announced() {
+async fn upload_as_signed_is_stored_and_announced() {
     let mut storage = storage().await;
-    let signed = sign(&storage.client, for_five_minutes()).await;
+    let signed = sign(&storage, for_five_minutes()).await;
     let mut names: Vec<_> = signed.headers().map(|(name, _)| name).collect();
     names.sort_unstable();
     assert_eq!(names, ["content-length", "content-type", "if-none-match"]);
@@ -87,9 +68,9 @@ async fn an_upload_with_the_signed_headers_is_stored_and_announced() {
 }
 
 #[tokio::test]
-async fn a_second_upload_is_refused() {
+async fn second_upload_is_refused() {
     let mut storage = storage().await;
-    let signed = sign(&storage.client, for_five_minutes()).await;
+    let signed = sign(&storage, for_five_minutes()).await;
     assert_eq!(upload(&signed, PHOTO, |_| {}).await.status(), 200);
     let response = upload(&signed, "other", |_| {}).await;
     assert_eq!(response.status(), 412);
@@ -99,15 +80,7 @@ async fn a_second_upload_is_refused() {
         response.body()
     );
 
-    let stored = storage
-        .client
-        .get_object()
-        .bucket(BUCKET)
-        .key("a/b c")
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(stored.body.collect().await.unwrap().into_bytes(), PHOTO);
+    assert_eq!(storage.content("a/b c").await, PHOTO);
     storage.created.recv().await.unwrap();
     assert!(
         storage.created.try_recv().is_err(),
@@ -116,10 +89,10 @@ async fn a_second_upload_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_fifty_first_uploads_one_is_stored() {
+async fn one_of_fifty_first_uploads_is_stored() {
     let folder = tempdir().unwrap();
     for mut storage in [storage().await, storage_in(Some(folder.path())).await] {
-        let signed = sign(&storage.client, for_five_minutes()).await;
+        let signed = sign(&storage, for_five_minutes()).await;
         let mut uploads = JoinSet::new();
         for _ in 0..50 {
             let signed = signed.clone();
@@ -138,9 +111,9 @@ async fn of_fifty_first_uploads_one_is_stored() {
 }
 
 #[tokio::test]
-async fn a_deviation_from_what_was_signed_is_refused() {
+async fn deviation_from_what_was_signed_is_refused() {
     let storage = storage().await;
-    let signed = sign(&storage.client, for_five_minutes()).await;
+    let signed = sign(&storage, for_five_minutes()).await;
     let other_type = |request: &mut Request<_>| {
         request
             .headers_mut()
@@ -183,46 +156,46 @@ async fn a_deviation_from_what_was_signed_is_refused() {
             response.body()
         );
     }
-    assert!(is_empty(&storage).await);
+    assert!(storage.keys("").await.is_empty());
 }
 
 #[tokio::test]
-async fn an_expired_url_is_refused() {
+async fn expired_url_is_refused() {
     let storage = storage().await;
     let how = PresigningConfig::builder()
         .start_time(UNIX_EPOCH + Duration::from_secs(1_700_000_000))
         .expires_in(Duration::from_secs(300))
         .build()
         .unwrap();
-    let response = upload(&sign(&storage.client, how).await, PHOTO, |_| {}).await;
+    let response = upload(&sign(&storage, how).await, PHOTO, |_| {}).await;
     assert_eq!(response.status(), 403);
     assert!(
         response.body().contains("Request has expired"),
         "{}",
         response.body()
     );
-    assert!(is_empty(&storage).await);
+    assert!(storage.keys("").await.is_empty());
 }
 
 #[tokio::test]
-async fn a_url_signed_with_another_secret_is_refused() {
-    let storage = storage().await;
-    let other = s3_client(
-        &storage.s3,
-        "another secret",
-        RequestChecksumCalculation::WhenRequired,
-    );
-    let response = upload(&sign(&other, for_five_minutes()).await, PHOTO, |_| {}).await;
-    assert_eq!(response.status(), 403);
-    assert!(is_empty(&storage).await);
-}
-
-#[tokio::test]
-async fn an_upload_that_breaks_off_leaves_nothing() {
+async fn url_signed_with_another_secret_is_refused() {
     let mut storage = storage().await;
-    let signed = sign(&storage.client, for_five_minutes()).await;
-    let address = storage.s3.endpoint().trim_start_matches("http://");
-    let target = signed.uri().trim_start_matches(storage.s3.endpoint());
+    let ours = storage.client.clone();
+    let config = ours.config().to_builder();
+    let config = config.credentials_provider(credentials("local", "another secret"));
+    storage.client = Client::from_conf(config.build());
+    let signed = sign(&storage, for_five_minutes()).await;
+    storage.client = ours;
+    assert_eq!(upload(&signed, PHOTO, |_| {}).await.status(), 403);
+    assert!(storage.keys("").await.is_empty());
+}
+
+#[tokio::test]
+async fn upload_that_breaks_off_leaves_nothing() {
+    let mut storage = storage().await;
+    let signed = sign(&storage, for_five_minutes()).await;
+    let address = storage.server.url.trim_start_matches("http://");
+    let target = signed.uri().trim_start_matches(&storage.server.url);
     let mut head = format!("PUT {target} HTTP/1.1\r\nhost: {address}\r\n");
     for (name, value) in signed.headers() {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -237,7 +210,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let mut reply = String::new();
     let _ = stream.read_to_string(&mut reply).await;
     assert!(!reply.starts_with("HTTP/1.1 200"), "{reply}");
-    assert!(is_empty(&storage).await);
+    assert!(storage.keys("").await.is_empty());
     assert!(
         storage.created.try_recv().is_err(),
         "the broken upload was announced"
@@ -245,17 +218,11 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_presigned_get_needs_no_headers() {
+async fn presigned_get_needs_no_headers() {
     let storage = storage().await;
-    let signed = sign(&storage.client, for_five_minutes()).await;
+    let signed = sign(&storage, for_five_minutes()).await;
     assert_eq!(upload(&signed, PHOTO, |_| {}).await.status(), 200);
-    let get = storage
-        .client
-        .get_object()
-        .bucket(BUCKET)
-        .key("a/b c")
-        .presigned(for_five_minutes())
-        .await;
+    let get = storage.get("a/b c").presigned(for_five_minutes()).await;
     let response = send(Request::get(get.unwrap().uri()).body("").unwrap()).await;
     assert_eq!(
         (response.status().as_u16(), response.body().as_str()),
@@ -269,24 +236,11 @@ async fn a_presigned_get_needs_no_headers() {
 }
 
 #[tokio::test]
-async fn a_content_without_a_type_is_just_bytes() {
+async fn content_without_a_type_is_just_bytes() {
     let storage = storage().await;
-    let put = storage
-        .client
-        .put_object()
-        .bucket(BUCKET)
-        .key("bytes")
-        .presigned(for_five_minutes())
-        .await;
+    let put = storage.put("bytes").presigned(for_five_minutes()).await;
     let put = Request::put(put.unwrap().uri()).body(PHOTO).unwrap();
     assert_eq!(send(put).await.status(), 200);
-    let head = storage
-        .client
-        .head_object()
-        .bucket(BUCKET)
-        .key("bytes")
-        .send()
-        .await
-        .unwrap();
+    let head = storage.head("bytes").send().await.unwrap();
     assert_eq!(head.content_type(), Some("binary/octet-stream"));
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
+use aws_sdk_sqs::error::ProvideErrorMetadata;
+use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use local::sqs::Sqs;
 
-use crate::common::{NOW, queues, soon};
+use crate::common::{queues, soon};
 
 struct Queue<'a> {
     client: &'a aws_sdk_sqs::Client,
@@ -36,7 +37,6 @@ impl<'a> Queue<'a> {
             .queue_url(&self.url)
             .max_number_of_messages(10);
         let receive = receive.wait_time_seconds(wait_seconds);
-        let receive = receive.message_system_attribute_names(MessageSystemAttributeName::All);
         receive.send().await.unwrap().messages.unwrap_or_default()
     }
 
@@ -59,19 +59,13 @@ impl<'a> Queue<'a> {
             .unwrap();
     }
 
-    async fn change_visibility(
-        &self,
-        message: &Message,
-        seconds: i32,
-    ) -> Result<(), aws_sdk_sqs::Error> {
+    /// Returns the error's code.
+    async fn change_visibility(&self, message: &Message, seconds: i32) -> Result<(), String> {
         let change = self.client.change_message_visibility().queue_url(&self.url);
         let change = change.receipt_handle(message.receipt_handle().unwrap());
-        change
-            .visibility_timeout(seconds)
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(Into::into)
+        let changed = change.visibility_timeout(seconds).send().await;
+        let changed = changed.map(drop);
+        changed.map_err(|error| error.code().unwrap().to_owned())
     }
 
     /// Counts of visible, in-flight and delayed messages.
@@ -88,74 +82,41 @@ impl<'a> Queue<'a> {
     }
 }
 
-fn attribute(message: &Message, name: MessageSystemAttributeName) -> &str {
-    &message.attributes().unwrap()[&name]
-}
-
-fn receives(message: &Message) -> &str {
-    attribute(message, MessageSystemAttributeName::ApproximateReceiveCount)
-}
-
 #[tokio::test]
-async fn a_message_is_received_as_it_was_sent() {
+async fn message_is_received_as_it_was_sent() {
     let (sqs, client) = queues().await;
-    let url = client
-        .get_queue_url()
-        .queue_name("work")
-        .send()
-        .await
-        .unwrap()
-        .queue_url
-        .unwrap();
-    assert_eq!(url, sqs.queue_url("work"));
-    let sent = client
-        .send_message()
-        .queue_url(&url)
-        .message_body("grüße\n")
-        .send()
-        .await
-        .unwrap();
-    // printf 'grüße\n' | md5sum
-    assert_eq!(
-        sent.md5_of_message_body(),
-        Some("2cdef67e16b88cd1e41897dd4491f8dd")
-    );
-
+    let send = client.send_message().queue_url(sqs.queue_url("work"));
+    let sent = send.message_body("grüße\n").send().await.unwrap();
     let received = Queue::new(&sqs, &client, "work").receive(0).await;
     assert_eq!(received.len(), 1);
     assert_eq!(received[0].body(), Some("grüße\n"));
     assert_eq!(received[0].message_id(), sent.message_id());
-    assert_eq!(received[0].md5_of_body(), sent.md5_of_message_body());
-    assert_eq!(receives(&received[0]), "1");
-    let sent_at = attribute(&received[0], MessageSystemAttributeName::SentTimestamp);
-    assert_eq!(sent_at, format!("{NOW}000"));
 }
 
 #[tokio::test]
-async fn a_deleted_message_does_not_come_again() {
+async fn deleted_message_does_not_come_again() {
     let (sqs, client) = queues().await;
     let work = Queue::new(&sqs, &client, "work");
     work.send("one", 0).await;
     let received = work.receive(0).await;
     work.delete(&received[0]).await;
-    sqs.clock().advance(Duration::from_secs(31));
+    sqs.clock.advance(Duration::from_secs(31));
     assert!(work.bodies().await.is_empty());
     assert_eq!(work.counts().await, ["0", "0", "0"]);
 }
 
 #[tokio::test]
-async fn a_message_that_is_not_deleted_comes_again() {
+async fn message_that_is_not_deleted_comes_again() {
     let (sqs, client) = queues().await;
     let work = Queue::new(&sqs, &client, "work");
     work.send("one", 0).await;
     let first = work.receive(0).await;
     assert!(work.bodies().await.is_empty());
     assert_eq!(work.counts().await, ["0", "1", "0"]);
-    sqs.clock().advance(Duration::from_secs(30));
+    sqs.clock.advance(Duration::from_secs(30));
     assert_eq!(work.counts().await, ["1", "0", "0"]);
     let second = work.receive(0).await;
     assert_eq!(second[0].message_id(), first[0].message_id());
-    assert_eq!(receives(&second[0]), "2");
 
     // The earlier handle no longer counts.
     work.delete(&first[0]).await;
@@ -163,40 +124,37 @@ async fn a_message_that_is_not_deleted_comes_again() {
 }
 
 #[tokio::test]
-async fn a_receiver_can_ask_for_more_time_or_give_up() {
+async fn receiver_can_ask_for_more_time_or_give_up() {
     let (sqs, client) = queues().await;
     let work = Queue::new(&sqs, &client, "work");
     work.send("one", 0).await;
     let received = work.receive(0).await;
     work.change_visibility(&received[0], 60).await.unwrap();
-    sqs.clock().advance(Duration::from_secs(31));
+    sqs.clock.advance(Duration::from_secs(31));
     assert!(work.bodies().await.is_empty());
     work.change_visibility(&received[0], 0).await.unwrap();
     let again = work.receive(0).await;
     assert_eq!(again.len(), 1);
 
-    sqs.clock().advance(Duration::from_secs(31));
-    let late = work.change_visibility(&again[0], 60).await.unwrap_err();
-    assert!(
-        matches!(late, aws_sdk_sqs::Error::MessageNotInflight(_)),
-        "{late:?}"
-    );
+    sqs.clock.advance(Duration::from_secs(31));
+    let late = work.change_visibility(&again[0], 60).await;
+    assert_eq!(late, Err("MessageNotInflight".to_owned()));
 }
 
 #[tokio::test]
-async fn a_delayed_message_comes_after_its_delay() {
+async fn delayed_message_comes_after_its_delay() {
     let (sqs, client) = queues().await;
     let work = Queue::new(&sqs, &client, "work");
     work.send("later", 900).await;
     work.send("now", 0).await;
     assert_eq!(work.counts().await, ["1", "0", "1"]);
     assert_eq!(work.bodies().await, ["now"]);
-    sqs.clock().advance(Duration::from_secs(900));
+    sqs.clock.advance(Duration::from_secs(900));
     assert_eq!(work.bodies().await, ["later", "now"]);
 }
 
 #[tokio::test]
-async fn a_waiting_receiver_gets_a_message_that_is_sent() {
+async fn waiting_receiver_gets_a_message_that_is_sent() {
     let (sqs, client) = queues().await;
     let work = Queue::new(&sqs, &client, "work");
     let (received, ()) = soon(async { tokio::join!(work.receive(20), work.send("one", 0)) }).await;
@@ -204,19 +162,18 @@ async fn a_waiting_receiver_gets_a_message_that_is_sent() {
 }
 
 #[tokio::test]
-async fn a_message_received_too_often_goes_to_the_dead_letter_queue() {
+async fn message_received_too_often_goes_to_the_dead_letters() {
     let (sqs, client) = queues().await;
     let (work, dead) = (
         Queue::new(&sqs, &client, "work"),
-        Queue::new(&sqs, &client, "dead"),
+        Queue::new(&sqs, &client, "work-dead-letters"),
     );
     work.send("poison", 0).await;
     let mut last = None;
-    for expected in ["1", "2", "3"] {
+    for _ in 0..3 {
         let received = work.receive(0).await;
-        assert_eq!(receives(&received[0]), expected);
         assert!(dead.bodies().await.is_empty());
-        sqs.clock().advance(Duration::from_secs(30));
+        sqs.clock.advance(Duration::from_secs(30));
         last = received.into_iter().next();
     }
     let last = last.unwrap();

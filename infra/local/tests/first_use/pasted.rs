@@ -87,7 +87,7 @@ async fn start() -> (Stack, Vec<Demo>) {
     };
     let stack = Stack::start(options).await.expect("it starts");
     let env = stack.env().clone().into_iter().collect();
-    let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system())
+    let demos = demo::load(&env, None, stack.partner_url(), &Clock::system())
         .await
         .expect("demos");
     (stack, demos)

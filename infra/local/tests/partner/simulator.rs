@@ -29,7 +29,7 @@ impl Fixture {
     }
 
     async fn with(change: impl FnOnce(&mut PartnerOptions)) -> Self {
-        let mut options = PartnerOptions::new();
+        let mut options = PartnerOptions::default();
         change(&mut options);
         let partner = SimulatedPartner::serve(options).await.expect("a partner");
         Self {
@@ -216,7 +216,7 @@ async fn a_partner_can_answer_twice_differently() {
 
 #[tokio::test]
 async fn an_answer_that_drips_ends_at_the_limit() {
-    let fixture = Fixture::with(|options| options.drip_every = Duration::from_millis(20)).await;
+    let fixture = Fixture::new().await;
     let drip = fixture
         .ask_within("a", "DRIP0001", Duration::from_millis(500))
         .await;

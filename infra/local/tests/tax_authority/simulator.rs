@@ -9,13 +9,23 @@ use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::tax_portal::cases::{CASES, TIME};
-use local::tax_portal::{Shop, ShopItem, TaxPortal, TaxPortalOptions, Throttle};
+use local::tax_portal::{Shop, TaxPortal, TaxPortalOptions, Throttle};
 
 const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(year, month, day).expect("a day")
 }
 
 const TODAY: NaiveDate = date(2026, 3, 9);
+
+const SHOP: Shop = Shop {
+    trader: "DUKA & SONS LTD",
+    tin: "100200300",
+    serial: "03TZ100001",
+    items: &[
+        ("SODA <ORANGE> 500ML", 120_050),
+        ("SODA LEMON 500ML", 110_000),
+    ],
+};
 
 struct Fixture {
     portal: TaxPortal,
@@ -28,22 +38,7 @@ impl Fixture {
     }
 
     async fn with(change: impl FnOnce(&mut TaxPortalOptions)) -> Self {
-        let shop = Shop {
-            trader: "DUKA & SONS LTD".to_owned(),
-            tin: "100200300".to_owned(),
-            serial: "03TZ100001".to_owned(),
-            items: vec![
-                ShopItem {
-                    description: "SODA <ORANGE> 500ML".to_owned(),
-                    price_cents: 120_050,
-                },
-                ShopItem {
-                    description: "SODA LEMON 500ML".to_owned(),
-                    price_cents: 110_000,
-                },
-            ],
-        };
-        let mut options = TaxPortalOptions::new(vec![shop], || TODAY);
+        let mut options = TaxPortalOptions::new(&[SHOP], || TODAY);
         change(&mut options);
         let portal = TaxPortal::serve(options).await.expect("a portal");
         let client = TaxAuthority::new(&portal.base_url, Limits::default()).expect("a client");
@@ -321,7 +316,7 @@ async fn surprises_are_kept_for_an_operator() {
 
 #[tokio::test]
 async fn a_portal_that_hangs_is_given_up() {
-    let mut fixture = Fixture::with(|options| options.hang_for = Duration::from_secs(3_600)).await;
+    let mut fixture = Fixture::new().await;
     let limits = Limits {
         read: Duration::from_millis(50),
         ..Limits::default()

@@ -6,31 +6,20 @@ use std::time::Duration;
 use axum::body::{Bytes, to_bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
-use chrono::DateTime;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::sqs::{QueueOptions, Shared, Sqs, SqsOptions, actions};
+use super::{Shared, Sqs, SqsOptions, actions};
 
+/// A queue `work`, whose messages move to the dead letters 15 seconds after their first receive.
 async fn queues() -> Sqs {
-    let queue = |name: &str, dead_letter| QueueOptions {
-        name: name.to_owned(),
-        visibility: Duration::from_secs(30),
-        dead_letter,
-    };
-    let queues = vec![
-        queue("work", Some(("dead".to_owned(), 1))),
-        queue("dead", None),
-    ];
-    let now = Arc::new(|| DateTime::UNIX_EPOCH);
-    Sqs::serve(SqsOptions {
-        queues,
-        now,
-        port: 0,
-    })
-    .await
-    .unwrap()
+    let sqs = Sqs::serve(SqsOptions {
+        queues: &["work"],
+        visibility: Duration::from_secs(15),
+        max_receives: 1,
+    });
+    sqs.await.unwrap()
 }
 
 async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
@@ -38,22 +27,20 @@ async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
     let headers = HeaderMap::from_iter([("x-amz-target".parse().unwrap(), target)]);
     let response = actions::serve(State(shared), headers, Bytes::from(request.to_string())).await;
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    if body.is_empty() {
-        Value::Null
-    } else {
-        serde_json::from_slice(&body).unwrap()
-    }
+    serde_json::from_slice(&body).unwrap()
 }
+
+const DEAD: &str = "work-dead-letters";
 
 async fn send(sqs: &Sqs, delay_seconds: u64) {
     let request =
         json!({ "QueueUrl": "work", "MessageBody": "one", "DelaySeconds": delay_seconds });
-    ask(Arc::clone(&sqs.shared), "SendMessage", request).await;
+    ask(Arc::clone(&sqs.clock.0), "SendMessage", request).await;
 }
 
 /// Receives from a queue for up to 20 seconds; returns the receipt handle and the time it took.
 fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Duration)> {
-    let shared = Arc::clone(&sqs.shared);
+    let shared = Arc::clone(&sqs.clock.0);
     tokio::spawn(async move {
         let start = Instant::now();
         let reply = ask(
@@ -71,13 +58,13 @@ fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Durati
 
 /// Returns once this many receivers wait.
 async fn waiting(sqs: &Sqs, receivers: usize) {
-    while sqs.shared.changed.receiver_count() < receivers {
+    while sqs.clock.0.changed.receiver_count() < receivers {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sent_message_wakes_one_of_two_receivers() {
+async fn sent_message_wakes_one_of_two_receivers() {
     let sqs = queues().await;
     let receivers = (receive(&sqs, "work"), receive(&sqs, "work"));
     waiting(&sqs, 2).await;
@@ -95,7 +82,7 @@ async fn a_sent_message_wakes_one_of_two_receivers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_message_comes_in_the_middle_of_a_wait() {
+async fn delayed_message_comes_amid_a_wait() {
     let sqs = queues().await;
     send(&sqs, 5).await;
     let (handle, after) = receive(&sqs, "work").await.unwrap();
@@ -104,16 +91,16 @@ async fn a_delayed_message_comes_in_the_middle_of_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_was_given_up_comes_in_the_middle_of_a_wait() {
+async fn message_that_was_given_up_comes_amid_a_wait() {
     let sqs = queues().await;
     send(&sqs, 0).await;
     let handle = receive(&sqs, "work").await.unwrap().0.unwrap();
-    let receiver = receive(&sqs, "dead");
+    let receiver = receive(&sqs, DEAD);
     waiting(&sqs, 1).await;
     let request = json!({ "QueueUrl": "work", "ReceiptHandle": handle, "VisibilityTimeout": 0 });
     assert_eq!(
-        ask(Arc::clone(&sqs.shared), "ChangeMessageVisibility", request).await,
-        Value::Null
+        ask(Arc::clone(&sqs.clock.0), "ChangeMessageVisibility", request).await,
+        json!({})
     );
     let (handle, after) = receiver.await.unwrap();
     assert!(
@@ -124,74 +111,46 @@ async fn a_message_that_was_given_up_comes_in_the_middle_of_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_dies_in_the_middle_of_a_wait_comes_to_the_dead_letter_queue() {
+async fn message_that_dies_amid_a_wait_reaches_the_dead_letters() {
     let sqs = queues().await;
     send(&sqs, 0).await;
     assert!(receive(&sqs, "work").await.unwrap().0.is_some());
-    tokio::time::advance(Duration::from_secs(15)).await;
-    let (handle, after) = receive(&sqs, "dead").await.unwrap();
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let (handle, after) = receive(&sqs, DEAD).await.unwrap();
     assert!(handle.is_some());
-    assert_eq!(after.as_secs(), 15);
+    assert_eq!(after.as_secs(), 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_sent_and_dies_in_the_middle_of_a_wait_comes_to_the_dead_letter_queue() {
+async fn message_sent_and_dead_amid_a_wait_reaches_the_dead_letters() {
     let sqs = queues().await;
-    let receiver = receive(&sqs, "dead");
+    let receiver = receive(&sqs, DEAD);
     waiting(&sqs, 1).await;
     send(&sqs, 0).await;
     // The paused clock moves on only after the receiver has looked, found nothing and waits again.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let request = json!({ "QueueUrl": "work", "VisibilityTimeout": 5 });
-    let reply = ask(Arc::clone(&sqs.shared), "ReceiveMessage", request).await;
+    let request = json!({ "QueueUrl": "work" });
+    let reply = ask(Arc::clone(&sqs.clock.0), "ReceiveMessage", request).await;
     assert_eq!(reply["Messages"][0]["Body"], "one");
     let (handle, after) = receiver.await.unwrap();
     assert!(handle.is_some());
-    assert_eq!(after.as_secs(), 6);
+    assert_eq!(after.as_secs(), 16);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_when_the_clock_is_moved_to_its_end() {
+async fn wait_ends_when_the_clock_is_moved_to_its_end() {
     let sqs = queues().await;
     let receiver = receive(&sqs, "work");
     waiting(&sqs, 1).await;
-    sqs.clock().advance(Duration::from_secs(20));
+    sqs.clock.advance(Duration::from_secs(20));
     assert_eq!(receiver.await.unwrap(), (None, Duration::ZERO));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_when_the_queues_stop() {
+async fn wait_ends_when_the_queues_stop() {
     let sqs = queues().await;
     let receiver = receive(&sqs, "work");
     waiting(&sqs, 1).await;
-    sqs.stop().await;
+    sqs.server.stop().await;
     assert_eq!(receiver.await.unwrap(), (None, Duration::ZERO));
-}
-
-#[tokio::test]
-async fn queues_that_cannot_be_are_refused() {
-    let queue = |name: &str, seconds, dead_letter: Option<(&str, u32)>| QueueOptions {
-        name: name.to_owned(),
-        visibility: Duration::from_secs(seconds),
-        dead_letter: dead_letter.map(|(name, most)| (name.to_owned(), most)),
-    };
-    let wrong = [
-        vec![queue("a/b", 30, None)],
-        vec![queue("a", 43_201, None)],
-        vec![queue("a", 30, None), queue("a", 30, None)],
-        vec![queue("a", 30, Some(("missing", 3)))],
-        vec![queue("a", 30, Some(("a", 3)))],
-        vec![queue("a", 30, Some(("b", 0))), queue("b", 30, None)],
-    ];
-    for queues in wrong {
-        let named = format!("{queues:?}");
-        let served = Sqs::serve(SqsOptions {
-            queues,
-            now: Arc::new(|| DateTime::UNIX_EPOCH),
-            port: 0,
-        })
-        .await;
-        let error = served.err().unwrap_or_else(|| panic!("taken: {named}"));
-        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{named}");
-    }
 }

@@ -1,0 +1,135 @@
+//! Writes records of the past, as the service writes them.
+
+use std::sync::Arc;
+
+use common::aws::Aws;
+use common::aws::deployment_secret::SecretVersion;
+use common::aws::photos::{self, object_key};
+use common::config::Env;
+use common::domain::campaign::{Campaign, PhoneLimits};
+use common::domain::code_record::CodeKey;
+use common::domain::entrant::{Entrant, PhoneChecks};
+use common::domain::ids::SubmissionId;
+use common::domain::receipt::Receipt;
+use common::domain::scope::{Environment, Scope};
+use common::domain::submission::{NewSubmission, Submission};
+use common::domain::timestamp::Timestamp;
+use common::random;
+use common::store::submission_writes::{RecordKeys, SubmissionWrite};
+use ops_core::tables::Tables;
+
+use super::{DemoError, unusable};
+
+/// The access key of the writer. The stack announces none of its photos: their receipts know of them already, or their
+/// event is a sample to be sent by hand.
+pub(crate) const ACCESS_KEY: &str = "demo";
+
+pub(super) struct Past {
+    pub(super) tables: Tables,
+    aws: Aws,
+    bucket: String,
+    secret: Arc<SecretVersion>,
+}
+
+impl Past {
+    pub(super) async fn connect(env: &Env) -> Result<Self, DemoError> {
+        let own = ("AWS_ACCESS_KEY_ID".to_owned(), ACCESS_KEY.to_owned());
+        let env = env.clone().overridden_by([own].into_iter().collect());
+        let aws = Aws::for_function(&env)?;
+        let tables = Tables::from_env(&env, &aws)?;
+        Ok(Self {
+            secret: tables.secrets().version_for_phones().await?,
+            tables,
+            bucket: env.required(photos::VARIABLE)?,
+            aws,
+        })
+    }
+
+    pub(super) async fn campaign(&self, slug: &str) -> Result<(Campaign, Scope), DemoError> {
+        let slug = slug.parse().map_err(|_| unusable("slug"))?;
+        let campaign = self.tables.campaign(&slug).await?;
+        let scope = Scope {
+            campaign: slug,
+            environment: Environment::Live,
+        };
+        Ok((campaign, scope))
+    }
+
+    pub(super) fn submission(
+        &self,
+        scope: &Scope,
+        submission_id: SubmissionId,
+        phone: &str,
+        region: Option<&str>,
+        created_at: Timestamp,
+        campaign: &Campaign,
+    ) -> Result<NewSubmission, DemoError> {
+        let phone = phone.parse().map_err(|_| unusable("phone"))?;
+        let secret = &self.secret.secret;
+        Ok(NewSubmission {
+            submission_id,
+            scope: scope.clone(),
+            phone: secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
+            entrant_id: secret.consumer(scope, phone).id,
+            region: region.map(str::to_owned),
+            claimed: None,
+            consent: None,
+            day: created_at.day_in(campaign.timezone),
+            created_at,
+            request_id: None,
+        })
+    }
+
+    /// Writes a submission with its outcome, whatever the limits of its phone.
+    pub(super) async fn write(
+        &self,
+        mut submission: Submission,
+        code: Option<&CodeKey>,
+        campaign: &Campaign,
+    ) -> Result<(), DemoError> {
+        if submission.reasons.is_empty() {
+            submission.reasons = vec![submission.status.message_key().as_str().to_owned()];
+        }
+        let key = format!("demo-{}", submission.submission_id);
+        let key = key.parse().map_err(|_| unusable("key"))?;
+        let write = SubmissionWrite {
+            keys: RecordKeys {
+                scope: &submission.scope,
+                key: &key,
+                entrant: &submission.entrant_id,
+                code,
+                receipt: submission.receipt_id,
+            },
+            body_hash: "",
+            submission: &submission,
+        };
+        let (store, at) = (&self.tables.store, submission.created_at);
+        if submission.status.counts() {
+            let campaign = Campaign {
+                limits: PhoneLimits::default(),
+                ..campaign.clone()
+            };
+            let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
+            let created = store.create_admitted(write, &entrant, &campaign, checks, at);
+            created.await?;
+        } else {
+            store.create_rejected(write, None, at).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn receipt(
+        &self,
+        receipt: &Receipt,
+        photo: Option<Vec<u8>>,
+    ) -> Result<(), DemoError> {
+        self.tables.store.receipts().create(receipt, None).await?;
+        if let Some(photo) = photo {
+            let put = self.aws.s3().put_object().bucket(&self.bucket);
+            let put = put.key(object_key(&receipt.scope, receipt.receipt_id));
+            let sent = put.body(photo.into()).send().await;
+            sent.map_err(|_| unusable("storage"))?;
+        }
+        Ok(())
+    }
+}
