@@ -284,8 +284,24 @@ pub(crate) mod tests {
 
     #[test]
     fn paper_names_day_goods_and_code_of_its_record() {
-        let printed = lines(&record()).join("\n");
-        insta::assert_snapshot!(printed, @"");
+        let lines = lines(&record());
+        let printed: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();
+        let printed = printed.join("\n");
+        insta::assert_snapshot!(printed, @r"
+          *** SAMPLE, NOT A RECEIPT ***
+                 DUKA KUU LIMITED
+                  TIN 100147181
+               SERIAL 03TZ343001520
+
+        17-11-2026                09:05:07
+
+        2 X CHAI BORA 250G        5,000.00
+
+        TOTAL                     5,000.00
+
+            RECEIPT VERIFICATION CODE
+                    DEMO000281
+        ");
         let has_glyph = |c| c == '\n' || GLYPHS.iter().any(|(glyph, _)| *glyph == c);
         assert!(printed.chars().all(has_glyph), "{printed}");
     }
