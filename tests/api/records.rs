@@ -196,6 +196,7 @@ async fn draws(service: &Service) {
         published_at: None,
         outcome: None,
         contact_changes: 0,
+        abandonment: None,
     };
     let at = NOON.after(Duration::from_secs(601));
     let outcome = DrawOutcome {

@@ -469,6 +469,7 @@ fn frozen(now: Timestamp) -> Draw {
         published_at: Some(now),
         outcome: None,
         contact_changes: 0,
+        abandonment: None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::scope::parse_slug;
+use super::submission::OperatorDecision;
 use super::timestamp::Timestamp;
 
 /// Such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
@@ -85,6 +86,9 @@ pub struct Draw {
     pub outcome: Option<DrawOutcome>,
     /// Changes of its contacts.
     pub contact_changes: u64,
+    /// An operator's request never to draw it, in force once a second one has confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandonment: Option<OperatorDecision>,
 }
 
 /// Held while a scope freezes. The openings of an unrecorded draw are found by it.
@@ -125,14 +129,22 @@ impl Draw {
             .is_some_and(|published_at| published_at < self.round_at)
     }
 
+    /// True if two operators have given it up, so that it has no winners.
+    pub fn is_abandoned(&self) -> bool {
+        let decision = self.abandonment.as_ref();
+        decision.is_some_and(|decision| decision.confirmed.is_some())
+    }
+
     /// True if the winners can be computed and are not drawn.
     pub fn awaits_run(&self, now: Timestamp) -> bool {
-        self.outcome.is_none() && self.is_published_in_time() && self.round_at <= now
+        self.is_published_in_time() && self.can_be_drawn(now) && self.round_at <= now
     }
 
     /// A draw that was published late has no winners.
     pub fn can_be_drawn(&self, now: Timestamp) -> bool {
-        self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
+        self.outcome.is_none()
+            && !self.is_abandoned()
+            && self.published_at.unwrap_or(now) < self.round_at
     }
 }
 
@@ -185,6 +197,7 @@ mod tests {
             published_at: millis.map(Timestamp::from_millis),
             outcome: None,
             contact_changes: 0,
+            abandonment: None,
         };
         let in_time = [None, Some(999), Some(1_000), Some(1_001)]
             .map(|at| published(at).is_published_in_time());

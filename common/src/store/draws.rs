@@ -14,6 +14,7 @@ use super::{StoreError, from_record, number, text, transaction};
 use crate::domain::draw::contact::Contact;
 use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
 use crate::domain::scope::Scope;
+use crate::domain::submission::OperatorDecision;
 use crate::domain::timestamp::Timestamp;
 
 pub const KEY: &str = "scope";
@@ -30,6 +31,9 @@ const LOCK: &str = "lock";
 const PUBLISHED_AT: &str = "published_at";
 const OUTCOME: &str = "outcome";
 const CONTACT_CHANGES: &str = "contact_changes";
+const ABANDONMENT: &str = "abandonment";
+/// The condition that no abandonment is in force.
+const NOT_ABANDONED: &str = "attribute_not_exists(abandonment.confirmed)";
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
@@ -145,11 +149,28 @@ impl Draws {
     ) -> Result<bool, StoreError> {
         let update = self.update(scope, name).set(OUTCOME, outcome);
         let update = update.when_present(PUBLISHED_AT).when_absent(OUTCOME);
-        self.write(vec![update]).await
+        self.write(vec![update.when(NOT_ABANDONED)]).await
+    }
+
+    /// Records a request to abandon a draw, or its confirmation. Returns false if the draw has
+    /// winners or is abandoned.
+    pub async fn abandon(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+        decision: &OperatorDecision,
+    ) -> Result<bool, StoreError> {
+        self.update(scope, name)
+            .set(ABANDONMENT, decision)
+            .when_equal(CONTACT_CHANGES, 0)
+            .when_absent(OUTCOME)
+            .when(NOT_ABANDONED)
+            .send(WRITING)
+            .await
     }
 
     /// Adds at most [`MAX_ADDED`] contacts. Returns false if contacts of the draw were changed
-    /// since [`Draw::contact_changes`] was read, or one of `conditions` fails.
+    /// since [`Draw::contact_changes`] was read, it was abandoned, or one of `conditions` fails.
     pub async fn add_contacts(
         &self,
         scope: &Scope,
@@ -161,7 +182,8 @@ impl Draws {
         let count = self
             .update(scope, name)
             .set(CONTACT_CHANGES, changes.saturating_add(1))
-            .when_equal(CONTACT_CHANGES, changes);
+            .when_equal(CONTACT_CHANGES, changes)
+            .when(NOT_ABANDONED);
         let contacts = contacts.iter().map(|contact| {
             let put = self.table.put(scope.to_string(), contact);
             put.sort(SORT, contact_key(contact)).when_absent(KEY)

@@ -22,15 +22,10 @@ const SCRIPT: &str = concat!(
 pub struct Certificate<'a> {
     pub campaign: &'a str,
     pub brand: &'a str,
-    /// `header.json`
     pub header: &'a str,
-    /// `commitment.txt`
     pub commitment: &'a str,
-    /// `result.json`
     pub result: &'a str,
-    /// `log.json`
     pub log: &'a str,
-    /// The chain of the header.
     #[serde(serialize_with = "times")]
     pub chain: &'a Chain,
 }

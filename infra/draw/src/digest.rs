@@ -11,7 +11,6 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>([u8; N]);
 
-/// A SHA-256 digest.
 pub type Digest = Hex<32>;
 
 /// A round's signature: a compressed point of G1.

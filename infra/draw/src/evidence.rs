@@ -1,5 +1,6 @@
 //! Reads the published files, verifies them, and runs the draw.
 
+use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::num::NonZeroU64;
 
@@ -23,14 +24,9 @@ const MAX_LINE_BYTES: u64 = 64 + 20 + 20 + 3;
 
 /// Files of a frozen draw.
 pub struct Evidence<'a> {
-    /// `entries.csv`
     pub entries: &'a mut (dyn BufRead + Send),
-    /// `header.json`
     pub header: &'a [u8],
-    /// `commitment.txt`
     pub commitment: &'a str,
-    /// `openings.csv`, without those of erased people. Secret.
-    pub openings: Option<&'a mut (dyn BufRead + Send)>,
 }
 
 /// A frozen draw whose files agree, in 40 bytes a row.
@@ -57,12 +53,6 @@ impl Committed {
         let published = published.parse::<Digest>();
         let published = published.map_err(|error| Difference(format!("commitment.txt {error}")))?;
         let (hashes, starts, root) = read_rows(evidence.entries, &header)?;
-        if let Some(file) = evidence.openings {
-            for opening in openings(file)? {
-                let (row, opening) = opening?;
-                check_opening(&hashes, row, &opening)?;
-            }
-        }
         let commitment = commitment(evidence.header, root);
         check!(
             commitment == published,
@@ -88,6 +78,52 @@ impl Committed {
 
     pub fn commitment(&self) -> Digest {
         self.commitment
+    }
+
+    /// Reads `openings.csv`, which is secret, and compares each opening with its row. Those of
+    /// erased people are missing. Returns the chosen ones, by row.
+    ///
+    /// # Errors
+    /// The first difference, or a file that cannot be read.
+    pub fn read_openings(
+        &self,
+        file: impl BufRead,
+        is_chosen: impl Fn(u64, &Opening) -> bool,
+    ) -> Result<HashMap<u64, Opening>, Difference> {
+        let mut lines = file.lines();
+        let mut chosen = HashMap::new();
+        let mut next_row = 0;
+        let is_header = |line: &String| line == OPENINGS_HEADER;
+        check!(
+            lines.next().transpose()?.as_ref().is_some_and(is_header),
+            "openings.csv, line 1 is not its header line"
+        );
+        for (number, line) in (2_u64..).zip(lines) {
+            let opening = Opening::from_csv_line(&line?).filter(|(row, _)| *row >= next_row);
+            let Some((row, opening)) = opening else {
+                return Err(Difference(format!(
+                    "openings.csv, line {number} is not a row, its references and its salt, in the order of rows"
+                )));
+            };
+            self.check_opening(row, &opening)?;
+            next_row = row.saturating_add(1);
+            if is_chosen(row, &opening) {
+                chosen.insert(row, opening);
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn check_opening(&self, row: u64, opening: &Opening) -> Result<(), Difference> {
+        let hash = usize::try_from(row)
+            .ok()
+            .and_then(|row| self.hashes.get(row));
+        check!(
+            hash == Some(&opening.row_hash()),
+            "entries.csv, line {} has another hash than the opening of row {row}",
+            row.saturating_add(1)
+        );
+        Ok(())
     }
 
     /// The order of each tier. [`crate::beacon::Chain::verify`] comes first.
@@ -245,7 +281,7 @@ impl Committed {
         logged.check_steps(given_at)?;
         logged.check_reference()?;
         match &logged.opening {
-            Some(opening) => check_opening(&self.hashes, *row, opening),
+            Some(opening) => self.check_opening(*row, opening),
             None => Ok(()),
         }
     }
@@ -333,43 +369,6 @@ fn read_rows(
         "entries.csv has {end} entries, but header.json says {total}"
     );
     Ok((hashes, starts, tree.root()))
-}
-
-/// The lines of `openings.csv`. Those of erased people are missing.
-///
-/// # Errors
-/// The first line that is not one, or a file that cannot be read.
-pub fn openings(
-    file: impl BufRead,
-) -> Result<impl Iterator<Item = Result<(u64, Opening), Difference>>, Difference> {
-    let unreadable = |line: u64| {
-        Difference(format!(
-            "openings.csv, line {line} is not a row, its references and its salt, in the order of rows"
-        ))
-    };
-    let mut lines = (1..).zip(file.lines());
-    match lines.next() {
-        Some((_, Ok(line))) if line == OPENINGS_HEADER => (),
-        Some((_, Err(error))) => return Err(error.into()),
-        Some((_, Ok(_))) | None => return Err(unreadable(1)),
-    }
-    let mut next_row = 0;
-    Ok(lines.map(move |(number, line)| {
-        let opening = Opening::from_csv_line(&line?).filter(|(row, _)| *row >= next_row);
-        let (row, opening) = opening.ok_or_else(|| unreadable(number))?;
-        next_row = row.saturating_add(1);
-        Ok((row, opening))
-    }))
-}
-
-fn check_opening(hashes: &[Digest], row: u64, opening: &Opening) -> Result<(), Difference> {
-    let hash = usize::try_from(row).ok().and_then(|row| hashes.get(row));
-    check!(
-        hash == Some(&opening.row_hash()),
-        "entries.csv, line {} has another hash than the opening of row {row}",
-        row.saturating_add(1)
-    );
-    Ok(())
 }
 
 fn to_u64(number: usize) -> u64 {

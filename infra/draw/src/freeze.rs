@@ -13,7 +13,6 @@ use crate::opening::{InvalidOpening, Opening, Salt, check_reference};
 use crate::row::Row;
 
 pub(crate) const OPENINGS_HEADER: &str = "row,refs,salt";
-/// Rows that are named as the largest.
 const MAX_LARGEST: usize = 5;
 
 /// The reason why entries cannot be frozen. Names no entrant.
@@ -130,7 +129,6 @@ impl UnwrittenRow {
     }
 }
 
-/// One of the rows with most entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargestRow {
     pub entries: NonZeroU64,
@@ -208,8 +206,6 @@ impl Rows {
 pub struct Frozen {
     /// The exact bytes of `header.json`.
     pub header_json: String,
-    /// Merkle root of the lines of `entries.csv`.
     pub root: Digest,
-    /// `commitment.txt`.
     pub commitment: Digest,
 }

@@ -141,12 +141,10 @@ impl Header {
         )
     }
 
-    /// Prizes of all tiers.
     pub fn prize_count(&self) -> u64 {
         sum(self.prizes.iter().map(|prize| prize.number.get()))
     }
 
-    /// Such as `1 x Kettle, 5 x Tea`.
     pub fn prizes_in_words(&self) -> String {
         let prizes = self
             .prizes

@@ -13,7 +13,7 @@
 //! | call | [`Log`]: the times of the draw, and what happened with each winner, for `log.json` |
 //! | certificate | [`Certificate::html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
 //! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then [`beacon::Chain::verify`] |
-//! | opening | an [`Opening`] gives the hash of its row |
+//! | opening | an [`Opening`] gives the hash of its row; [`Committed::read_openings`] compares all |
 //!
 //! `one_prize_per_row` is a rule for the log: a row that has a prize is skipped in the other tiers.
 //!
@@ -61,7 +61,7 @@
 //! // Later: the round is there, and its signature was verified.
 //! let commitment = frozen.commitment.to_string();
 //! let json = frozen.header_json.as_bytes();
-//! let committed = Committed::read(Evidence { entries: &mut &*entries, header: json, commitment: &commitment, openings: None })?;
+//! let committed = Committed::read(Evidence { entries: &mut &*entries, header: json, commitment: &commitment })?;
 //! let result = committed.run(header.round, [0; 48].into())?;
 //! assert_eq!(result.tiers[0].order.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,7 +91,7 @@ pub use certificate::{Certificate, MAX_EMBEDDED_ROWS};
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
-pub use evidence::{Committed, Evidence, openings};
+pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
 pub use header::{
     ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, printable,

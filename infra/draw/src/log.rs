@@ -32,15 +32,11 @@ const RULES: [&str; 3] = [HAS_PRIZE, "erased", "phone_deleted"];
 const HAS_PRIZE: &str = "has_prize";
 const NO_ANSWER: &str = "no_answer";
 
-/// The published log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// The commitment was recorded.
     pub frozen_at: DateTime<FixedOffset>,
-    /// The files were public.
     pub published_at: DateTime<FixedOffset>,
-    /// The order was computed and recorded.
     pub drawn_at: DateTime<FixedOffset>,
     /// The places of each tier from 1 on, without a gap.
     pub places: Vec<LoggedPlace>,
@@ -222,7 +218,6 @@ impl LoggedPlace {
         is_drawn && self.skip().is_none_or(is_kept)
     }
 
-    /// All texts can be seen.
     pub(crate) fn check_texts(&self) -> Result<(), Difference> {
         let inspector = self.skip().and_then(|skip| skip.inspector.as_ref());
         for (key, text) in [
@@ -310,7 +305,6 @@ impl LoggedPlace {
         }
     }
 
-    /// The opening names the reference.
     pub(crate) fn check_reference(&self) -> Result<(), Difference> {
         let is_proven = match (&self.opening, &self.reference) {
             (Some(opening), Some(reference)) => opening.references().contains(reference),

@@ -15,7 +15,6 @@ pub type Salt = [u8; 16];
 /// The references of one entrant, with a salt. Its hash is published.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Sorted.
     references: Vec<String>,
     salt: Salt,
 }
@@ -97,7 +96,6 @@ impl fmt::Display for Opening {
     }
 }
 
-/// Reads a pasted text.
 impl FromStr for Opening {
     type Err = InvalidOpening;
 

@@ -41,7 +41,6 @@ fn values(seed: Digest) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A place in an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {

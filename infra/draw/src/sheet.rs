@@ -26,9 +26,8 @@ pub struct Sheet<'a> {
     pub beacon: &'a str,
     /// The round's page; `None` if the chain is not public.
     pub round_address: Option<&'a str>,
-    /// Entries of the largest rows, largest first.
+    /// Entries of each, largest first.
     pub largest_rows: &'a [u64],
-    /// Entries that people gave, not the service.
     pub given_by_hand: u64,
 }
 

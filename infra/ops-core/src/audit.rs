@@ -97,9 +97,16 @@ impl Action {
     }
 }
 
-/// Proof that a row was written. A link to a photo requires it.
+/// Proof that a row was written, with its number. A link to a photo requires it.
 #[derive(Clone, Debug)]
-pub struct Recorded(());
+pub struct Recorded(u64);
+
+impl Recorded {
+    /// The number of the row.
+    pub fn number(&self) -> u64 {
+        self.0
+    }
+}
 
 #[derive(Clone)]
 pub struct Audit {
@@ -160,9 +167,9 @@ impl Audit {
             by: self.by.clone(),
             ..action.0
         };
-        Box::pin(self.log.append(&entry, now)).await?;
+        let row = Box::pin(self.log.append(&entry, now)).await?;
         self.guard.open();
-        Ok(Recorded(()))
+        Ok(Recorded(row.sequence))
     }
 
     pub async fn identity(&self) -> Result<&str, Failure> {

@@ -263,6 +263,7 @@ pub async fn erase(
     tables: &Tables,
     photos: &Photos,
     held: &PersonRecords,
+    audit_row: u64,
     now: Timestamp,
 ) -> Result<(), Failure> {
     check_settled(held)?;
@@ -293,7 +294,7 @@ pub async fn erase(
         // have read the person.
         found.submissions.extend(held.submissions.iter().cloned());
         found.contacts = contacts(tables, &held.scope, &found.submissions).await?;
-        openings::erase_person(tables, &found, now).await?;
+        openings::erase_person(tables, &found, audit_row, now).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
@@ -415,23 +416,24 @@ pub async fn erase_all(
         freeze_lock::check_released(tables, &held.scope, now).await?;
         check_drawn(tables, held, now).await?;
     }
-    record("person.erase", Some(&why), tables, held, now).await?;
+    let rows = record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
-    for held in held {
-        erase(tables, &photos, held, now).await?;
+    for (held, audit_row) in held.iter().zip(rows) {
+        erase(tables, &photos, held, audit_row, now).await?;
     }
     Ok(())
 }
 
 /// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
-/// erasure in the log.
+/// erasure in the log. Returns the numbers of the rows.
 async fn record(
     name: &'static str,
     why: Option<&str>,
     tables: &Tables,
     held: &[PersonRecords],
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<Vec<u64>, Failure> {
+    let mut rows = Vec::new();
     for held in held {
         let submissions: Vec<_> = held
             .submissions
@@ -443,9 +445,9 @@ async fn record(
         let action = why
             .into_iter()
             .fold(action, |action, why| action.because(why));
-        tables.audit.append(action, now).await?;
+        rows.push(tables.audit.append(action, now).await?.number());
     }
-    Ok(())
+    Ok(rows)
 }
 
 fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {

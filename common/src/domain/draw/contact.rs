@@ -149,7 +149,6 @@ pub enum RowStatus {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
-    /// It does not follow the state.
     #[error(
         "the step does not follow: a winner is called, reached, identified, and then gets the prize"
     )]
@@ -274,6 +273,11 @@ impl Contact {
             (ContactEvent::Skipped { .. }, _) | (_, RowStatus::Counts) => Ok(next),
             (_, RowStatus::Revoked) => Err(StepRefused::Revoked),
         }
+    }
+
+    /// False once the person was erased.
+    pub fn names_person(&self) -> bool {
+        self.submission_id.is_some() || self.region.is_some() || self.masked_phone.is_some()
     }
 
     #[must_use]

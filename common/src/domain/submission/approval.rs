@@ -36,28 +36,35 @@ pub enum Agreement {
     SamePerson,
 }
 
+impl OperatorDecision {
+    /// The decision of both; `None` if the second operator is the same person.
+    pub fn confirmed_by(&self, second: &Self) -> Option<Self> {
+        let Self {
+            by,
+            at,
+            why,
+            identity,
+            ..
+        } = second.clone();
+        let is_same = self.is_by(identity.as_deref().unwrap_or_default(), &by);
+        (!is_same).then(|| Self {
+            at,
+            confirmed: Some(Confirmation { by, why, identity }),
+            ..self.clone()
+        })
+    }
+}
+
 impl Submission {
     pub fn agreement(&self, second: &Approval) -> Agreement {
         let is_same = |first: &&Approval| first.change == second.change;
         let Some(first) = self.approval.as_ref().filter(is_same) else {
             return Agreement::Awaited;
         };
-        let OperatorDecision {
-            by,
-            at,
-            why,
-            identity,
-            ..
-        } = second.decision.clone();
-        let first = &first.decision;
-        if first.is_by(identity.as_deref().unwrap_or_default(), &by) {
-            return Agreement::SamePerson;
+        match first.decision.confirmed_by(&second.decision) {
+            Some(both) => Agreement::Reached(both),
+            None => Agreement::SamePerson,
         }
-        Agreement::Reached(OperatorDecision {
-            at,
-            confirmed: Some(Confirmation { by, why, identity }),
-            ..first.clone()
-        })
     }
 
     /// Callers see no change.

@@ -29,7 +29,6 @@ const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two tours of all relays, which have a round a second or two after its time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Relays, in the order of asking.
 #[derive(Debug)]
 pub struct Relays {
     client: HttpClient,
@@ -45,7 +44,6 @@ pub struct Unavailable {
     pub relays: Vec<(String, RelayFailure)>,
 }
 
-/// The failure of a relay.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RelayFailure {
     #[error("{0}")]
@@ -59,7 +57,6 @@ pub enum RelayFailure {
 }
 
 impl Relays {
-    /// [`PUBLIC_RELAYS`].
     #[expect(clippy::expect_used, reason = "the constants are tested")]
     pub fn public() -> Self {
         let urls = PUBLIC_RELAYS.map(|url| url.parse().expect("a URL"));

@@ -137,7 +137,6 @@ impl Sample {
             entries: &mut self.entries.as_bytes(),
             header: self.header.as_bytes(),
             commitment: &self.commitment,
-            openings: None,
         })
     }
 

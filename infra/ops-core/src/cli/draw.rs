@@ -55,6 +55,17 @@ pub(crate) enum DrawCommand {
     HandOver(WinnerArgs),
     /// Skip a winner, for a reason and before an inspector; the next in the order is drawn
     Skip(SkipArgs),
+    /// Give up a frozen draw that has no winners, before or after its round; two people run this, it is published beside the
+    /// commitment, and the name is not used again
+    Abandon {
+        #[command(flatten)]
+        draw: DrawArgs,
+        /// Reason, in your words; it is published with the commitment
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
+    },
     /// Write the certificate, which anybody can check in a browser, and the files to publish beside it
     Certificate {
         #[command(flatten)]
@@ -184,6 +195,12 @@ pub(crate) struct DrawArgs {
     /// Name of the draw
     #[arg(long = "draw", value_name = "NAME")]
     pub(crate) name: DrawName,
+}
+
+impl DrawArgs {
+    pub(crate) fn named(self) -> (Scope, DrawName) {
+        (self.scope.into(), self.name)
+    }
 }
 
 #[derive(Args)]

@@ -1,20 +1,21 @@
 //! The winners in order: the first places of each tier, and the next place after each skip.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use common::aws::MAX_CONCURRENCY;
+use common::domain::campaign::PersonalData;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::store::draws::MAX_ADDED;
-use draw::{ALTERNATES, Committed, DrawResult, Opening, Place, TierResult};
+use draw::{ALTERNATES, Committed, DrawResult, TierResult};
 use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, stream};
 
 use super::certificate::log_differs;
-use super::files::{DrawFiles, OPENINGS, Version};
-use super::openings;
+use super::openings::Rows;
+use super::publish::abandoned;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -62,12 +63,15 @@ impl Drawing<'_> {
         let (draws, name) = (&self.tables.draws, &self.draw.name);
         for _ in 0..MAX_TRIES {
             // Before the contacts, so that a change in between is noticed.
-            let mut changes = super::find(self.tables, self.scope, name)
-                .await?
-                .contact_changes;
+            let draw = super::find(self.tables, self.scope, name).await?;
+            if draw.is_abandoned() {
+                return Err(abandoned(&draw));
+            }
+            let mut changes = draw.contact_changes;
             let mut known = draws.contacts(self.scope, name).await?;
-            self.check_without_entrant(&known).await?;
-            let new = self.missing(&known, now).await?;
+            let rows = self.rows(&known).await?;
+            self.check_without_entrant(&known, &rows).await?;
+            let new = self.missing(&known, &rows, now).await?;
             let mut is_current = true;
             for new in new.chunks(MAX_ADDED) {
                 // An erasure in the meantime would not find the contacts. A transaction names each
@@ -107,9 +111,13 @@ impl Drawing<'_> {
     }
 
     /// The contacts that are missing, those that the rules skip among them.
-    async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<NewContact>, Failure> {
+    async fn missing(
+        &self,
+        known: &[Contact],
+        rows: &Rows,
+        now: Timestamp,
+    ) -> Result<Vec<NewContact>, Failure> {
         let now = super::step_time(known, now);
-        let openings = self.openings().await?;
         let (mut all, mut new) = (known.to_vec(), Vec::new());
         for (tier, result) in (0..).zip(&self.result.tiers) {
             loop {
@@ -121,7 +129,7 @@ impl Drawing<'_> {
                     .skip_while(|(place, _)| *place <= last)
                     .take(usize::try_from(free).unwrap_or(usize::MAX));
                 let entrants = next.map(|(number, place)| {
-                    let entrant = self.entrant(place.row, openings.get(&place.row));
+                    let entrant = self.entrant(place.row, rows);
                     entrant
                         .map_ok(move |entrant| (number, place, entrant))
                         .boxed()
@@ -134,12 +142,42 @@ impl Drawing<'_> {
                     break;
                 }
                 for (number, place, entrant) in entrants {
-                    let drawn = self.contact(tier, &result.name, (number, place), now);
-                    let (mut contact, submission) = with_entrant(drawn, entrant, now);
                     let has_prize = |other: &Contact| other.row == place.row && other.holds_prize();
-                    if self.committed.header().one_prize_per_row && all.iter().any(has_prize) {
-                        contact = skipped(contact, SkipReason::HasPrize, now);
-                    }
+                    let is_single = self.committed.header().one_prize_per_row;
+                    let (entrant, reason) = match entrant {
+                        Ok(_) if is_single && all.iter().any(has_prize) => {
+                            (entrant.ok(), Some(SkipReason::HasPrize))
+                        }
+                        Ok(entrant) => (Some(entrant), None),
+                        Err(reason) => (None, Some(reason)),
+                    };
+                    let skip = reason.map(|reason| ContactEvent::Skipped {
+                        reason,
+                        inspector: None,
+                    });
+                    let (submission, masked_phone) = entrant.unzip();
+                    let step = |event| ContactStep {
+                        at: now,
+                        by: None,
+                        event,
+                    };
+                    let contact = Contact {
+                        draw: self.draw.name.clone(),
+                        tier,
+                        prize: result.name.clone(),
+                        place: number,
+                        row: place.row,
+                        reference: submission.as_ref().map(Submission::reference),
+                        submission_id: submission.as_ref().map(|one| one.submission_id),
+                        region: submission.as_ref().and_then(|one| one.region.clone()),
+                        masked_phone,
+                        steps: [Some(ContactEvent::Drawn), skip]
+                            .into_iter()
+                            .flatten()
+                            .map(step)
+                            .collect(),
+                        revision: 0,
+                    };
                     all.push(contact.clone());
                     new.push((contact, submission));
                 }
@@ -149,15 +187,13 @@ impl Drawing<'_> {
     }
 
     /// Refuses contacts without an entrant whose entrant is there: changed without `ops`.
-    pub(super) async fn check_without_entrant(&self, known: &[Contact]) -> Result<(), Failure> {
-        let without: Vec<_> = known.iter().filter(|one| one.reference.is_none()).collect();
-        if without.is_empty() {
-            return Ok(());
-        }
-        let openings = self.openings().await?;
-        for contact in without {
-            let entrant = self.entrant(contact.row, openings.get(&contact.row));
-            if entrant.await?.is_ok() {
+    pub(super) async fn check_without_entrant(
+        &self,
+        known: &[Contact],
+        rows: &Rows,
+    ) -> Result<(), Failure> {
+        for contact in known.iter().filter(|one| one.reference.is_none()) {
+            if self.entrant(contact.row, rows).await?.is_ok() {
                 let difference = format!(
                     "place {} of {} is without its entrant, whose entry is kept",
                     contact.place, contact.prize
@@ -168,56 +204,20 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    /// The openings of all rows that have a place in the result.
-    async fn openings(&self) -> Result<HashMap<u64, Opening>, Failure> {
-        let Draw {
-            name, commitment, ..
-        } = self.draw;
-        let files = DrawFiles::new(self.tables, self.scope, name, commitment)?;
+    /// The rows that have a place in the result, or are among these contacts.
+    pub(super) async fn rows(&self, known: &[Contact]) -> Result<Rows, Failure> {
         let places = self.result.tiers.iter().flat_map(|tier| &tier.order);
-        let rows: HashSet<_> = places.map(|place| place.row).collect();
-        let Version {
-            file, written_at, ..
-        } = files.read_version(OPENINGS).await?;
-        let openings = openings::read(self.draw, file, |row, _| rows.contains(&row))?;
-        // Who sees the round must not be able to take a winner out. Erasures wait for the run.
-        let is_first_run = self.draw.outcome.is_none();
-        let missing = rows.iter().find(|row| !openings.contains_key(row));
-        match missing.filter(|_| is_first_run && self.draw.round_at <= written_at) {
-            Some(row) => Err(self.opening_removed(*row)),
-            None => Ok(openings),
-        }
+        let rows = places.map(|place| place.row);
+        let rows = rows
+            .chain(known.iter().map(|contact| contact.row))
+            .collect();
+        Rows::read(self.tables, self.scope, self.draw, &self.committed, &rows).await
     }
 
-    fn contact(
-        &self,
-        tier: u32,
-        prize: &str,
-        (place, drawn): (u64, &Place),
-        now: Timestamp,
-    ) -> Contact {
-        Contact {
-            draw: self.draw.name.clone(),
-            tier,
-            prize: prize.to_owned(),
-            place,
-            row: drawn.row,
-            reference: None,
-            submission_id: None,
-            region: None,
-            masked_phone: None,
-            steps: vec![ContactStep {
-                at: now,
-                by: None,
-                event: ContactEvent::Drawn,
-            }],
-            revision: 0,
-        }
-    }
-
-    /// The entrant of a row. An erasure removes the opening, retention only the phones.
-    async fn entrant(&self, row: u64, opening: Option<&Opening>) -> Result<RowEntrant, Failure> {
-        let Some(opening) = opening else {
+    /// The entrant of a row. An erasure removes the opening first, then the phones; retention only
+    /// the phones.
+    async fn entrant(&self, row: u64, rows: &Rows) -> Result<RowEntrant, Failure> {
+        let Some(opening) = rows.openings.get(&row) else {
             return Ok(Err(SkipReason::Erased));
         };
         let entries = opening.references().iter();
@@ -228,30 +228,46 @@ impl Drawing<'_> {
             .buffered(MAX_CONCURRENCY)
             .try_collect()
             .await?;
-        let first = entries.first().map(|entry| &entry.entrant_id);
-        let mut others = entries
-            .iter()
-            .filter(|entry| Some(&entry.entrant_id) != first);
-        if let Some(other) = others.next() {
-            // An erasure is under way.
-            if entries.iter().any(|entry| entry.phone.is_none()) {
-                return Ok(Err(SkipReason::Erased));
-            }
-            let name = other.reference().to_string();
-            return Err(self.row_differs(row, &name, "is of another entrant than the first"));
-        }
-        let Some(submission) = entries.into_iter().find(|entry| entry.phone.is_some()) else {
-            return Ok(Err(SkipReason::PhoneDeleted));
+        let differs = |entry: &Submission, why: &str| {
+            Err(self.row_differs(row, &entry.reference().to_string(), why))
         };
-        match self.tables.secrets().phone_of(&submission).await {
-            Ok(Some(phone)) => Ok(Ok((submission, phone.masked()))),
-            Ok(None) => Ok(Err(SkipReason::PhoneDeleted)),
-            Err(error) if error.is_unreadable() => {
-                let name = submission.reference().to_string();
-                Err(self.row_differs(row, &name, "has the phone of another submission"))
-            }
-            Err(error) => Err(error.into()),
+        let without_phone = entries.iter().find(|entry| entry.phone.is_none());
+        if without_phone.is_some() && rows.erasure(row).is_some() {
+            return Ok(Err(SkipReason::Erased));
         }
+        let first = entries.first().map(|entry| &entry.entrant_id);
+        let is_other = |entry: &&Submission| Some(&entry.entrant_id) != first;
+        let with_phone = entries.iter().find(|entry| entry.phone.is_some());
+        match (with_phone, without_phone, entries.iter().find(is_other)) {
+            (None, Some(entry), _) if !self.has_retention_deleted_phones().await? => {
+                let why = "has no phone, though neither the campaign's retention nor an erasure of this row has taken it";
+                differs(entry, why)
+            }
+            (_, _, Some(other)) => differs(other, "is of another entrant than the first"),
+            (None, _, None) => Ok(Err(SkipReason::PhoneDeleted)),
+            (Some(entry), _, None) => match self.tables.secrets().phone_of(entry).await {
+                Ok(Some(phone)) => Ok(Ok((entry.clone(), phone.masked()))),
+                Ok(None) => differs(entry, "has no phone"),
+                Err(error) if error.is_unreadable() => {
+                    differs(entry, "has the phone of another submission")
+                }
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// True if phones of the scope were deleted by their retention. Only a function of the service
+    /// writes that, by its own clock.
+    async fn has_retention_deleted_phones(&self) -> Result<bool, Failure> {
+        let Scope {
+            campaign,
+            environment,
+        } = self.scope;
+        let retention = self.tables.retention.get(campaign).await?.value;
+        Ok(retention.deletions.iter().any(|deletion| {
+            (deletion.environment, deletion.data) == (*environment, PersonalData::Phones)
+                && deletion.done > 0
+        }))
     }
 
     /// A submission of an opening, which was accepted in the period and may be revoked since.
@@ -271,16 +287,6 @@ impl Drawing<'_> {
         Err(differs("was not accepted in the period of the draw"))
     }
 
-    fn opening_removed(&self, row: u64) -> Failure {
-        let message = format!(
-            "row {row} of the draw {} is among the winners and has no opening, and openings were written after the round; no \
-             winner was drawn. Put the file back as it was at the freeze, and ask the administrator of the stack who \
-             changed it",
-            self.draw.name
-        );
-        Failure::new("openings_changed", message)
-    }
-
     fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {
         let message = format!(
             "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. No winner was \
@@ -296,34 +302,4 @@ fn free_prizes(tier: u32, result: &TierResult, contacts: &[Contact]) -> u64 {
     let winners = contacts.iter().filter(is_winner).count();
     let winners = u64::try_from(winners).unwrap_or(u64::MAX);
     result.prizes.get().saturating_sub(winners)
-}
-
-fn with_entrant(drawn: Contact, entrant: RowEntrant, now: Timestamp) -> NewContact {
-    let (submission, masked_phone) = match entrant {
-        Ok(found) => found,
-        Err(reason) => return (skipped(drawn, reason, now), None),
-    };
-    let contact = Contact {
-        reference: Some(submission.reference()),
-        submission_id: Some(submission.submission_id),
-        region: submission.region.clone(),
-        masked_phone: Some(masked_phone),
-        ..drawn
-    };
-    (contact, Some(submission))
-}
-
-/// Skipped by the rules of the draw.
-fn skipped(contact: Contact, reason: SkipReason, now: Timestamp) -> Contact {
-    let event = ContactEvent::Skipped {
-        reason,
-        inspector: None,
-    };
-    // A contact that was just drawn can be skipped.
-    let step = ContactStep {
-        at: now,
-        by: None,
-        event,
-    };
-    contact.after(step).unwrap_or(contact)
 }

@@ -15,8 +15,8 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::assign_winners::Drawing;
-use super::files::{DrawFiles, OPENINGS};
-use super::openings;
+use super::certificate::log_differs;
+use super::files::DrawFiles;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
@@ -32,7 +32,6 @@ pub struct Winner {
 
 pub struct Logged {
     pub contact: Contact,
-    /// The winners that were drawn after a skip.
     pub next: Vec<Contact>,
 }
 
@@ -99,12 +98,23 @@ pub async fn find(
     })
 }
 
-/// `None` once the person was erased.
+/// The submission of the contact's reference; `None` once the person was erased.
 async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
-    let Some(id) = winner.contact.submission_id else {
+    let Contact {
+        submission_id,
+        reference,
+        ..
+    } = &winner.contact;
+    let Some(id) = *submission_id else {
         return Ok(None);
     };
-    Ok(tables.store.submissions().get(&winner.scope, id).await?)
+    let found = tables.store.submissions().get(&winner.scope, id).await?;
+    let is_other = |one: &Submission| Some(one.reference()) != *reference;
+    if found.as_ref().is_some_and(is_other) {
+        let difference = "a winner's submission is not the one of the reference";
+        return Err(log_differs(&winner.draw, &difference));
+    }
+    Ok(found)
 }
 
 /// Submissions of open winners whose phones were blocked since the freeze.
@@ -242,8 +252,9 @@ async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus, Failu
         return Ok(RowStatus::Counts);
     }
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    let file = files.read(OPENINGS).await?;
-    let openings = openings::read(draw, file, |row, _| row == contact.row)?;
+    let committed = files.committed(draw).await?;
+    let openings = files.openings(draw, &committed, |row, _| row == contact.row);
+    let openings = openings.await?;
     let of_row = openings
         .get(&contact.row)
         .map(Opening::references)
@@ -268,7 +279,7 @@ async fn draw_next(
     now: Timestamp,
 ) -> Result<Vec<Contact>, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    let committed = files.committed(draw, None).await?;
+    let committed = files.committed(draw).await?;
     let (result, _) = files.result(draw, &committed).await?;
     let drawing = Drawing {
         tables,

@@ -1,9 +1,8 @@
 //! The certificate, the files beside it, and the sheet.
 
-use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -15,29 +14,30 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::{
-    Certificate, Event, Header, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Prize, Sheet, Step, VERIFY_PY,
+    Certificate, Event, Header, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
     printable,
 };
 
 use super::assign_winners::Drawing;
-use super::files::{
-    COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, OPENINGS, RESULT, holds, temporary, unreadable,
-};
+use super::chain;
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, unreadable};
+use super::openings::Erasure;
 use super::publish::published_in_time;
-use super::{chain, openings};
+use super::shown::interrupted_skip;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-const VERIFY: &str = "verify.py";
+/// The files beside a certificate.
+pub(crate) const BESIDE: [&str; 6] = [ENTRIES, HEADER, COMMITMENT, RESULT, LOG, "verify.py"];
 
-/// Writes the certificate, and the published files beside it. Returns their names.
+/// Writes the certificate, and the published files beside it. Returns the erasures of its places.
 pub(crate) async fn write(
     tables: &Tables,
     scope: &Scope,
     campaign: &Campaign,
     draw: &Draw,
     output: &Path,
-) -> Result<Vec<&'static str>, Failure> {
+) -> Result<Vec<Erasure>, Failure> {
     let Some(outcome) = &draw.outcome else {
         let message = format!(
             "the draw {} has no winners yet; draw them first with `ops draw run`",
@@ -49,8 +49,7 @@ pub(crate) async fn write(
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let published_at = published_in_time(tables, draw, &files).await?;
-    let mut opened = files.read(OPENINGS).await?;
-    let committed = files.committed(draw, Some(&mut opened)).await?;
+    let committed = files.committed(draw).await?;
     let differs = |difference| unreadable(draw, &difference);
     let given_at = committed
         .check_round_time(chain.time_of(draw.round))
@@ -63,20 +62,19 @@ pub(crate) async fn write(
         committed,
         result,
     };
-    drawing.check_without_entrant(&contacts).await?;
+    let rows = drawing.rows(&contacts).await?;
+    drawing.check_without_entrant(&contacts, &rows).await?;
     let Drawing {
         committed, result, ..
     } = drawing;
-    let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
-    opened.rewind().map_err(|error| temporary(&error))?;
-    let openings = openings::read(draw, opened, |row, _| rows.contains(&row))?;
     let zone = campaign.timezone;
     let places = contacts.iter().map(|contact| {
-        let opening = openings
-            .get(&contact.row)
-            .cloned()
-            .filter(|_| contact.reference.is_some());
-        published(contact, opening, zone)
+        let opening = rows.openings.get(&contact.row).cloned();
+        published(
+            contact,
+            opening.filter(|_| contact.reference.is_some()),
+            zone,
+        )
     });
     // The list was frozen before it was published, which the storage's clock says, in seconds.
     let frozen_at = draw.frozen_at.min(published_at);
@@ -88,7 +86,7 @@ pub(crate) async fn write(
         drawn_at,
         places: places.collect(),
     };
-    check_all_drawn(draw, committed.header(), &log)?;
+    check_all_drawn(draw, committed.header(), &contacts)?;
     let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
     committed
         .read_log(&result, given_at, log.as_bytes())
@@ -110,11 +108,12 @@ pub(crate) async fn write(
     for name in [ENTRIES, HEADER, COMMITMENT, RESULT] {
         put(&output.with_file_name(name), files.read(name).await?)?;
     }
-    put(&output.with_file_name(VERIFY), VERIFY_PY.as_bytes())?;
+    put(&output.with_file_name("verify.py"), VERIFY_PY.as_bytes())?;
     // Over that of an earlier certificate.
     let path = output.with_file_name(LOG);
     fs::write(&path, &log).map_err(|error| Failure::from_io(&path, "writing", &error))?;
-    Ok(vec![ENTRIES, HEADER, COMMITMENT, RESULT, LOG, VERIFY])
+    let erased = contacts.iter().filter_map(|one| rows.erasure(one.row));
+    Ok(erased.collect())
 }
 
 pub(crate) fn write_sheet(
@@ -192,22 +191,20 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
 }
 
 /// A skip that was interrupted leaves a prize without a winner.
-fn check_all_drawn(draw: &Draw, header: &Header, log: &Log) -> Result<(), Failure> {
-    let is_missing = |prize: &&Prize| {
-        let places = || log.places.iter().filter(|place| place.tier == prize.name);
-        let is_below =
-            |count, bound: NonZeroU64| u64::try_from(count).is_ok_and(|count| count < bound.get());
-        is_below(
-            places().filter(|place| place.is_open()).count(),
-            prize.number,
-        ) && is_below(places().count(), header.rows)
-            && places().any(|place| place.skip().is_some_and(|skip| skip.inspector.is_some()))
+fn check_all_drawn(draw: &Draw, header: &Header, contacts: &[Contact]) -> Result<(), Failure> {
+    let is_skipped = |prize: &str| {
+        let mut last = contacts
+            .iter()
+            .filter(|contact| contact.prize == prize && !contact.holds_prize())
+            .filter_map(|contact| contact.steps.last());
+        last.any(|step| step.by.is_some())
     };
-    let Some(Prize { name, .. }) = header.prizes.iter().find(is_missing) else {
+    let short = interrupted_skip(header, contacts);
+    let Some(Contact { prize, .. }) = short.filter(|short| is_skipped(&short.prize)) else {
         return Ok(());
     };
     let message = format!(
-        "a prize {name} of the draw {} has no winner, because a skip was interrupted; run `ops draw skip` for that winner \
+        "a prize {prize} of the draw {} has no winner, because a skip was interrupted; run `ops draw skip` for that winner \
          again, which draws the next one",
         draw.name
     );

@@ -24,10 +24,8 @@ use crate::terminal::{Progress, Terminal};
 pub(super) struct PeriodEntries {
     pub(super) entries: Entries<[u8; 16]>,
     pub(super) days: BTreeMap<String, DayTotal>,
-    /// Made before the period's end, and not settled.
     pub(super) unsettled: Vec<Reference>,
     pub(super) left_out: LeftOut,
-    /// Entries that people gave by accepting a submission.
     pub(super) given_by_hand: u64,
     blocked: HashSet<EntrantId>,
 }

@@ -4,8 +4,9 @@
 //! can be erased. Both have the files below the commitment, so that a second freeze cannot
 //! overwrite the first; only the recorded commitment has a `commitment.txt`.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,16 +21,14 @@ use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
-use draw::{Committed, DrawResult, Evidence};
+use draw::{Committed, DrawResult, Evidence, Opening};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Names the bucket of evidence.
 pub const EVIDENCE_VARIABLE: &str = "EVIDENCE_BUCKET";
-/// Names the bucket of openings.
 pub const OPENINGS_VARIABLE: &str = "OPENINGS_BUCKET";
 
 pub(crate) const ENTRIES: &str = "entries.csv";
@@ -38,6 +37,7 @@ pub(crate) const HEADER: &str = "header.json";
 pub(crate) const COMMITMENT: &str = "commitment.txt";
 pub(crate) const RESULT: &str = "result.json";
 pub(crate) const LOG: &str = "log.json";
+pub(crate) const ABANDONED: &str = "abandoned.json";
 
 /// Timeout of one transfer; a million entrants are 80 MB.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -89,26 +89,21 @@ impl DrawFiles {
         Err(Failure::new("evidence_differs", message))
     }
 
-    /// The time of the last file of the commitment, by the storage's clock.
-    pub(crate) async fn published_at(&self) -> Result<Timestamp, Failure> {
-        const ACTION: &str = "looking when a file of the draw was published";
-        let mut last = Timestamp::MIN;
-        for name in [ENTRIES, HEADER, COMMITMENT] {
-            // A refused HEAD does not say why.
-            let first = self
-                .s3
-                .get_object()
-                .bucket(&self.evidence)
-                .key(self.key(name))
-                .range("bytes=0-0");
-            let published = first
-                .send()
-                .await
-                .map_err(|error| StoreError::new(ACTION, error))?
-                .last_modified;
-            last = last.max(written_at(published, ACTION)?);
+    /// The published files by name, and when each was written, by the storage's clock.
+    pub(crate) async fn published(&self) -> Result<BTreeMap<String, Timestamp>, Failure> {
+        const ACTION: &str = "listing the files of the draw";
+        let list = self.s3.list_objects_v2().bucket(&self.evidence);
+        let mut pages = list.prefix(&self.folder).into_paginator().send();
+        let mut published = BTreeMap::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| StoreError::new(ACTION, error))?;
+            for object in page.contents() {
+                let name = object.key().and_then(|key| key.strip_prefix(&self.folder));
+                let at = written_at(object.last_modified(), ACTION)?;
+                published.insert(name.unwrap_or_default().to_owned(), at);
+            }
         }
-        Ok(last)
+        Ok(published)
     }
 
     /// Deletes openings that no draw has, which needs no row of the audit log.
@@ -125,7 +120,6 @@ impl DrawFiles {
             .map_err(|error| StoreError::new("deleting openings", error).into())
     }
 
-    /// A file, in a temporary one.
     pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
         Ok(self.read_version(name).await?.file)
     }
@@ -138,19 +132,24 @@ impl DrawFiles {
     }
 
     /// The evidence of a draw, verified.
-    pub(crate) async fn committed(
-        &self,
-        draw: &Draw,
-        openings: Option<&mut (dyn BufRead + Send)>,
-    ) -> Result<Committed, Failure> {
-        let mut entries = self.read(ENTRIES).await?;
+    pub(crate) async fn committed(&self, draw: &Draw) -> Result<Committed, Failure> {
         let evidence = Evidence {
-            entries: &mut entries,
+            entries: &mut self.read(ENTRIES).await?,
             header: draw.header.as_bytes(),
             commitment: &draw.commitment,
-            openings: openings.map(|file| -> &mut (dyn BufRead + Send) { file }),
         };
         Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
+    }
+
+    /// The chosen openings, by row. All are verified.
+    pub(crate) async fn openings(
+        &self,
+        draw: &Draw,
+        committed: &Committed,
+        is_chosen: impl Fn(u64, &Opening) -> bool,
+    ) -> Result<HashMap<u64, Opening>, Failure> {
+        let read = committed.read_openings(self.read(OPENINGS).await?, is_chosen);
+        read.map_err(|difference| unreadable(draw, &difference))
     }
 
     /// `result.json`, verified, and its text.
@@ -169,7 +168,6 @@ impl DrawFiles {
         format!("{}{name}", self.folder)
     }
 
-    /// Everything but openings is published.
     fn bucket(&self, name: &str) -> &str {
         if name == OPENINGS {
             &self.openings
@@ -228,8 +226,8 @@ impl DrawFiles {
         let get = get.bucket(self.bucket(name)).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
         let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
+        let written_at = written_at(object.last_modified(), ACTION)?;
         let etag = object.e_tag.unwrap_or_default();
-        let written_at = written_at(object.last_modified, ACTION)?;
         let (mut file, mut body) = (
             tempfile::tempfile().map_err(|error| temporary(&error))?,
             object.body,
@@ -263,7 +261,7 @@ pub(crate) struct Version {
 }
 
 fn written_at(
-    last_modified: Option<aws_sdk_s3::primitives::DateTime>,
+    last_modified: Option<&aws_sdk_s3::primitives::DateTime>,
     action: &'static str,
 ) -> Result<Timestamp, StoreError> {
     let millis = last_modified.and_then(|at| at.to_millis().ok());

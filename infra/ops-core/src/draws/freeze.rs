@@ -30,7 +30,7 @@ use super::entries::{self, DayTotal};
 use super::files::{
     COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds, unreadable,
 };
-use super::publish::{publish, published_late};
+use super::publish::{abandoned, publish, published_late};
 use super::shown::freeze_question;
 use super::{chain, freeze_lock};
 use crate::audit::Action;
@@ -55,7 +55,6 @@ pub(crate) struct FreezePlan {
     pub(crate) to: Timestamp,
     pub(crate) prizes: Vec<Prize>,
     pub(crate) one_prize_per_entrant: bool,
-    /// The round is the first one from here on.
     pub(crate) at: Timestamp,
     pub(crate) zone: Tz,
     pub(crate) output: PathBuf,
@@ -95,6 +94,7 @@ pub(crate) async fn freeze(
     if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
         return match draw.published_at {
             Some(_) => Err(already_frozen(&draw, plan.zone)),
+            None if draw.is_abandoned() => Err(abandoned(&draw)),
             None => publish_recorded(tables, &plan, draw, clock).await,
         };
     }
@@ -136,7 +136,6 @@ async fn unless_stopped<T>(
     }
 }
 
-/// Reads the entries, and asks.
 async fn read(
     tables: &Tables,
     plan: &FreezePlan,
@@ -191,7 +190,6 @@ async fn read(
     })
 }
 
-/// Writes the files of the folder.
 fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen, Failure> {
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
@@ -223,7 +221,6 @@ async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw
     Ok(others)
 }
 
-/// Writes, uploads, records and publishes.
 async fn commit(
     tables: &Tables,
     plan: &FreezePlan,
@@ -257,6 +254,7 @@ async fn commit(
         published_at: None,
         outcome: None,
         contact_changes: 0,
+        abandonment: None,
     };
     let details = json!({
         "commitment": draw.commitment,

@@ -10,11 +10,13 @@
 //! | drawing winners | `run`, `assign_winners` |
 //! | files, in a folder and in buckets | `files` |
 //! | calls to winners, and skips | [`call_log`] |
+//! | giving a draw up | `abandon` |
 //! | a draw in words | [`shown`] |
 //! | the certificate and the sheet | `certificate` |
 //! | verifying a folder, without a stack | `verify` |
 //! | whose entries a row has; erasing that | `openings` |
 
+pub(crate) mod abandon;
 mod assign_winners;
 pub mod call_log;
 pub(crate) mod certificate;

@@ -1,7 +1,7 @@
 //! Openings tell whose entries a row has. They are secret, and a person's can be erased; the row
-//! stays.
+//! stays. Each erasure first leaves a file in the locked evidence, which explains the missing line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
 
@@ -10,10 +10,12 @@ use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::{Difference, Opening};
+use draw::{Committed, Opening};
+use serde::Serialize;
+use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, OPENINGS, Version, temporary, unreadable};
+use super::files::{DrawFiles, OPENINGS, RESULT, Version, temporary, unreadable};
 use super::freeze_lock;
 use crate::failure::Failure;
 use crate::people::PersonRecords;
@@ -22,6 +24,121 @@ use crate::tables::Tables;
 /// The lifecycle of their bucket deletes them later.
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 const MAX_TRIES: u32 = 10;
+
+/// An erasure of a row's opening, by the name of its file in the evidence.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Erasure {
+    pub(crate) row: u64,
+    /// The number of its row `person.erase` in the audit log.
+    pub(crate) audit_row: u64,
+}
+
+impl Erasure {
+    fn file_name(self) -> String {
+        format!("erased/{}-{}.json", self.row, self.audit_row)
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let name = name.strip_prefix("erased/")?.strip_suffix(".json")?;
+        let (row, audit_row) = name.split_once('-')?;
+        Some(Self {
+            row: row.parse().ok()?,
+            audit_row: audit_row.parse().ok()?,
+        })
+    }
+}
+
+/// Openings of rows, and the erasures of others.
+pub(super) struct Rows {
+    pub(super) openings: HashMap<u64, Opening>,
+    erasures: Vec<Erasure>,
+}
+
+impl Rows {
+    /// Reads and verifies the openings of these rows. A missing one needs its erasure.
+    ///
+    /// Timelines of an operator who wants the next in the order:
+    /// - sees the round, and removes a winner's opening: the file is younger than the round;
+    /// - writes the file of an erasure, too: so is that, by the storage's clock;
+    /// - writes files of erasures before the round, for all who could win: openings are still there.
+    pub(super) async fn read(
+        tables: &Tables,
+        scope: &Scope,
+        draw: &Draw,
+        committed: &Committed,
+        rows: &HashSet<u64>,
+    ) -> Result<Self, Failure> {
+        let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+        let begun = erasures(&files.published().await?, |_| true);
+        let begun: HashSet<_> = begun.into_iter().map(|erasure| erasure.row).collect();
+        let Version {
+            file, written_at, ..
+        } = files.read_version(OPENINGS).await?;
+        let is_chosen = |row: u64| rows.contains(&row) || begun.contains(&row);
+        let openings = committed.read_openings(file, |row, _| is_chosen(row));
+        let openings = openings.map_err(|difference| unreadable(draw, &difference))?;
+        // Again, since an erasure writes its file before it removes the opening.
+        let published = files.published().await?;
+        let drawn_at = published.get(RESULT).filter(|_| draw.outcome.is_some());
+        let read = Self {
+            openings,
+            erasures: erasures(&published, |at| {
+                at < draw.round_at || drawn_at.is_some_and(|drawn_at| *drawn_at <= at)
+            }),
+        };
+        let is_early = drawn_at.is_some() || written_at < draw.round_at;
+        let is_explained = |row: u64| is_early && read.erasure(row).is_some();
+        let is_there = |row: u64| read.openings.contains_key(&row);
+        if let Some(row) = begun.iter().find(|row| is_there(**row)) {
+            return Err(differs(
+                draw,
+                *row,
+                "an opening, though the evidence has its erasure: if `ops person erase` was interrupted, run it again",
+            ));
+        }
+        let mut missing = rows.iter().filter(|row| !is_there(**row));
+        // Clearing test data erases all openings at once.
+        match missing.find(|row| scope.environment.is_live() && !is_explained(**row)) {
+            Some(row) => Err(differs(
+                draw,
+                *row,
+                "no opening, and no erasure from before the round, or from after the run, explains that: put the file back as \
+                 it was at the freeze",
+            )),
+            None => Ok(read),
+        }
+    }
+
+    /// The erasure of a row. One row of the audit log is about one person.
+    pub(super) fn erasure(&self, row: u64) -> Option<Erasure> {
+        let is_shared = |one: &Erasure| {
+            let mut others = self.erasures.iter().filter(|other| other.row != row);
+            others.any(|other| other.audit_row == one.audit_row)
+        };
+        let mut own = self.erasures.iter().filter(|one| one.row == row);
+        own.find(|one| !is_shared(one)).copied()
+    }
+}
+
+/// The erasures whose files were written at such a time.
+fn erasures(
+    published: &BTreeMap<String, Timestamp>,
+    is_in_time: impl Fn(Timestamp) -> bool,
+) -> Vec<Erasure> {
+    let in_time = published.iter().filter(|(_, at)| is_in_time(**at));
+    in_time
+        .filter_map(|(name, _)| Erasure::parse(name))
+        .collect()
+}
+
+fn differs(draw: &Draw, row: u64, what: &str) -> Failure {
+    let message = format!(
+        "row {row} of the draw {} has {what}. No winner was drawn; ask the administrator of the stack who changed it, or give \
+         the draw up with `ops draw abandon`",
+        draw.name
+    );
+    Failure::new("openings_changed", message)
+}
 
 /// The draws whose openings may name a submission that was created then.
 pub(crate) async fn draws_since(
@@ -49,60 +166,30 @@ pub(crate) async fn with_openings(
     Ok(draws)
 }
 
-/// The chosen openings, by row.
-pub(crate) fn read(
-    draw: &Draw,
-    file: impl BufRead,
-    is_chosen: impl Fn(u64, &Opening) -> bool,
-) -> Result<HashMap<u64, Opening>, Failure> {
-    let read = || -> Result<_, Difference> {
-        draw::openings(file)?
-            .filter(|read| {
-                read.as_ref()
-                    .map_or(true, |(row, opening)| is_chosen(*row, opening))
-            })
-            .collect()
-    };
-    read().map_err(|difference| unreadable(draw, &difference))
-}
-
 /// Erases a person's openings, and phone and region of their contacts. Every proof holds.
 pub(crate) async fn erase_person(
     tables: &Tables,
     held: &PersonRecords,
+    audit_row: u64,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let made_at = held
-        .submissions
-        .iter()
-        .map(|(submission, _)| submission.created_at)
-        .min();
-    let Some(made_at) = made_at else {
+    let submissions = || held.submissions.iter().map(|(submission, _)| submission);
+    let Some(made_at) = submissions().map(|one| one.created_at).min() else {
         return Ok(());
     };
     freeze_lock::give_up_all(tables, &held.scope).await?;
     for contact in &held.contacts {
-        if !tables
-            .draws
-            .change_contact(&held.scope, contact, &contact.erased())
-            .await?
-        {
-            return Err(busy(&contact.draw));
-        }
+        erase_contact(tables, &held.scope, contact).await?;
     }
-    let references: HashSet<_> = held
-        .submissions
-        .iter()
-        .map(|(submission, _)| submission.reference().to_string())
+    let references: HashSet<_> = submissions()
+        .map(|submission| submission.reference().to_string())
         .collect();
     let is_theirs = |opening: &Opening| {
-        opening
-            .references()
-            .iter()
-            .any(|one| references.contains(one))
+        let mut own = opening.references().iter();
+        own.any(|one| references.contains(one))
     };
     for draw in draws_since(tables, &held.scope, made_at, now).await? {
-        erase(tables, &held.scope, &draw, is_theirs).await?;
+        erase(tables, &held.scope, &draw, Some(audit_row), is_theirs).await?;
     }
     Ok(())
 }
@@ -117,39 +204,46 @@ pub(crate) async fn erase_everyone(
     freeze_lock::check_released(tables, scope, now).await?;
     freeze_lock::give_up_all(tables, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
-        let erased = contact.erased();
-        let is_done = Contact {
-            revision: erased.revision,
-            ..contact.clone()
-        } == erased;
-        if !is_done
-            && !tables
-                .draws
-                .change_contact(scope, &contact, &erased)
-                .await?
-        {
-            return Err(busy(&contact.draw));
+        if contact.names_person() {
+            erase_contact(tables, scope, &contact).await?;
         }
     }
     let mut gone = 0;
     for draw in with_openings(tables, scope, now).await? {
-        gone += erase(tables, scope, &draw, |_| true).await?;
+        gone += erase(tables, scope, &draw, None, |_| true).await?;
     }
     Ok(gone)
 }
 
+async fn erase_contact(tables: &Tables, scope: &Scope, contact: &Contact) -> Result<(), Failure> {
+    let erased = contact.erased();
+    match tables.draws.change_contact(scope, contact, &erased).await? {
+        true => Ok(()),
+        false => Err(busy(&contact.draw)),
+    }
+}
+
+/// Returns the number of erased openings. Without a row of the audit log, none is explained.
 async fn erase(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
+    audit_row: Option<u64>,
     is_erased: impl Fn(&Opening) -> bool,
 ) -> Result<u64, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
         let Version { file, etag, .. } = files.read_version(OPENINGS).await?;
-        let (kept, erased) = without(file, &is_erased).map_err(|error| temporary(&error))?;
-        if erased == 0 || files.upload(OPENINGS, kept.path(), Some(&etag)).await? {
-            return Ok(erased);
+        let (kept, rows) = without(file, &is_erased).map_err(|error| temporary(&error))?;
+        if let Some(audit_row) = audit_row {
+            for row in rows.iter().copied() {
+                let erasure = Erasure { row, audit_row };
+                let text = json!(erasure).to_string();
+                files.publish_text(&erasure.file_name(), &text).await?;
+            }
+        }
+        if rows.is_empty() || files.upload(OPENINGS, kept.path(), Some(&etag)).await? {
+            return Ok(u64::try_from(rows.len()).unwrap_or(u64::MAX));
         }
     }
     Err(busy(&draw.name))
@@ -162,19 +256,18 @@ pub(super) fn busy(draw: &DrawName) -> Failure {
     )
 }
 
-/// The other lines, and the number of erased ones.
+/// The other lines, and the rows of erased ones.
 fn without(
     file: impl BufRead,
     is_erased: impl Fn(&Opening) -> bool,
-) -> io::Result<(NamedTempFile, u64)> {
+) -> io::Result<(NamedTempFile, Vec<u64>)> {
     let mut kept = BufWriter::new(NamedTempFile::new()?);
-    let mut erased = 0;
+    let mut erased = Vec::new();
     for line in file.lines() {
         let line = line?;
-        if Opening::from_csv_line(&line).is_some_and(|(_, opening)| is_erased(&opening)) {
-            erased += 1;
-        } else {
-            writeln!(kept, "{line}")?;
+        match Opening::from_csv_line(&line) {
+            Some((row, opening)) if is_erased(&opening) => erased.push(row),
+            Some(_) | None => writeln!(kept, "{line}")?,
         }
     }
     Ok((kept.into_inner()?, erased))

@@ -5,7 +5,7 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 
 use super::chain;
-use super::files::{COMMITMENT, DrawFiles, HEADER, NewFolder};
+use super::files::{ABANDONED, COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -35,19 +35,31 @@ pub(super) async fn publish(
 /// The time of publishing, by the storage's clock.
 ///
 /// # Errors
-/// When it was not before the round, by the chain's constants.
+/// When it was not before the round, by the chain's constants, or the draw is abandoned.
 pub(super) async fn published_in_time(
     tables: &Tables,
     draw: &Draw,
     files: &DrawFiles,
 ) -> Result<Timestamp, Failure> {
     chain::of_draw(tables, draw)?;
-    let published_at = files.published_at().await?;
-    if published_at < draw.round_at {
-        Ok(published_at)
-    } else {
-        Err(published_late(draw))
+    let published = files.published().await?;
+    if draw.is_abandoned() || published.contains_key(ABANDONED) {
+        return Err(abandoned(draw));
     }
+    let times = [ENTRIES, HEADER, COMMITMENT].map(|name| published.get(name).copied());
+    let published_at = times.into_iter().flatten().max();
+    published_at
+        .filter(|at| times.iter().all(Option::is_some) && *at < draw.round_at)
+        .ok_or_else(|| published_late(draw))
+}
+
+pub(super) fn abandoned(draw: &Draw) -> Failure {
+    let message = format!(
+        "the draw {} was abandoned by two people, so it has no winners, and its name is not used again; freeze the period \
+         under another name",
+        draw.name
+    );
+    Failure::new("draw_abandoned", message)
 }
 
 pub(super) fn unpublished(draw: &Draw) -> Failure {

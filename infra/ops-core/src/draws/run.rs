@@ -8,7 +8,6 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config;
-use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
 use draw::beacon::{Chain, VerifiedRound};
@@ -17,8 +16,8 @@ use serde_json::json;
 
 use super::assign_winners::Drawing;
 use super::chain;
-use super::files::{DrawFiles, OPENINGS, RESULT, unreadable};
-use super::publish::{published_in_time, published_late, unpublished};
+use super::files::{DrawFiles, RESULT, unreadable};
+use super::publish::{abandoned, published_in_time, published_late, unpublished};
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::format::local_time;
@@ -45,54 +44,43 @@ impl From<OsString> for RoundSource {
     }
 }
 
-pub(crate) struct RunReport {
-    pub(crate) draw: Draw,
-    pub(crate) contacts: Vec<Contact>,
-    /// `result.json`.
-    pub(crate) result: String,
-}
-
-/// Draws, or shows what was drawn before.
+/// Draws, unless it was done before. Returns `result.json`.
 pub(crate) async fn run(
     tables: &Tables,
     scope: &Scope,
-    draw: Draw,
+    draw: &Draw,
     source: Option<RoundSource>,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<RunReport, Failure> {
+) -> Result<String, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
-        let committed = files.committed(&draw, None).await?;
-        let (_, result) = files.result(&draw, &committed).await?;
-        let contacts = tables.draws.contacts(scope, &draw.name).await?;
-        return Ok(RunReport {
-            draw,
-            contacts,
-            result,
-        });
+        let committed = files.committed(draw).await?;
+        return Ok(files.result(draw, &committed).await?.1);
+    }
+    if draw.is_abandoned() {
+        return Err(abandoned(draw));
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
-        return Err(unpublished(&draw));
+        return Err(unpublished(draw));
     }
     if !draw.is_published_in_time() {
-        return Err(published_late(&draw));
+        return Err(published_late(draw));
     }
-    published_in_time(tables, &draw, &files).await?;
-    let chain = chain::of_draw(tables, &draw)?;
+    published_in_time(tables, draw, &files).await?;
+    let chain = chain::of_draw(tables, draw)?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let round = match source {
-        Some(RoundSource::File(path)) => in_file(&chain, &draw, &path)?,
+        Some(RoundSource::File(path)) => in_file(&chain, draw, &path)?,
         Some(RoundSource::Relay(relay)) => {
-            fetch(tables, &chain, &draw, Some(relay), zone, clock, terminal).await?
+            fetch(tables, &chain, draw, Some(relay), zone, clock, terminal).await?
         }
-        None => fetch(tables, &chain, &draw, None, zone, clock, terminal).await?,
+        None => fetch(tables, &chain, draw, None, zone, clock, terminal).await?,
     };
-    let mut openings = files.read(OPENINGS).await?;
-    let committed = files.committed(&draw, Some(&mut openings)).await?;
+    let committed = files.committed(draw).await?;
     let result = committed.run(round.number(), round.signature());
-    let result = result.map_err(|error| unreadable(&draw, &error))?;
-    let json = serde_json::to_string(&result).map_err(|error| unreadable(&draw, &error))?;
+    let result = result.map_err(|error| unreadable(draw, &error))?;
+    let json = serde_json::to_string(&result).map_err(|error| unreadable(draw, &error))?;
     // The signature proves that the round was given, also to a clock that is behind.
     let now = clock.now().max(draw.round_at);
     let details = json!({ "round": draw.round, "randomness": result.randomness });
@@ -111,20 +99,14 @@ pub(crate) async fn run(
     let drawing = Drawing {
         tables,
         scope,
-        draw: &draw,
+        draw,
         committed,
         result,
     };
     // Places that an earlier run has filled stay.
     drawing.assign_winners(now).await?;
     tables.draws.finish(scope, &draw.name, &outcome).await?;
-    let draw = super::find(tables, scope, &draw.name).await?;
-    let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    Ok(RunReport {
-        draw,
-        contacts,
-        result: json,
-    })
+    Ok(json)
 }
 
 fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Failure> {

@@ -7,24 +7,25 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactState};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
+use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use draw::{Digest, Header, LeftOut};
 
 use super::freeze::ReadReport;
-use super::publish::{published_late, unpublished};
+use super::publish::{abandoned, published_late, unpublished};
 use super::{chain, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, scope_in_words, zoned_time};
 
 pub fn state(draw: &Draw) -> &'static str {
     match (&draw.outcome, draw.published_at) {
+        _ if draw.is_abandoned() => "abandoned",
         (Some(_), _) => "drawn",
         (None, Some(_)) => "frozen",
         (None, None) => "not published",
     }
 }
 
-/// A draw as names and values.
 pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
     let time = |time: Timestamp| zoned_time(time, zone);
     let grouped_commitment = draw.commitment.parse().map_or_else(
@@ -54,6 +55,25 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
             format!("{} at {}", draw.round, time(draw.round_at)),
         ),
     ]);
+    if let Some(OperatorDecision {
+        by,
+        at,
+        why,
+        confirmed,
+        ..
+    }) = &draw.abandonment
+    {
+        let second = confirmed.as_ref().map(|second| second.by.as_str());
+        pairs.push((
+            "abandoned",
+            format!(
+                "{} by {by} and {}: {}",
+                time(*at),
+                second.unwrap_or("nobody yet"),
+                why.as_deref().unwrap_or_default()
+            ),
+        ));
+    }
     if let Some(outcome) = &draw.outcome {
         pairs.push(("randomness", outcome.randomness.clone()));
         pairs.push(("drawn", time(outcome.drawn_at)));
@@ -61,7 +81,6 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
     Ok(pairs)
 }
 
-/// The question before a commitment is recorded.
 pub(super) fn freeze_question(
     scope: &Scope,
     header: &Header,
@@ -152,7 +171,6 @@ fn left_out(
     )
 }
 
-/// Marked if the phone is blocked.
 pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
     let is_blocked = contact
         .submission_id
@@ -193,6 +211,7 @@ pub fn next_step(
     let options = options(scope, &draw.name);
     let run = format!("`ops draw run {options}` draws the winners");
     let next = match (&draw.outcome, draw.published_at) {
+        _ if draw.is_abandoned() => abandoned(draw).message,
         (Some(_), _) => {
             let header = header(draw)?;
             return Ok(interrupted_skip(&header, contacts).map(|last| {
@@ -218,7 +237,10 @@ pub fn next_step(
 }
 
 /// The last skipped place of a prize that has too few winners.
-fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
+pub(super) fn interrupted_skip<'a>(
+    header: &Header,
+    contacts: &'a [Contact],
+) -> Option<&'a Contact> {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     header.prizes.iter().find_map(|prize| {
         let drawn: Vec<_> = contacts

@@ -1,7 +1,7 @@
 //! Verifies a published folder, without a stack. `infra/docs/draws.md` lists the checks.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
@@ -20,7 +20,6 @@ pub(crate) struct Verified {
     /// `None` before the certificate.
     pub(crate) log: Option<Log>,
     pub(crate) chain: Chain,
-    /// The time of the round.
     pub(crate) given_at: DateTime<Utc>,
 }
 
@@ -89,19 +88,18 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
 fn read_committed(folder: &Path) -> Result<Committed, Failure> {
     let (header, commitment) = (read(folder, HEADER)?, read(folder, COMMITMENT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
-    let mut openings = None;
-    if folder.join(OPENINGS).exists() {
-        openings = Some(open(&folder.join(OPENINGS))?);
-    }
     let evidence = Evidence {
         entries: &mut entries,
         header: &header,
         commitment: &String::from_utf8_lossy(&commitment),
-        openings: openings
-            .as_mut()
-            .map(|openings| -> &mut (dyn BufRead + Send) { openings }),
     };
-    Committed::read(evidence).map_err(differs)
+    let committed = Committed::read(evidence).map_err(differs)?;
+    let openings = folder.join(OPENINGS);
+    if openings.exists() {
+        let read = committed.read_openings(open(&openings)?, |_, _| false);
+        read.map_err(differs)?;
+    }
+    Ok(committed)
 }
 
 fn read(folder: &Path, name: &str) -> Result<Vec<u8>, Failure> {

@@ -1,5 +1,6 @@
 //! `ops draw`: the walk from the freeze to the winners, and attempts to change them.
 
+mod abandoned;
 mod after_round;
 mod at_stake;
 mod bad_input;
@@ -7,6 +8,7 @@ mod erasure;
 mod interrupted;
 mod left_out;
 mod races;
+mod stored;
 mod swapped;
 mod tampering;
 mod times;
@@ -29,7 +31,8 @@ use crate::support::{CHAI, NOW, Stack, chai, files_in};
 /// Within the period that is drawn.
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
 /// The period, in days of the campaign. It ended three hours ago.
-const PERIOD: [&str; 4] = ["--from", "2026-02-22", "--to", "2026-02-28"];
+const PERIOD: &str = "--from 2026-02-22 --to 2026-02-28";
+const PRIZE: &str = "--prize Kettle=1";
 /// From a freeze to its round.
 const NOTICE: Duration = Duration::from_secs(15 * 60);
 const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
@@ -92,17 +95,17 @@ async fn with_entries() -> Stack {
     stack
 }
 
+/// These words of a command, about the campaign.
+pub(crate) fn in_campaign(words: &str) -> Vec<&str> {
+    words.split(' ').chain(CAMPAIGN).collect()
+}
+
 /// The arguments of a freeze into a folder of the draw's name.
-pub(crate) fn freeze(stack: &Stack, name: &str, more: &[&str]) -> Vec<String> {
-    let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE).to_string());
-    let own = [
-        "draw", "freeze", "--draw", name, "--at", &at, "--output", &output, "--yes",
-    ];
-    [&own[..], &CAMPAIGN, &PERIOD, more]
-        .concat()
-        .into_iter()
-        .map(str::to_owned)
-        .collect()
+pub(crate) fn freeze(stack: &Stack, name: &str, more: &str) -> Vec<String> {
+    let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE));
+    let own =
+        format!("draw freeze --draw {name} --at {at} --output {output} --yes {PERIOD} {more}");
+    in_campaign(&own).into_iter().map(str::to_owned).collect()
 }
 
 pub(crate) fn args(owned: &[String]) -> Vec<&str> {
@@ -110,8 +113,14 @@ pub(crate) fn args(owned: &[String]) -> Vec<&str> {
 }
 
 /// Freezes, and returns what `--json` prints.
-async fn frozen(stack: &Stack, name: &str, more: &[&str]) -> Value {
+async fn frozen(stack: &Stack, name: &str, more: &str) -> Value {
     stack.json(&args(&freeze(stack, name, more))).await
+}
+
+/// What `ops draw show --json` prints.
+pub(crate) async fn shown(stack: &Stack, name: &str) -> Value {
+    let show = format!("draw show --draw {name}");
+    stack.json(&in_campaign(&show)).await
 }
 
 fn run<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -145,12 +154,7 @@ async fn relay_reply(stack: &Stack, draw: &Value) -> String {
 #[tokio::test]
 async fn draw_is_frozen_run_and_shown() {
     let stack = with_entries().await;
-    let frozen = frozen(
-        &stack,
-        "week-03",
-        &["--prize", "Kettle=1", "--prize", "Tea=2"],
-    )
-    .await;
+    let frozen = frozen(&stack, "week-03", "--prize Kettle=1 --prize Tea=2").await;
     assert_eq!(
         (&frozen["header"]["rows"], &frozen["header"]["total"]),
         (&json!(3), &json!(10))
@@ -232,9 +236,7 @@ async fn draw_is_frozen_run_and_shown() {
         stack.clock.now() >= NOW.after(NOTICE),
         "it waited for the round"
     );
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(shown["state"], "drawn");
     let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
     for (winner, tier, place) in [(0, 0, 0), (1, 1, 0), (2, 1, 1)] {
@@ -265,7 +267,7 @@ async fn draw_is_frozen_run_and_shown() {
 #[tokio::test]
 async fn running_again_changes_nothing() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
+    frozen(&stack, "week-03", "--prize Kettle=2").await;
     let both = futures_util::future::join(
         stack.json(&run("week-03", &[])),
         stack.json(&run("week-03", &[])),
@@ -291,13 +293,7 @@ async fn entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
     frozen(
         &stack,
         "rule",
-        &[
-            "--prize",
-            "Kettle=1",
-            "--prize",
-            "Tea=2",
-            "--one-prize-per-entrant",
-        ],
+        "--prize Kettle=1 --prize Tea=2 --one-prize-per-entrant",
     )
     .await;
     let drawn = stack.json(&run("rule", &[])).await;
@@ -325,7 +321,7 @@ async fn entrant_gets_the_opening_of_their_row() {
     let stack = with_entries().await;
     let asking = entered(&stack, "0711000004", 5).await;
     let other = entered(&stack, "0711000004", 1).await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     let reference = asking.reference().to_string();
     let told = stack.json(&["draw", "opening", &reference]).await;
     let opening = &told["openings"][0];
@@ -354,22 +350,16 @@ async fn entrant_gets_the_opening_of_their_row() {
 #[tokio::test]
 async fn draws_are_listed_and_those_of_tests_are_apart() {
     let stack = with_entries().await;
-    let list = |environment| {
-        [
-            &["draw", "list", "--environment", environment],
-            &CAMPAIGN[..],
-        ]
-        .concat()
-    };
-    assert!(stack.fine(&list("live")).await.contains("has no draws"));
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    let listed = stack.fine(&list("live")).await;
+    let [live, test] = ["draw list", "draw list --environment test"].map(in_campaign);
+    assert!(stack.fine(&live).await.contains("has no draws"));
+    frozen(&stack, "week-03", PRIZE).await;
+    let listed = stack.fine(&live).await;
     assert!(listed.contains("week-03  frozen  3         10"), "{listed}");
-    assert!(stack.fine(&list("test")).await.contains("has no draws"));
+    assert!(stack.fine(&test).await.contains("has no draws"));
     let rehearsal = args(&freeze(
         &stack,
         "rehearsal",
-        &["--prize", "Kettle=1", "--environment", "test"],
+        "--prize Kettle=1 --environment test",
     ))
     .join(" ");
     let rehearsal: Vec<_> = rehearsal.split(' ').collect();

@@ -11,7 +11,7 @@ use common::domain::scope::Environment;
 use serde_json::{Value, json};
 
 use crate::correction::by;
-use crate::draw::{args, entered, freeze};
+use crate::draw::{args, entered, freeze, in_campaign, shown};
 use crate::support::{Ended, Stack, chai, files_in};
 
 pub(crate) const DRAW: [&str; 4] = ["--campaign", "chai-bora-2026", "--draw", "week-03"];
@@ -22,24 +22,10 @@ pub(crate) async fn drawn() -> Stack {
     for number in 1..=30 {
         entered(&stack, &format!("07110000{number:02}"), 1 + number % 3).await;
     }
-    let prizes = [
-        "--prize",
-        "Kettle=1",
-        "--prize",
-        "Tea=2",
-        "--one-prize-per-entrant",
-    ];
-    stack.fine(&args(&freeze(&stack, "week-03", &prizes))).await;
-    stack
-        .fine(
-            &[
-                &["draw", "run"],
-                &DRAW[..],
-                &["--output", &stack.arg("week-03")],
-            ]
-            .concat(),
-        )
-        .await;
+    let prizes = "--prize Kettle=1 --prize Tea=2 --one-prize-per-entrant";
+    stack.fine(&args(&freeze(&stack, "week-03", prizes))).await;
+    let run = format!("draw run --draw week-03 --output {}", stack.arg("week-03"));
+    stack.fine(&in_campaign(&run)).await;
     stack
 }
 
@@ -87,7 +73,7 @@ fn because(reason: &str) -> [&str; 5] {
 /// The places of the prize whose winners were drawn and not called yet: a winner of the kettle is
 /// skipped for tea.
 async fn open_places(stack: &Stack, prize: &str) -> Vec<String> {
-    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let shown = shown(stack, "week-03").await;
     let winners = shown["winners"].as_array().expect("a list").iter();
     winners
         .filter(|winner| winner["prize"] == prize && winner["state"]["is"] == "drawn")
@@ -137,7 +123,9 @@ async fn draw_is_walked_to_its_certificate_which_others_check() {
 
     let page = stack.arg("public.html");
     let written = stack
-        .fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
+        .fine(&in_campaign(&format!(
+            "draw certificate --draw week-03 --output {page}"
+        )))
         .await;
     assert!(
         written.contains("verify.py") && !written.contains("SECRET"),
@@ -240,7 +228,7 @@ async fn steps_out_of_order_are_refused_and_leave_nothing() {
         "{}",
         by_rule.err
     );
-    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(
         shown["winners"][0]["steps"].as_array().map(Vec::len),
         Some(1),
@@ -252,12 +240,7 @@ async fn steps_out_of_order_are_refused_and_leave_nothing() {
 async fn after_each_call_the_command_that_usually_follows_is_printed() {
     let stack = drawn().await;
     let mut printed = String::new();
-    let call = [
-        &["draw", "call", "--tier", "Kettle", "--winner", "1"],
-        &DRAW[..],
-        &NO_ANSWER,
-    ]
-    .concat();
+    let call = in_campaign("draw call --tier Kettle --winner 1 --outcome no-answer --draw week-03");
     for command in ["draw call", "draw call", "draw skip"] {
         let called = stack.run(&call).await;
         stack.clock.advance(Duration::from_secs(60));
@@ -301,27 +284,16 @@ async fn call_within_a_minute_is_refused_with_when() {
 async fn skip_takes_the_draws_name_and_can_be_run_again() {
     let stack = drawn().await;
     logged(&stack, "call", "Kettle", "1", &REACHED).await;
-    let asked = [
-        "draw",
-        "skip",
-        "--tier",
-        "Kettle",
-        "--winner",
-        "1",
-        "--reason",
-        "declined",
-        "--inspector",
-        "A. I.",
-    ];
-    let unsure = stack.answering(&[&asked[..], &DRAW].concat(), "y\n").await;
+    let asked =
+        "draw skip --tier Kettle --winner 1 --reason declined --inspector Neema --draw week-03";
+    let asked = in_campaign(asked);
+    let unsure = stack.answering(&asked, "y\n").await;
     assert!(
         unsure.err.contains("Type week-03 to continue") && unsure.code == ops_core::EXIT_FAILURE,
         "{}",
         unsure.err
     );
-    let sure = stack
-        .answering(&[&asked[..], &DRAW].concat(), "week-03\n")
-        .await;
+    let sure = stack.answering(&asked, "week-03\n").await;
     assert_eq!(sure.code, ops_core::EXIT_OK, "{}", sure.err);
     assert!(
         sure.out.contains("skipped: declined the prize")
@@ -347,7 +319,7 @@ async fn alternates_do_not_run_out_before_the_entrants() {
         .await;
     }
     // Two rows have tea, and are passed over for the kettle while they have it.
-    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let shown = shown(&stack, "week-03").await;
     let kettle = shown["winners"]
         .as_array()
         .expect("a list")
@@ -356,7 +328,9 @@ async fn alternates_do_not_run_out_before_the_entrants() {
     assert!(kettle.count() > 28, "more than result.json has");
     let page = stack.arg("page.html");
     stack
-        .fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
+        .fine(&in_campaign(&format!(
+            "draw certificate --draw week-03 --output {page}"
+        )))
         .await;
     stack
         .fine(&["draw", "verify", &stack.folder.path().display().to_string()])
@@ -420,7 +394,7 @@ async fn winners_that_follow_from_an_outdated_log_are_not_recorded() {
 #[tokio::test]
 async fn winners_of_a_draw_are_exported_with_their_phones() {
     let stack = drawn().await;
-    let winners = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await["winners"].clone();
+    let winners = shown(&stack, "week-03").await["winners"].clone();
     for (phones, part) in [(&[][..], "2557•••••0"), (&["--phones"], "25571100")] {
         let output = stack.arg(if phones.is_empty() {
             "masked.csv"
@@ -487,7 +461,7 @@ pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
 #[tokio::test]
 async fn winner_revoked_after_the_freeze_is_skipped() {
     let stack = drawn().await;
-    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let shown = shown(&stack, "week-03").await;
     let reference = shown["winners"][0]["ref"]
         .as_str()
         .expect("a reference")
@@ -529,11 +503,7 @@ async fn certificate_needs_winners_and_a_sheet_does_not() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
     stack
-        .fine(&args(&freeze(
-            &stack,
-            "week-03",
-            &["--prize", "Kettle <b>=1"],
-        )))
+        .fine(&args(&freeze(&stack, "week-03", "--prize Kettle<b>=1")))
         .await;
     let output = stack.arg("page.html");
     let certificate = [&["draw", "certificate"], &DRAW[..], &["--output", &output]].concat();
@@ -549,7 +519,7 @@ async fn certificate_needs_winners_and_a_sheet_does_not() {
         .map(String::from_utf8_lossy)
         .collect();
     assert!(
-        page.contains(&groups.join(" ")) && page.contains("1 x Kettle &lt;b&gt;"),
+        page.contains(&groups.join(" ")) && page.contains("1 x Kettle&lt;b&gt;"),
         "{page}"
     );
     assert!(

@@ -110,7 +110,7 @@ async fn with_person() -> Stack {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
     stack
-        .fine(&args(&freeze(&stack, "week", &["--prize", "Kettle=1"])))
+        .fine(&args(&freeze(&stack, "week", "--prize Kettle=1")))
         .await;
     let draw = ["--campaign", "chai-bora-2026", "--draw", "week"];
     stack.fine(&[&["draw", "run"], &draw[..]].concat()).await;

@@ -73,7 +73,7 @@ async fn frozen(stack: &Stack, turn: u64) -> String {
     entered(stack, "0711000001", 1).await;
     let name = format!("draw-{turn}");
     stack
-        .fine(&args(&freeze(stack, &name, &["--prize", "Kettle=1"])))
+        .fine(&args(&freeze(stack, &name, "--prize Kettle=1")))
         .await;
     name
 }
@@ -310,7 +310,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("numbers verify {CAMPAIGN} --environment test --yes"),
         format!("phone list {scope}"),
         "phone find 0712345678".to_owned(),
-        freeze(stack, "operators", &["--prize", "Kettle=1"]).join(" "),
+        freeze(stack, "operators", "--prize Kettle=1").join(" "),
         format!("draw run {CAMPAIGN} --draw {}", frozen(stack, turn).await),
         format!("draw opening {in_a_draw}"),
         format!("draw call {winner} 1 --show-phone"),

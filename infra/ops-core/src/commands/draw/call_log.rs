@@ -1,7 +1,6 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, MAX_CALLS};
-use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
@@ -83,14 +82,8 @@ pub(super) async fn skip(
 
 async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
     let WinnerArgs { draw, winner, tier } = args;
-    call_log::find(
-        tables,
-        Scope::from(draw.scope),
-        &draw.name,
-        tier.as_deref(),
-        winner,
-    )
-    .await
+    let (scope, name) = draw.named();
+    call_log::find(tables, scope, &name, tier.as_deref(), winner).await
 }
 
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {

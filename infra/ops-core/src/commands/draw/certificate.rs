@@ -2,37 +2,41 @@
 
 use std::path::Path;
 
-use common::domain::scope::Scope;
 use serde_json::json;
 
 use crate::cli::DrawArgs;
+use crate::draws::certificate::{self, BESIDE};
 use crate::draws::files::OPENINGS;
-use crate::draws::{self, find};
+use crate::draws::find;
+use crate::draws::openings::Erasure;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
 pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report, Failure> {
-    let scope = Scope::from(args.scope);
+    let (scope, name) = args.named();
     let campaign = tables.campaign(&scope.campaign).await?;
-    let draw = find(tables, &scope, &args.name).await?;
-    let files = Box::pin(draws::certificate::write(
-        tables, &scope, &campaign, &draw, output,
-    ))
-    .await?;
-    let beside = files.join(", ");
+    let draw = find(tables, &scope, &name).await?;
+    let write = certificate::write(tables, &scope, &campaign, &draw, output);
+    let erasures = Box::pin(write).await?;
     let mut text = format!(
-        "the certificate is {}; publish it with what is beside it: {beside}. Anybody can check it: the page in a \
+        "the certificate is {}; publish it with what is beside it: {}. Anybody can check it: the page in a \
          browser, the folder by `ops draw verify` or by verify.py\n",
-        output.display()
+        output.display(),
+        BESIDE.join(", ")
     );
+    for Erasure { row, audit_row } in &erasures {
+        text.push_str(&format!(
+            "The entrant of row {row} was erased: see row {audit_row} of the audit log, `person.erase`.\n"
+        ));
+    }
     if output.with_file_name(OPENINGS).exists() {
         text.push_str(&format!(
             "{OPENINGS} in the same folder is SECRET: do not publish it.\n"
         ));
     }
     Ok(Report::new(
-        json!({ "certificate": output, "files": files }),
+        json!({ "certificate": output, "files": BESIDE, "erasures": erasures }),
         text,
     ))
 }
@@ -42,10 +46,10 @@ pub(super) async fn sheet(
     output: &Path,
     tables: &Tables,
 ) -> Result<Report, Failure> {
-    let scope = Scope::from(args.scope);
+    let (scope, name) = args.named();
     let campaign = tables.campaign(&scope.campaign).await?;
-    let draw = find(tables, &scope, &args.name).await?;
-    draws::certificate::write_sheet(tables, &draw, &campaign, output)?;
+    let draw = find(tables, &scope, &name).await?;
+    certificate::write_sheet(tables, &draw, &campaign, output)?;
     let text = format!(
         "the sheet is {}; print it, and let the inspector compare the commitment before the round's time",
         output.display()

@@ -1,20 +1,17 @@
 //! `ops draw freeze`.
 
-use std::collections::HashSet;
-
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::ids::Reference;
-use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::Header;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::show::{as_json, described};
+use super::show::ShownDraw;
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
-use crate::draws::header;
 use crate::draws::shown::options;
+use crate::draws::{DayTotal, header};
 use crate::failure::Failure;
 use crate::format::{grouped, table, zoned_time};
 use crate::tables::Tables;
@@ -39,7 +36,7 @@ pub(super) async fn run(
         output,
         confirm,
     } = args;
-    let (scope, name) = (Scope::from(draw.scope), draw.name);
+    let (scope, name) = draw.named();
     let campaign = tables.campaign(&scope.campaign).await?;
     refuse_without_phones(&campaign, clock.now())?;
     let zone = campaign.timezone;
@@ -60,8 +57,8 @@ pub(super) async fn run(
         evidence,
         read,
     } = Box::pin(freeze::freeze(tables, plan, clock, terminal)).await?;
-    let mut json = as_json(&scope, &draw, &[], &HashSet::new())?;
-    let mut text = described(&scope, &draw, &[], &HashSet::new(), zone)?;
+    let shown = ShownDraw::find(tables, &scope, &draw.name).await?;
+    let (mut json, mut text) = (shown.json()?, shown.text()?);
     text.push_str(&format!(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
@@ -69,26 +66,12 @@ pub(super) async fn run(
     text.push_str(&warnings(&header(&draw)?));
     if let Some(read) = &read {
         text.push_str(&read_text(read));
-        let ReadReport {
-            days,
-            unsettled,
-            largest: _,
-            given_by_hand: _,
-        } = read;
-        add(&mut json, "days", json!(days));
-        add(
-            &mut json,
-            "unsettled",
-            json!(
-                unsettled
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-            ),
-        );
+        json["days"] = json!(read.days);
+        let unsettled = read.unsettled.iter().map(ToString::to_string);
+        json["unsettled"] = unsettled.collect();
     }
-    add(&mut json, "output", json!(output));
-    add(&mut json, "evidence", json!(evidence));
+    json["output"] = json!(output);
+    json["evidence"] = json!(evidence);
     text.push_str(&format!(
         "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
         options(&scope, &draw.name)
@@ -99,10 +82,7 @@ pub(super) async fn run(
 /// Too many prizes, and earlier draws of the period.
 fn warnings(header: &Header) -> String {
     let mut text = String::new();
-    let prizes = header
-        .prizes
-        .iter()
-        .fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
+    let prizes = header.prize_count();
     if prizes > header.rows.get() {
         text.push_str(&format!(
             "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
@@ -119,18 +99,17 @@ fn warnings(header: &Header) -> String {
     text
 }
 
-fn read_text(
-    ReadReport {
-        days, unsettled, ..
-    }: &ReadReport,
-) -> String {
-    let rows: Vec<_> = days
-        .iter()
-        .map(|(day, total)| day_row(day, total))
-        .collect();
-    let mut text = format!("\n{}", table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows));
-    text.push_str(&unsettled_text(unsettled));
-    text
+fn read_text(read: &ReadReport) -> String {
+    let row = |(day, total): (&String, &DayTotal)| {
+        vec![
+            day.clone(),
+            grouped(total.submissions),
+            grouped(total.entries),
+        ]
+    };
+    let rows: Vec<_> = read.days.iter().map(row).collect();
+    let days = table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows);
+    format!("\n{days}{}", unsettled_text(&read.unsettled))
 }
 
 /// Entrants whose phone is deleted would be missing.
@@ -150,14 +129,6 @@ fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Fail
     Err(Failure::new("phones_deleted", message))
 }
 
-fn day_row(day: &str, total: &crate::draws::DayTotal) -> Vec<String> {
-    vec![
-        day.to_owned(),
-        grouped(total.submissions),
-        grouped(total.entries),
-    ]
-}
-
 fn unsettled_text(unsettled: &[Reference]) -> String {
     let count = unsettled.len();
     if count == 0 {
@@ -168,21 +139,13 @@ fn unsettled_text(unsettled: &[Reference]) -> String {
         .take(MAX_PRINTED)
         .map(ToString::to_string)
         .collect();
-    let more = count.saturating_sub(shown.len());
-    let more = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
+    let more = match count.saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
     format!(
         "\n{count} submissions are not settled and not in this draw: {}{more}. By the rule of this service, an entry is in \
          the draw of the period in which it is accepted, so these join the next one.\n",
         shown.join(" ")
     )
-}
-
-fn add(json: &mut Value, name: &str, value: Value) {
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert(name.to_owned(), value);
-    }
 }

@@ -1,5 +1,6 @@
 //! `ops draw`.
 
+mod abandon;
 mod call_log;
 mod certificate;
 mod freeze;
@@ -68,6 +69,10 @@ pub(crate) async fn run(
         }
         DrawCommand::Skip(args) => {
             call_log::skip(args, &tables().await?, clock.now(), terminal).await
+        }
+        DrawCommand::Abandon { draw, why, confirm } => {
+            let tables = tables().await?;
+            abandon::run(draw, &why, confirm, &tables, clock.now(), terminal).await
         }
         DrawCommand::Certificate { draw, output } => {
             certificate::run(draw, &output, &tables().await?).await

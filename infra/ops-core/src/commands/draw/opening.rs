@@ -5,7 +5,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use crate::audit::Action;
-use crate::draws::files::{DrawFiles, OPENINGS};
+use crate::draws::files::DrawFiles;
 use crate::draws::openings;
 use crate::failure::Failure;
 use crate::format::scope_in_words;
@@ -23,10 +23,11 @@ pub(super) async fn run(
         let scope = &submission.scope;
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-            let file = files.read(OPENINGS).await?;
+            let committed = files.committed(&draw).await?;
             let name = reference.to_string();
-            let found = openings::read(&draw, file, |_, one| one.references().contains(&name))?;
-            let Some((row, opening)) = found.into_iter().next() else {
+            let found =
+                files.openings(&draw, &committed, |_, one| one.references().contains(&name));
+            let Some((row, opening)) = found.await?.into_iter().next() else {
                 continue;
             };
             let details = json!({ "draw": draw.name, "row": row });

@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use common::clock::Clock;
-use common::domain::scope::Scope;
 
-use super::show::{as_json, described};
+use super::show::ShownDraw;
 use crate::cli::DrawArgs;
-use crate::draws::call_log::blocked;
 use crate::draws::certificate::put;
 use crate::draws::files::RESULT;
-use crate::draws::run::{RoundSource, RunReport};
+use crate::draws::run::RoundSource;
 use crate::draws::shown::options;
 use crate::draws::{self, find};
 use crate::failure::Failure;
@@ -25,32 +23,24 @@ pub(super) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let scope = Scope::from(args.scope);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
-    let draw = find(tables, &scope, &args.name).await?;
-    let ran = Box::pin(draws::run::run(
-        tables, &scope, draw, source, clock, terminal,
-    ))
-    .await?;
-    let RunReport {
-        draw,
-        contacts,
-        result,
-    } = ran;
-    let blocked = blocked(tables, &scope, &contacts).await?;
-    let mut text = described(&scope, &draw, &contacts, &blocked, zone)?;
+    let (scope, name) = args.named();
+    let draw = find(tables, &scope, &name).await?;
+    let run = draws::run::run(tables, &scope, &draw, source, clock, terminal);
+    let result = Box::pin(run).await?;
+    let shown = ShownDraw::find(tables, &scope, &name).await?;
+    let mut text = shown.text()?;
     if let Some(folder) = output {
         let path = folder.join(RESULT);
         put(&path, result.as_bytes())?;
         text.push_str(&format!("\nThe whole order is in {}.\n", path.display()));
     }
-    let options = options(&scope, &draw.name);
+    let options = options(&scope, &name);
     let note = format!(
         "next: call each winner who is not skipped: `ops draw call {options} --winner N --show-phone` shows the number, and \
          --outcome logs the call. `ops draw certificate {options} --output FILE.html` writes what the public checks"
     );
     Ok(Report {
         note: Some(note),
-        ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text)
+        ..Report::new(shown.json()?, text)
     })
 }

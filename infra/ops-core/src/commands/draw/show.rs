@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use chrono_tz::Tz;
-use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
+use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -19,23 +19,25 @@ use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
+/// A draw as commands show it.
+pub(super) struct ShownDraw<'a> {
+    scope: &'a Scope,
+    pub(super) draw: Draw,
+    contacts: Vec<Contact>,
+    blocked: HashSet<SubmissionId>,
+    zone: Tz,
+}
+
 pub(super) async fn one(
     args: DrawArgs,
     tables: &Tables,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let scope = Scope::from(args.scope);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
-    let draw = find(tables, &scope, &args.name).await?;
-    chain::of_draw(tables, &draw)?;
-    let contacts = tables.draws.contacts(&scope, &draw.name).await?;
-    let blocked = blocked(tables, &scope, &contacts).await?;
-    let note = next_step(&scope, &draw, &contacts, zone, now)?.map(|next| format!("next: {next}"));
-    let text = described(&scope, &draw, &contacts, &blocked, zone)?;
-    Ok(Report {
-        note,
-        ..Report::new(as_json(&scope, &draw, &contacts, &blocked)?, text)
-    })
+    let (scope, name) = args.named();
+    let shown = ShownDraw::find(tables, &scope, &name).await?;
+    chain::of_draw(tables, &shown.draw)?;
+    let next = next_step(&scope, &shown.draw, &shown.contacts, shown.zone, now)?;
+    shown.report(next.map(|next| format!("next: {next}")))
 }
 
 pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, Failure> {
@@ -44,7 +46,7 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     let draws = tables.draws.list(&scope).await?;
     let json: Vec<_> = draws
         .iter()
-        .map(|draw| as_json(&scope, draw, &[], &HashSet::new()))
+        .map(|draw| as_json(&scope, draw))
         .collect::<Result<_, _>>()?;
     if draws.is_empty() {
         return Ok(Report::new(
@@ -70,18 +72,76 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     Ok(Report::new(json!({ "draws": json }), text))
 }
 
-pub(super) fn as_json(
-    scope: &Scope,
-    draw: &Draw,
-    contacts: &[Contact],
-    blocked: &HashSet<SubmissionId>,
-) -> Result<Value, Failure> {
+impl<'a> ShownDraw<'a> {
+    pub(super) async fn find(
+        tables: &Tables,
+        scope: &'a Scope,
+        name: &DrawName,
+    ) -> Result<Self, Failure> {
+        let draw = find(tables, scope, name).await?;
+        let contacts = tables.draws.contacts(scope, name).await?;
+        Ok(Self {
+            scope,
+            draw,
+            blocked: blocked(tables, scope, &contacts).await?,
+            contacts,
+            zone: tables.campaign(&scope.campaign).await?.timezone,
+        })
+    }
+
+    pub(super) fn report(&self, note: Option<String>) -> Result<Report, Failure> {
+        Ok(Report {
+            note,
+            ..Report::new(self.json()?, self.text()?)
+        })
+    }
+
+    pub(super) fn json(&self) -> Result<Value, Failure> {
+        let mut json = as_json(self.scope, &self.draw)?;
+        let winner = |contact| contact_json(contact, &self.blocked);
+        json["winners"] = self.contacts.iter().map(winner).collect();
+        Ok(json)
+    }
+
+    pub(super) fn text(&self) -> Result<String, Failure> {
+        let row = |contact: &Contact| {
+            vec![
+                contact.prize.clone(),
+                contact.place.to_string(),
+                or_dash(contact.reference.as_ref()),
+                or_dash(contact.region.as_ref()),
+                or_dash(contact.masked_phone.as_ref()),
+                state_of(contact, &self.blocked),
+            ]
+        };
+        let mut text = lines(&facts(self.scope, &self.draw, self.zone)?);
+        if !self.contacts.is_empty() {
+            let rows: Vec<_> = self.contacts.iter().map(row).collect();
+            let titles = ["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"];
+            text.push_str(&format!("\n{}", table(&titles, &rows)));
+        }
+        if !self.blocked.is_empty() {
+            text.push_str("\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n");
+        }
+        Ok(text)
+    }
+}
+
+fn as_json(scope: &Scope, draw: &Draw) -> Result<Value, Failure> {
     let outcome = draw.outcome.as_ref().map(|outcome| {
         json!({
             "signature": outcome.signature,
             "randomness": outcome.randomness,
             "drawn_at": outcome.drawn_at.to_string(),
             "drawn_by": outcome.drawn_by,
+        })
+    });
+    let abandonment = draw.abandonment.as_ref().map(|decision| {
+        json!({
+            "at": decision.at.to_string(),
+            "why": decision.why,
+            "by": decision.by,
+            "confirmed_by": decision.confirmed.as_ref().map(|second| &second.by),
         })
     });
     Ok(json!({
@@ -102,7 +162,8 @@ pub(super) fn as_json(
         "largest_rows": draw.largest_rows,
         "given_by_hand": draw.given_by_hand,
         "outcome": outcome,
-        "winners": contacts.iter().map(|contact| contact_json(contact, blocked)).collect::<Vec<_>>(),
+        "abandonment": abandonment,
+        "winners": [],
     }))
 }
 
@@ -119,38 +180,4 @@ pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -
         "blocked": contact.submission_id.is_some_and(|id| blocked.contains(&id)),
         "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
     })
-}
-
-pub(super) fn described(
-    scope: &Scope,
-    draw: &Draw,
-    contacts: &[Contact],
-    blocked: &HashSet<SubmissionId>,
-    zone: Tz,
-) -> Result<String, Failure> {
-    let row = |contact: &Contact| {
-        vec![
-            contact.prize.clone(),
-            contact.place.to_string(),
-            or_dash(contact.reference.as_ref()),
-            or_dash(contact.region.as_ref()),
-            or_dash(contact.masked_phone.as_ref()),
-            state_of(contact, blocked),
-        ]
-    };
-    let mut text = lines(&facts(scope, draw, zone)?);
-    if !contacts.is_empty() {
-        let rows: Vec<_> = contacts.iter().map(row).collect();
-        text.push_str(&format!(
-            "\n{}",
-            table(
-                &["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"],
-                &rows
-            )
-        ));
-    }
-    if !blocked.is_empty() {
-        text.push_str("\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n");
-    }
-    Ok(text)
 }

@@ -1,69 +1,143 @@
 //! Records and openings that were changed without `ops` once the winners could be computed.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 
 use super::*;
 
-const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
+const SKIP: &str = "draw skip --draw week-03 --winner 1 --reason excluded --inspector Neema --yes";
 
-/// Overwrites the openings with these lines alone.
-async fn keep_openings(stack: &Stack, draw: &Value, is_kept: impl Fn(&str) -> bool) {
+/// Overwrites the openings with what is made of each line.
+async fn change_openings(stack: &Stack, draw: &Value, changed: impl Fn(&str) -> Option<String>) {
     let text = erasure::openings(stack, draw).await;
     let kept: String = text
         .lines()
-        .filter(|line| is_kept(line))
+        .filter_map(changed)
         .map(|line| format!("{line}\n"))
         .collect();
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack.env.required("OPENINGS_BUCKET");
-    s3.put_object()
-        .bucket(bucket.expect("the stack sets it"))
-        .key(key(draw, "openings.csv"))
-        .body(kept.into_bytes().into())
-        .send()
-        .await
-        .expect("it is written");
+    let key = key(draw, "openings.csv");
+    stored::openings(stack).put(&key, kept).await;
+}
+
+/// A drawn draw of two entrants and one prize; its record, and the reference that is second.
+async fn drawn_with_alternate() -> (Stack, Value, String) {
+    let stack = Stack::with_chai().await;
+    let entries = [
+        entered(&stack, "0711000001", 1).await,
+        entered(&stack, "0711000002", 1).await,
+    ];
+    frozen(&stack, "week-03", PRIZE).await;
+    let drawn = stack.json(&run("week-03", &[])).await;
+    let mut references = entries.iter().map(|entry| entry.reference().to_string());
+    let second = references.find(|one| drawn["winners"][0]["ref"] != json!(one));
+    (stack, drawn, second.expect("the other one"))
+}
+
+/// The line without one that names the reference.
+fn without<'a>(reference: &'a str) -> impl Fn(&str) -> Option<String> + 'a {
+    move |line| (!line.contains(reference)).then(|| line.to_owned())
 }
 
 /// Moves the round of the only draw in its record.
 async fn move_round(stack: &Stack, round_at: i64) {
-    let dynamodb = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let records = dynamodb.scan().table_name("draws").send().await;
-    let records = records.expect("it answers").items.unwrap_or_default();
-    let mut draw = records
-        .into_iter()
-        .find(|record| record.contains_key("round_at"))
-        .expect("a draw");
-    draw.insert(
-        "round_at".to_owned(),
-        AttributeValue::N(round_at.to_string()),
-    );
-    let put = dynamodb.put_item().table_name("draws").set_item(Some(draw));
-    put.send().await.expect("it is written");
+    let records = stored::records(stack, "draws").await.into_iter();
+    let mut draws = records.filter(|record| record.contains_key("round_at"));
+    let mut draw = draws.next().expect("a draw");
+    let round_at = AttributeValue::N(round_at.to_string());
+    draw.insert("round_at".to_owned(), round_at);
+    stored::put(stack, "draws", draw).await;
 }
 
 #[tokio::test]
 async fn opening_removed_after_the_round_stops_the_run() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
-    let draw = frozen(&stack, "week-03", &PRIZE).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.clock.advance(Duration::from_hours(1));
     let reference = winner.reference().to_string();
-    keep_openings(&stack, &draw, |line| !line.contains(&reference)).await;
+    change_openings(&stack, &draw, without(&reference)).await;
     let refused = stack.refused(&run("week-03", &[])).await;
     assert_eq!(refused["code"], "openings_changed", "{refused}");
-    let shown = [&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat();
-    assert_eq!(stack.json(&shown).await["winners"], json!([]));
+    assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
+}
+
+#[tokio::test]
+async fn phone_removed_from_the_record_stops_the_run() {
+    let stack = Stack::with_chai().await;
+    let winner = entered(&stack, "0711000001", 1).await;
+    frozen(&stack, "week-03", PRIZE).await;
+    let own = stored::record(&stack, &winner).await;
+    let friend = stored::record(&stack, &entered(&stack, erasure::PHONE, 1).await).await;
+    for entrant in [&own, &friend] {
+        let mut changed = own.clone();
+        changed.remove("phone");
+        changed.insert("entrant".to_owned(), entrant["entrant"].clone());
+        stored::put(&stack, "submissions", changed).await;
+        let refused = stack.refused(&run("week-03", &[])).await;
+        assert_eq!(refused["code"], "row_differs", "{refused}");
+        let message = refused["message"].as_str().expect("text");
+        assert!(
+            message.contains(&format!(
+                "the entry {}, which has no phone",
+                winner.reference()
+            )),
+            "{message}"
+        );
+    }
+    stored::put(&stack, "submissions", own).await;
+    stack.fine(&run("week-03", &[])).await;
+}
+
+#[tokio::test]
+async fn erasure_that_ops_did_not_make_explains_nothing() {
+    let stack = Stack::with_chai().await;
+    let entries = [
+        entered(&stack, "0711000001", 1).await,
+        entered(&stack, "0711000002", 1).await,
+    ];
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let evidence = stored::evidence(&stack);
+    let whole = erasure::openings(&stack, &draw).await;
+    let erased = [0, 1].map(|row| key(&draw, &format!("erased/{row}-{}.json", row + 7)));
+    for file in &erased {
+        evidence.put(file, "{}").await;
+    }
+    stack.clock.advance(Duration::from_hours(1));
+    let reference = entries[0].reference().to_string();
+    change_openings(&stack, &draw, without(&reference)).await;
+    let kept = usize::from(!whole.contains(&format!("\n1,{reference}")));
+    for why in ["though the evidence has its erasure", "no opening"] {
+        let refused = stack.refused(&run("week-03", &[])).await;
+        let message = refused["message"].as_str().expect("text");
+        assert!(message.contains(why), "{why}: {message}");
+        evidence.delete(&erased[kept]).await;
+    }
+}
+
+#[tokio::test]
+async fn opening_removed_after_the_run_stops_the_skip() {
+    let (stack, draw, second) = drawn_with_alternate().await;
+    change_openings(&stack, &draw, without(&second)).await;
+    let refused = stack.refused(&in_campaign(SKIP)).await;
+    assert_eq!(refused["code"], "openings_changed", "{refused}");
+}
+
+#[tokio::test]
+async fn opening_changed_after_the_run_stops_the_skip() {
+    let (stack, draw, second) = drawn_with_alternate().await;
+    let friend = entered(&stack, erasure::PHONE, 1).await.reference();
+    change_openings(&stack, &draw, |line| {
+        Some(line.replace(&second, &friend.to_string()))
+    })
+    .await;
+    let refused = stack.refused(&in_campaign(SKIP)).await;
+    assert_eq!(refused["code"], "evidence_differs", "{refused}");
 }
 
 #[tokio::test]
 async fn winner_called_erased_is_found_by_the_kept_opening() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
     stack.json(&run("week-03", &[])).await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let name = "week-03".parse().expect("a name");
@@ -89,16 +163,31 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
     };
     let is_changed = tables.draws.change_contact(&scope, &contacts[0], &erased);
     assert!(is_changed.await.expect("it answers"));
-    let output = stack.arg("certificate.html");
-    let certificate = [
-        "draw",
-        "certificate",
-        "--draw",
-        "week-03",
-        "--output",
-        &output,
-    ];
-    let refused = stack.refused(&[&certificate[..], &CAMPAIGN].concat()).await;
+    let certificate = format!(
+        "draw certificate --draw week-03 --output {}",
+        stack.arg("certificate.html")
+    );
+    let refused = stack.refused(&in_campaign(&certificate)).await;
+    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+}
+
+#[tokio::test]
+async fn phone_of_another_submission_is_not_shown_as_a_winners() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    stack.json(&run("week-03", &[])).await;
+    let friend = entered(&stack, erasure::PHONE, 1).await.submission_id;
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+    let changed = Contact {
+        submission_id: Some(friend),
+        revision: contacts[0].revision + 1,
+        ..contacts[0].clone()
+    };
+    let is_changed = tables.draws.change_contact(&scope, &contacts[0], &changed);
+    assert!(is_changed.await.expect("it answers"));
+    let call = in_campaign("draw call --draw week-03 --winner 1 --show-phone");
+    let refused = stack.refused(&call).await;
     assert_eq!(refused["code"], "draw_log_differs", "{refused}");
 }
 
@@ -106,7 +195,7 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
 async fn round_moved_in_the_record_is_not_believed() {
     let stack = with_entries().await;
     entered(&stack, erasure::PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", &PRIZE).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.clock.advance(Duration::from_hours(1));
     let later: Timestamp = draw["round_at"]
         .as_str()
@@ -115,13 +204,11 @@ async fn round_moved_in_the_record_is_not_believed() {
         .expect("a time");
     let later = later.after(Duration::from_hours(2)).as_millis();
     move_round(&stack, later).await;
-    let sheet = stack.arg("sheet.html");
-    let sheet = ["draw", "sheet", "--draw", "week-03", "--output", &sheet];
-    for command in [
-        erasure::erase(),
-        [&sheet[..], &CAMPAIGN].concat(),
-        run("week-03", &[]),
-    ] {
+    let sheet = format!(
+        "draw sheet --draw week-03 --output {}",
+        stack.arg("sheet.html")
+    );
+    for command in [erasure::erase(), in_campaign(&sheet), run("week-03", &[])] {
         let refused = stack.refused(&command).await;
         assert_eq!(refused["code"], "draw_differs", "{command:?}: {refused}");
     }

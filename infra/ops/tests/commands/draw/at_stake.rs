@@ -1,7 +1,7 @@
 //! Entries that are in a draw: who can take one out, and when.
 
 use super::erasure::{PHONE, erase};
-use super::races::{PRIZE, uploads_openings, with_two};
+use super::races::{uploads_openings, with_two};
 use super::*;
 use crate::correction::by;
 use crate::draw_walk::revoked_by_two;
@@ -24,7 +24,7 @@ async fn revoked_by_one(stack: &Stack, reference: &str) {
 async fn winner_is_not_taken_out_before_the_run() {
     let stack = Stack::with_chai().await;
     let person = entered(&stack, PHONE, 1).await.reference().to_string();
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
     stack.clock.advance(NOTICE);
     // From here on, who has the openings can compute that this is the winner.
     for operator in ["asha", "juma"] {
@@ -58,7 +58,7 @@ async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
         entered(&stack, "0711000006", 1).await,
     ];
     let [before, after] = others.map(|entry| entry.reference().to_string());
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
     revoked_by_two(&stack, &before).await;
     let drawn = stack.json(&run("week-03", &[])).await;
     let place = drawn["winners"]
@@ -68,15 +68,9 @@ async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
         .to_string();
     let ended = by(&stack, "asha", revoke(&after)).await;
     assert_eq!(state(&stack, &after).await, "accepted", "{}", ended.out);
-    for step in [
-        &["call", "--outcome", "reached"][..],
-        &["confirm"],
-        &["hand-over"],
-    ] {
-        let winner = ["--draw", "week-03", "--winner", &place];
-        stack
-            .fine(&[&["draw"], step, &winner, &CAMPAIGN].concat())
-            .await;
+    for step in ["call --outcome reached", "confirm", "hand-over"] {
+        let step = format!("draw {step} --draw week-03 --winner {place}");
+        stack.fine(&in_campaign(&step)).await;
     }
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let winner =
@@ -108,7 +102,7 @@ async fn entry_that_a_freeze_is_reading_takes_two() {
         hold.release();
         (ended, is_still)
     };
-    let (_, (ended, is_still)) = tokio::join!(frozen(&stack, "week-03", &PRIZE), revoking);
+    let (_, (ended, is_still)) = tokio::join!(frozen(&stack, "week-03", PRIZE), revoking);
     assert_eq!(
         (ended.code, is_still),
         (ops_core::EXIT_OK, json!("accepted")),
@@ -125,7 +119,7 @@ async fn revocation_that_a_freeze_overtook_is_refused() {
     hold.select(|_, body| body.contains("\"ConditionCheck\":") && body.contains("freezing#"));
     let freezing = async {
         hold.reached().await;
-        let draw = frozen(&stack, "week-03", &PRIZE).await;
+        let draw = frozen(&stack, "week-03", PRIZE).await;
         hold.release();
         draw
     };
@@ -155,10 +149,9 @@ async fn freeze_that_takes_too_long_records_nothing() {
         hold.release();
     };
     let output = stack.arg("week-03");
-    let own = [
-        "draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes",
-    ];
-    let command = [&own[..], &CAMPAIGN, &PERIOD, &PRIZE].concat();
+    let own =
+        format!("draw freeze --draw week-03 --at {at} --output {output} --yes {PERIOD} {PRIZE}");
+    let command = in_campaign(&own);
     let (refused, ()) = tokio::join!(stack.refused(&command), waiting);
     assert_eq!(refused["code"], "freeze_expired");
     assert!(

@@ -8,25 +8,22 @@ use super::races::assert_released;
 use super::*;
 use crate::draw_walk::revoked_by_two;
 
-/// Freezes with these options after the usual ones, and returns the error's code.
-async fn refused(stack: &Stack, options: &[&str]) -> String {
+/// Freezes with these options and the usual others, and returns the error's code.
+async fn refused(stack: &Stack, options: &str) -> String {
     let output = stack.arg("refused");
-    let given = |name: &str| options.contains(&name);
-    let mut command = vec![
-        "draw", "freeze", "--draw", "refused", "--output", &output, "--yes",
-    ];
-    command.extend(CAMPAIGN);
-    for usual in [
-        ["--from", PERIOD[1]],
-        ["--to", PERIOD[3]],
-        ["--at", "2026-03-01T03:10:00+03:00"],
-        ["--prize", "Kettle=1"],
+    let mut command = format!("draw freeze --draw refused --output {output} --yes {options}");
+    for (name, value) in [
+        ("--from", "2026-02-22"),
+        ("--to", "2026-02-28"),
+        ("--at", "2026-03-01T03:10:00+03:00"),
+        ("--prize", "Kettle=1"),
+        ("--campaign", "chai-bora-2026"),
     ] {
-        if !given(usual[0]) {
-            command.extend(usual);
+        if !options.contains(name) {
+            command.push_str(&format!(" {name} {value}"));
         }
     }
-    command.extend(options);
+    let command: Vec<_> = command.split_whitespace().collect();
     let error = stack.refused(&command).await;
     assert!(
         !stack.path("refused").exists(),
@@ -40,41 +37,30 @@ async fn invalid_freeze_is_refused_and_leaves_nothing() {
     let stack = with_entries().await;
     for (options, code) in [
         (
-            &["--from", "2026-01-01", "--to", "2026-01-31"][..],
+            "--from 2026-01-01 --to 2026-01-31",
             "period_without_entries",
         ),
+        ("--from 2026-02-28 --to 2026-02-27", "period_empty"),
+        ("--to 2026-03-01", "period_open"),
+        ("--to 2026-03-01T02:56:00+03:00", "period_open"),
+        ("--at 2026-03-01T03:09:59+03:00", "round_too_near"),
+        ("--at 2026-02-28T03:00:00+03:00", "round_too_near"),
+        ("--prize Kettle=1 --prize Kettle=2", "draw_invalid"),
         (
-            &["--from", "2026-02-28", "--to", "2026-02-27"],
-            "period_empty",
-        ),
-        (&["--to", "2026-03-01"], "period_open"),
-        (&["--to", "2026-03-01T02:56:00+03:00"], "period_open"),
-        (&["--at", "2026-03-01T03:09:59+03:00"], "round_too_near"),
-        (&["--at", "2026-02-28T03:00:00+03:00"], "round_too_near"),
-        (
-            &["--prize", "Kettle=1", "--prize", "Kettle=2"],
+            "--prize Kettle=18446744073709551615 --prize Tea=1",
             "draw_invalid",
         ),
-        (
-            &["--prize", "Kettle=18446744073709551615", "--prize", "Tea=1"],
-            "draw_invalid",
-        ),
-        (&["--campaign", "other"], "campaign_unknown"),
+        ("--campaign other", "campaign_unknown"),
     ] {
-        if options[0] == "--campaign" {
-            let mut command = args(&freeze(&stack, "refused", &["--prize", "Kettle=1"])).join(" ");
-            command = command.replace("chai-bora-2026", "other");
-            assert_eq!(
-                stack.refused(&command.split(' ').collect::<Vec<_>>()).await["code"],
-                code
-            );
-        } else {
-            assert_eq!(refused(&stack, options).await, code, "{options:?}");
-        }
+        assert_eq!(refused(&stack, options).await, code, "{options}");
     }
     for prize in ["Kettle", "Kettle=0", "=1"] {
         let ended = stack
-            .run(&args(&freeze(&stack, "refused", &["--prize", prize])))
+            .run(&args(&freeze(
+                &stack,
+                "refused",
+                &format!("--prize {prize}"),
+            )))
             .await;
         assert_eq!(ended.code, ops_core::EXIT_USAGE, "{prize}");
     }
@@ -99,11 +85,7 @@ async fn invalid_freeze_is_refused_and_leaves_nothing() {
 async fn freeze_shows_what_it_commits_to_and_asks() {
     let stack = with_entries().await;
     submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
-    let command = freeze(
-        &stack,
-        "week-03",
-        &["--prize", "Kettle=2", "--prize", "Tea=5"],
-    );
+    let command = freeze(&stack, "week-03", "--prize Kettle=2 --prize Tea=5");
     let asking: Vec<_> = args(&command)
         .into_iter()
         .filter(|arg| *arg != "--yes")
@@ -152,13 +134,11 @@ async fn folder_with_something_in_it_is_not_written_to() {
     let stack = with_entries().await;
     fs::create_dir(stack.path("taken")).expect("a disk");
     stack.file("taken/precious", "x");
-    let error = stack
-        .refused(&args(&freeze(&stack, "taken", &["--prize", "Kettle=1"])))
-        .await;
+    let error = stack.refused(&args(&freeze(&stack, "taken", PRIZE))).await;
     assert_eq!(error["code"], "file_exists");
     assert_eq!(files_in(&stack.path("taken")), ["precious"]);
     fs::create_dir(stack.path("empty")).expect("a disk");
-    frozen(&stack, "empty", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "empty", PRIZE).await;
     assert_eq!(files_in(&stack.path("empty")).len(), 4);
 }
 
@@ -167,7 +147,7 @@ async fn one_entrant_wins_once_however_many_prizes_there_are() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
     let told = stack
-        .fine(&args(&freeze(&stack, "alone", &["--prize", "Kettle=5"])))
+        .fine(&args(&freeze(&stack, "alone", "--prize Kettle=5")))
         .await;
     assert!(
         told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."),
@@ -192,7 +172,7 @@ async fn entries_of_another_row_do_not_keep_a_winner() {
         entered(&stack, "0711000001", 5).await,
         entered(&stack, "0711000001", 2).await,
     ];
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", PRIZE).await;
     stack.fine(&run("week-03", &[])).await;
     for fraud in frauds {
         revoked_by_two(&stack, &fraud.reference().to_string()).await;
@@ -213,31 +193,17 @@ async fn entries_of_another_row_do_not_keep_a_winner() {
             ])
             .await;
     }
-    let winner = ["--winner", "1", "--draw", "week-03"];
-    let call = [
-        &["draw", "call", "--outcome", "reached"],
-        &winner[..],
-        &CAMPAIGN,
-    ]
-    .concat();
+    let call = in_campaign("draw call --outcome reached --winner 1 --draw week-03");
     assert_eq!(stack.refused(&call).await["code"], "step_refused");
-    let skip = [
-        "draw",
-        "skip",
-        "--reason",
-        "revoked",
-        "--inspector",
-        "A. I.",
-        "--yes",
-    ];
-    stack.fine(&[&skip[..], &winner, &CAMPAIGN].concat()).await;
+    let skip = "draw skip --reason revoked --inspector Neema --yes --winner 1 --draw week-03";
+    stack.fine(&in_campaign(skip)).await;
 }
 
 #[tokio::test]
 async fn weight_of_a_million_counts_a_million_times() {
     let stack = with_entries().await;
     entered(&stack, "0711000009", 1_000_000).await;
-    let draw = frozen(&stack, "heavy", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "heavy", PRIZE).await;
     assert_eq!(draw["header"]["total"], 1_000_010);
     let entries = fs::read_to_string(stack.path("heavy").join("entries.csv")).expect("a file");
     assert_eq!(
@@ -258,7 +224,7 @@ async fn late_settled_entry_is_in_the_next_draw_alone() {
     let stack = with_entries().await;
     let late = submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
     let reference = late.reference().to_string();
-    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
+    let command = freeze(&stack, "week-03", PRIZE);
     let told = stack.fine(&args(&command)).await;
     assert!(
         told.contains(&format!(
@@ -282,26 +248,11 @@ async fn late_settled_entry_is_in_the_next_draw_alone() {
         .await;
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let output = stack.arg("week-04");
-    let next = [
-        "draw",
-        "freeze",
-        "--draw",
-        "week-04",
-        "--from",
-        "2026-03-01",
-        "--to",
-        "2026-03-01",
-    ];
-    let at = [
-        "--at",
-        "2026-03-02T18:00:00+03:00",
-        "--prize",
-        "Kettle=1",
-        "--output",
-        &output,
-        "--yes",
-    ];
-    let next = stack.json(&[&next[..], &at, &CAMPAIGN].concat()).await;
+    let next = format!(
+        "draw freeze --draw week-04 --from 2026-03-01 --to 2026-03-01 --at 2026-03-02T18:00:00+03:00 {PRIZE} \
+         --output {output} --yes"
+    );
+    let next = stack.json(&in_campaign(&next)).await;
     assert_eq!(
         (&next["header"]["rows"], &next["header"]["total"]),
         (&json!(1), &json!(2))
@@ -335,7 +286,7 @@ async fn late_and_rejected_submissions_are_left_out() {
     stack
         .fine(&["submission", "revoke", &id, "--why", "mistake"])
         .await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(
         (&draw["header"]["rows"], &draw["header"]["total"]),
         (&json!(4), &json!(19))
@@ -358,10 +309,7 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
             submitted(&stack, &format!("07110000{number}"), accepted, NOW).await;
         }
     };
-    let (draw, ()) = tokio::join!(
-        frozen(&stack, "week-03", &["--prize", "Kettle=1"]),
-        arriving
-    );
+    let (draw, ()) = tokio::join!(frozen(&stack, "week-03", PRIZE), arriving);
     assert_eq!(
         (&draw["header"]["rows"], &draw["header"]["total"]),
         (&json!(3), &json!(10))
@@ -382,7 +330,7 @@ async fn campaign_that_keeps_phones_no_longer_has_no_more_draws() {
     stack
         .fine(&["campaign", "apply", "--yes", "--delete-now", &kept(2)])
         .await;
-    assert_eq!(refused(&stack, &[]).await, "phones_deleted");
+    assert_eq!(refused(&stack, "").await, "phones_deleted");
     stack.fine(&["campaign", "apply", "--yes", &kept(3)]).await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", PRIZE).await;
 }

@@ -1,8 +1,9 @@
 //! Persons who are erased before and after a draw.
 
-use common::aws::Aws;
+use common::domain::campaign::PersonalData;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
 use common::domain::ids::EntrantId;
+use common::store::retention::Deletion;
 use common::store::segments::Segment;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 
@@ -12,23 +13,9 @@ use crate::support::run as run_with;
 pub(super) const PHONE: &str = "0711000004";
 
 pub(super) async fn openings(stack: &Stack, draw: &Value) -> String {
-    openings_at(stack, key(draw, "openings.csv")).await
-}
-
-async fn openings_at(stack: &Stack, key: String) -> String {
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack
-        .env
-        .required("OPENINGS_BUCKET")
-        .expect("the stack sets it");
-    let read = s3
-        .get_object()
-        .bucket(bucket)
-        .key(key)
-        .send()
+    stored::openings(stack)
+        .get(&key(draw, "openings.csv"))
         .await
-        .expect("it is there");
-    String::from_utf8(read.body.collect().await.expect("bytes").to_vec()).expect("text")
 }
 
 pub(super) fn erase() -> Vec<&'static str> {
@@ -72,7 +59,7 @@ async fn person_erased_before_a_draw_is_not_in_it() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1000).await;
     stack.fine(&erase()).await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(
         (&draw["header"]["rows"], &draw["header"]["total"]),
         (&json!(3), &json!(10))
@@ -91,7 +78,7 @@ async fn person_erased_after_the_freeze_is_skipped() {
         entered(&stack, PHONE, 1000).await,
         entered(&stack, "0711000005", 1).await,
     );
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     stack.fine(&erase()).await;
     let left = openings(&stack, &draw).await;
@@ -128,29 +115,15 @@ async fn person_erased_after_the_freeze_is_skipped() {
             )
         );
     }
-    let evidence = stack
-        .env
-        .required("EVIDENCE_BUCKET")
-        .expect("the stack sets it");
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let published = s3
-        .get_object()
-        .bucket(evidence)
-        .key(key(&draw, "entries.csv"))
-        .send()
-        .await
-        .expect("it is there");
-    assert_eq!(
-        published.body.collect().await.expect("bytes").to_vec(),
-        entries.into_bytes()
-    );
+    let key = key(&draw, "entries.csv");
+    assert_eq!(stored::evidence(&stack).get(&key).await, entries);
 }
 
 #[tokio::test]
 async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", PRIZE).await;
     let tables = stack.tables().await;
     let deleted = tables
         .store
@@ -158,17 +131,29 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
         .remove_personal_data(&chai(Environment::Live), Segment::whole())
         .await;
     assert_eq!(deleted.expect("it answers").done, 1);
+    let slug = chai(Environment::Live).campaign;
+    let mut retention = tables.retention.get(&slug).await.expect("it answers");
+    retention.value.update(Deletion {
+        environment: Environment::Live,
+        data: PersonalData::Phones,
+        end: ENTERED,
+        done: 1,
+        left: 0,
+        segment: Segment::whole(),
+        postponed: None,
+        finished_at: Some(NOW),
+    });
+    let saved = tables.retention.save(&slug, &retention).await;
+    assert!(saved.expect("it answers"));
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(
         drawn["winners"][0]["state"],
         json!({ "is": "skipped", "reason": "phone_deleted" })
     );
-    let again = stack
-        .refused(&args(&freeze(&stack, "later", &["--prize", "Kettle=1"])))
-        .await;
+    let again = stack.refused(&args(&freeze(&stack, "later", PRIZE))).await;
     assert_eq!(again["code"], "period_without_entries");
     entered(&stack, "0711000005", 1).await;
-    let counted = frozen(&stack, "later", &["--prize", "Kettle=1"]).await;
+    let counted = frozen(&stack, "later", PRIZE).await;
     let left_out = &counted["header"]["left_out"]["without_phone"];
     assert_eq!(
         (&counted["header"]["rows"], left_out),
@@ -180,18 +165,9 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
 async fn erasure_needs_no_openings_past_their_retention() {
     let stack = Stack::with_chai().await;
     let entry = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack
-        .env
-        .required("OPENINGS_BUCKET")
-        .expect("the stack sets it");
-    s3.delete_object()
-        .bucket(bucket)
-        .key(key(&draw, "openings.csv"))
-        .send()
-        .await
-        .expect("it is gone");
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let openings = key(&draw, "openings.csv");
+    stored::openings(&stack).delete(&openings).await;
     stack
         .clock
         .advance(Duration::from_secs(1828 * 24 * 60 * 60));
@@ -213,24 +189,9 @@ async fn clearing_needs_no_openings_past_their_retention() {
         ENTERED,
     )
     .await;
-    let draw = frozen(
-        &stack,
-        "practice",
-        &["--prize", "Kettle=1", "--environment", "test"],
-    )
-    .await;
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack
-        .env
-        .required("OPENINGS_BUCKET")
-        .expect("the stack sets it");
-    let key = key(&draw, "openings.csv").replacen("/live/", "/test/", 1);
-    s3.delete_object()
-        .bucket(bucket)
-        .key(key)
-        .send()
-        .await
-        .expect("it is gone");
+    let draw = frozen(&stack, "practice", "--prize Kettle=1 --environment test").await;
+    let openings = key(&draw, "openings.csv").replacen("/live/", "/test/", 1);
+    stored::openings(&stack).delete(&openings).await;
     stack
         .clock
         .advance(Duration::from_secs(1828 * 24 * 60 * 60));
@@ -244,7 +205,7 @@ async fn clearing_needs_no_openings_past_their_retention() {
 async fn erasure_waits_while_a_prize_is_being_claimed() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.fine(&run("week-03", &[])).await;
     let found = stack.json(&["person", "find", "--phone", PHONE]).await;
     assert_eq!(found["held"][0]["drawn"], 1);
@@ -276,9 +237,7 @@ async fn erasure_waits_while_a_prize_is_being_claimed() {
 
     step(&stack, ContactEvent::HandedOver).await;
     stack.fine(&erase()).await;
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     let contact = &shown["winners"][0];
     assert_eq!(
         (&contact["phone"], &contact["region"]),
@@ -316,44 +275,35 @@ async fn clearing_takes_entrants_out_of_test_draws() {
         let made = submitted_in(environment, &stack, phone, status, ENTERED).await;
         references.push(made.reference().to_string());
     }
-    let test = ["--environment", "test"];
-    let practice = frozen(
-        &stack,
-        "practice",
-        &[&["--prize", "Kettle=1"], &test[..]].concat(),
-    )
-    .await;
-    let live = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    for draw in [run("practice", &test), run("week-03", &[])] {
+    let environment = "--environment test";
+    let practice = frozen(&stack, "practice", &format!("{PRIZE} {environment}")).await;
+    let live = frozen(&stack, "week-03", PRIZE).await;
+    for draw in [
+        run("practice", &["--environment", "test"]),
+        run("week-03", &[]),
+    ] {
         stack.fine(&draw).await;
     }
     let clear = ["campaign", "clear-test-data", "chai-bora-2026", "--yes"];
     let cleared = stack.json(&clear).await;
     assert_eq!(cleared["cleared"]["openings_of_draws"], 1);
     let practice_key = key(&practice, "openings.csv").replacen("/live/", "/test/", 1);
-    assert_eq!(openings_at(&stack, practice_key).await, "row,refs,salt\n");
+    assert_eq!(
+        stored::openings(&stack).get(&practice_key).await,
+        "row,refs,salt\n"
+    );
     assert!(
         openings(&stack, &live).await.contains(&references[1]),
         "live draws stay as they are"
     );
-    let shown = stack
-        .json(
-            &[
-                &["draw", "show", "--draw", "practice"],
-                &CAMPAIGN[..],
-                &test,
-            ]
-            .concat(),
-        )
-        .await;
-    let winner = &shown["winners"][0];
+    let practice = format!("draw show --draw practice {environment}");
+    let practice = stack.json(&in_campaign(&practice)).await;
+    let winner = &practice["winners"][0];
     assert_eq!(
         (&winner["ref"], &winner["phone"]),
         (&json!(references[0]), &Value::Null)
     );
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
     assert_eq!(
         stack.json(&clear).await["cleared"]["openings_of_draws"],
@@ -371,7 +321,7 @@ async fn clearing_takes_entrants_out_of_test_draws() {
 async fn interrupted_erasure_finds_the_winner_again() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.fine(&run("week-03", &[])).await;
     // The first erasure looked for winners before the draw was run, and ended when it had changed
     // the submission.
@@ -409,7 +359,7 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         let reference = entered(&stack, &phone, 1).await.reference();
         people.push((phone, reference));
     }
-    let draw = frozen(&stack, "week-03", &["--prize", &format!("Kettle={PEOPLE}")]).await;
+    let draw = frozen(&stack, "week-03", &format!("--prize Kettle={PEOPLE}")).await;
     stack.fine(&run("week-03", &[])).await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     for mut contact in tables.draws.all_contacts(&scope).await.expect("it answers") {

@@ -1,66 +1,24 @@
 //! Several freezes, two operators at once, and interrupted commands: never two commitments.
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 use common::domain::draw::Draw;
 
 use super::*;
 
-async fn evidence(stack: &Stack) -> Vec<String> {
-    objects(stack, "EVIDENCE_BUCKET").await
-}
-
-pub(super) async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
-    let bucket = stack.env.required(variable).expect("the stack sets it");
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let listed = s3
-        .list_objects_v2()
-        .bucket(bucket)
-        .send()
-        .await
-        .expect("it answers");
-    listed
-        .contents()
-        .iter()
-        .filter_map(|object| object.key().map(str::to_owned))
-        .collect()
-}
-
 /// Takes back that a draw is published, as if the freeze had ended after it was recorded.
 async fn interrupt(stack: &Stack, draw: &Value) {
-    let aws = Aws::for_function(&stack.env).expect("credentials");
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let update = aws
-        .dynamodb()
-        .update_item()
-        .table_name("draws")
-        .update_expression("REMOVE published_at");
-    let update = update
-        .key("scope", text("chai-bora-2026#live"))
-        .key("record", text("draw#week-03"));
-    update.send().await.expect("it answers");
-    let bucket = stack
-        .env
-        .required("EVIDENCE_BUCKET")
-        .expect("the stack sets it");
+    stored::remove_from_draw(stack, "published_at").await;
     for file in ["header.json", "commitment.txt"] {
-        aws.s3()
-            .delete_object()
-            .bucket(&bucket)
-            .key(key(draw, file))
-            .send()
-            .await
-            .expect("it answers");
+        stored::evidence(stack).delete(&key(draw, file)).await;
     }
 }
 
 #[tokio::test]
 async fn name_is_frozen_once() {
     let stack = with_entries().await;
-    let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let first = frozen(&stack, "week-03", PRIZE).await;
     entered(&stack, "0711000004", 100).await;
     let other = stack.arg("other");
-    let again = freeze(&stack, "week-03", &["--prize", "Kettle=9"]);
+    let again = freeze(&stack, "week-03", "--prize Kettle=9");
     let again: Vec<_> = args(&again)
         .into_iter()
         .map(|arg| {
@@ -74,9 +32,7 @@ async fn name_is_frozen_once() {
     let error = stack.refused(&again).await;
     assert_eq!(error["code"], "draw_frozen");
     assert!(!stack.path("other").exists());
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(
         (&shown["commitment"], &shown["header"]),
         (&first["commitment"], &first["header"])
@@ -86,8 +42,7 @@ async fn name_is_frozen_once() {
 #[tokio::test]
 async fn of_two_draws_frozen_at_once_one_names_the_other() {
     let stack = with_entries().await;
-    let [one, two] =
-        ["one", "two"].map(|name| freeze(&stack, name, &["--prize", "Kettle=1", "--json"]));
+    let [one, two] = ["one", "two"].map(|name| freeze(&stack, name, "--prize Kettle=1 --json"));
     let (one, two) = (args(&one), args(&two));
     tokio::join!(stack.run(&one), stack.run(&two));
     let draws = stack
@@ -105,7 +60,7 @@ async fn of_two_draws_frozen_at_once_one_names_the_other() {
 async fn of_two_operators_at_once_one_freezes() {
     let stack = with_entries().await;
     let outputs = [stack.arg("one"), stack.arg("two")];
-    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1", "--json"]);
+    let command = freeze(&stack, "week-03", "--prize Kettle=1 --json");
     let with = |output: &'static str| {
         let own = stack.arg("week-03");
         let path = stack.arg(output);
@@ -146,14 +101,15 @@ async fn of_two_operators_at_once_one_freezes() {
         .filter(|path| std::path::Path::new(path).exists())
         .count();
     assert_eq!(folders, 1, "the second one writes no folder");
-    let commitments = evidence(&stack)
+    let commitments = stored::evidence(&stack)
+        .keys()
         .await
         .iter()
         .filter(|key| key.ends_with("commitment.txt"))
         .count();
     assert_eq!(commitments, 1);
     assert_eq!(
-        objects(&stack, "OPENINGS_BUCKET").await.len(),
+        stored::openings(&stack).keys().await.len(),
         1,
         "openings that count for nothing are deleted"
     );
@@ -162,7 +118,7 @@ async fn of_two_operators_at_once_one_freezes() {
 #[tokio::test]
 async fn interrupted_freeze_is_finished_by_running_it_again() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     let folder = stack.path("week-03");
     let read = || {
         [
@@ -180,14 +136,14 @@ async fn interrupted_freeze_is_finished_by_running_it_again() {
     assert_eq!(early["code"], "draw_unpublished");
     // What enters meanwhile changes nothing.
     entered(&stack, "0711000004", 100).await;
-    let again = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let again = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(
         (&again["commitment"], &again["header"]),
         (&draw["commitment"], &draw["header"])
     );
     assert_eq!(read(), files);
     assert_eq!(
-        evidence(&stack).await,
+        stored::evidence(&stack).keys().await,
         ["commitment.txt", "entries.csv", "header.json"].map(|file| key(&draw, file))
     );
     stack.fine(&run("week-03", &[])).await;
@@ -196,11 +152,11 @@ async fn interrupted_freeze_is_finished_by_running_it_again() {
 #[tokio::test]
 async fn interrupted_freeze_is_not_finished_with_other_arguments() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     interrupt(&stack, &draw).await;
     fs::remove_dir_all(stack.path("week-03")).expect("a disk");
     let other = stack
-        .refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=9"])))
+        .refused(&args(&freeze(&stack, "week-03", "--prize Kettle=9")))
         .await;
     assert_eq!(other["code"], "freeze_differs");
     assert!(
@@ -213,39 +169,38 @@ async fn interrupted_freeze_is_not_finished_with_other_arguments() {
     fs::create_dir(stack.path("week-03")).expect("a disk");
     stack.file("week-03/entries.csv", "of another draw");
     let taken = stack
-        .refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=1"])))
+        .refused(&args(&freeze(&stack, "week-03", PRIZE)))
         .await;
     assert_eq!(taken["code"], "file_exists");
     fs::remove_file(stack.path("week-03/entries.csv")).expect("a disk");
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(files_in(&stack.path("week-03")).len(), 4);
 }
 
 #[tokio::test]
 async fn second_freeze_of_a_period_names_the_first() {
     let stack = with_entries().await;
-    let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let first = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(first["header"]["overlapping"], json!([]));
-    let second = frozen(&stack, "week-03b", &["--prize", "Kettle=1"]).await;
+    let second = frozen(&stack, "week-03b", PRIZE).await;
     let named = json!([{ "draw": "week-03", "commitment": first["commitment"] }]);
     assert_eq!(second["header"]["overlapping"], named);
-    let told = stack
-        .fine(&[&["draw", "show", "--draw", "week-03b"], &CAMPAIGN[..]].concat())
-        .await;
+    let show = in_campaign("draw show --draw week-03b");
+    let told = stack.fine(&show).await;
     assert!(told.contains("overlaps    week-03"), "{told}");
 }
 
 #[tokio::test]
 async fn late_commitment_is_not_drawn() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     interrupt(&stack, &draw).await;
     stack.clock.advance(NOTICE);
     assert_eq!(
         stack.refused(&run("week-03", &[])).await["code"],
         "draw_late"
     );
-    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
+    let command = freeze(&stack, "week-03", PRIZE);
     assert_eq!(stack.refused(&args(&command)).await["code"], "draw_late");
     assert_eq!(
         stack.refused(&run("week-03", &[])).await["code"],
@@ -256,30 +211,10 @@ async fn late_commitment_is_not_drawn() {
 #[tokio::test]
 async fn winners_that_an_interrupted_run_has_recorded_stay() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
+    frozen(&stack, "week-03", "--prize Kettle=2").await;
     let first = stack.json(&run("week-03", &[])).await;
-    let aws = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let scope = || text("chai-bora-2026#live");
-    let update = aws
-        .update_item()
-        .table_name("draws")
-        .update_expression("REMOVE outcome");
-    update
-        .key("scope", scope())
-        .key("record", text("draw#week-03"))
-        .send()
-        .await
-        .expect("it answers");
-    let second = format!("contact#week-03#{:010}#{:020}", 0, 2);
-    let delete = aws
-        .delete_item()
-        .table_name("draws")
-        .key("scope", scope())
-        .key("record", text(&second));
-    delete.send().await.expect("it answers");
+    stored::remove_from_draw(&stack, "outcome").await;
+    stored::delete_contact(&stack, 2).await;
     let again = stack.json(&run("week-03", &[])).await;
     assert_eq!(again["winners"], first["winners"]);
 }
@@ -287,37 +222,15 @@ async fn winners_that_an_interrupted_run_has_recorded_stay() {
 #[tokio::test]
 async fn interrupted_skip_is_shown_and_finished_by_another_run() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
+    frozen(&stack, "week-03", "--prize Kettle=2").await;
     stack.json(&run("week-03", &[])).await;
-    let show = [&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat();
+    let show = in_campaign("draw show --draw week-03");
     assert_eq!(stack.run(&show).await.err, "");
-    let skip = [
-        "draw",
-        "skip",
-        "--winner",
-        "1",
-        "--reason",
-        "excluded",
-        "--inspector",
-        "A. I.",
-        "--yes",
-    ];
-    let skip = [&skip[..], &["--draw", "week-03"], &CAMPAIGN].concat();
+    let skip = in_campaign(
+        "draw skip --winner 1 --reason excluded --inspector Neema --yes --draw week-03",
+    );
     let skipped = stack.json(&skip).await;
-    let aws = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let third = format!("contact#week-03#{:010}#{:020}", 0, 3);
-    let delete = aws
-        .delete_item()
-        .table_name("draws")
-        .key("scope", text("chai-bora-2026#live"));
-    delete
-        .key("record", text(&third))
-        .send()
-        .await
-        .expect("it answers");
+    stored::delete_contact(&stack, 3).await;
     let shown = stack.run(&show).await.err;
     assert!(
         shown.contains(

@@ -1,27 +1,14 @@
 //! Entries that a freeze leaves out, figures that it names, and records that stop it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 
 use super::erasure::PHONE;
-use super::races::PRIZE;
 use super::*;
 use crate::console::Served;
 
-const WINNER: [&str; 4] = ["--draw", "week-03", "--winner", "1"];
-
 async fn block(stack: &Stack) {
-    stack
-        .fine(&[
-            "phone",
-            "block",
-            "--campaign",
-            "chai-bora-2026",
-            "--why",
-            "sells codes",
-            PHONE,
-        ])
-        .await;
+    let block = format!("phone block --why sells-codes {PHONE}");
+    stack.fine(&in_campaign(&block)).await;
 }
 
 #[tokio::test]
@@ -30,7 +17,7 @@ async fn phone_blocked_before_the_freeze_is_left_out() {
     entered(&stack, PHONE, 5).await;
     entered(&stack, PHONE, 6).await;
     block(&stack).await;
-    let draw = frozen(&stack, "week-03", &PRIZE).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(
         (&draw["header"]["rows"], &draw["header"]["total"]),
         (&json!(3), &json!(10))
@@ -47,16 +34,14 @@ async fn phone_blocked_before_the_freeze_is_left_out() {
 async fn phone_blocked_after_the_freeze_is_marked() {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
     block(&stack).await;
     let ran = stack.fine(&run("week-03", &[])).await;
     assert!(
         ran.contains("drawn, BLOCKED") && ran.contains("--reason excluded"),
         "{ran}"
     );
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(
         (
             &shown["winners"][0]["state"]["is"],
@@ -64,9 +49,8 @@ async fn phone_blocked_after_the_freeze_is_marked() {
         ),
         (&json!("drawn"), &json!(true))
     );
-    let called = stack
-        .run(&[&["draw", "call", "--show-phone"], &WINNER[..], &CAMPAIGN].concat())
-        .await;
+    let call = in_campaign("draw call --show-phone --draw week-03 --winner 1");
+    let called = stack.run(&call).await;
     assert!(
         called.out.contains("BLOCKED") && called.err.contains("draw skip --reason excluded"),
         "{}",
@@ -89,16 +73,10 @@ async fn phone_blocked_after_the_freeze_is_marked() {
             && winner.contains("<option value=\"excluded\" selected>"),
         "{winner}"
     );
-    let skip = [
-        "draw",
-        "skip",
-        "--reason",
-        "excluded",
-        "--inspector",
-        "A. I.",
-        "--yes",
-    ];
-    let skipped = stack.json(&[&skip[..], &WINNER, &CAMPAIGN].concat()).await;
+    let skip = in_campaign(
+        "draw skip --reason excluded --inspector Neema --yes --draw week-03 --winner 1",
+    );
+    let skipped = stack.json(&skip).await;
     assert_eq!(skipped["winner"]["blocked"], false, "it is over");
 }
 
@@ -109,58 +87,24 @@ async fn unreadable_records_are_all_named() {
         entered(&stack, PHONE, 1).await,
         entered(&stack, PHONE, 1).await,
     ];
-    let dynamodb = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
     let mut keys = Vec::new();
-    for (submission, change, value) in [
-        (
-            newer,
-            "SET record_version = :value REMOVE standing",
-            AttributeValue::N("9".to_owned()),
-        ),
-        (
-            damaged,
-            "SET revision = :value",
-            AttributeValue::S("nine".to_owned()),
-        ),
+    for (submission, attribute, value) in [
+        (newer, "record_version", AttributeValue::N("9".to_owned())),
+        (damaged, "revision", AttributeValue::S("nine".to_owned())),
     ] {
-        let scanned = dynamodb
-            .scan()
-            .table_name("submissions")
-            .send()
-            .await
-            .expect("it answers");
-        let id = AttributeValue::S(submission.submission_id.to_string());
-        let items = scanned.items.unwrap_or_default();
-        let item = items
-            .iter()
-            .find(|item| item.get("submission_id") == Some(&id))
-            .expect("it is there");
-        let update = dynamodb
-            .update_item()
-            .table_name("submissions")
-            .key("id", item["id"].clone());
-        let update = update
-            .update_expression(change)
-            .expression_attribute_values(":value", value);
-        update.send().await.expect("it answers");
-        keys.push(item["id"].as_s().expect("text").clone());
+        let mut record = stored::record(&stack, &submission).await;
+        record.insert(attribute.to_owned(), value);
+        // As a later version could have it.
+        if attribute == "record_version" {
+            record.remove("standing");
+        }
+        keys.push(record["id"].as_s().expect("text").clone());
+        stored::put(&stack, "submissions", record).await;
     }
     let export = stack.arg("all.csv");
-    let export = [
-        &[
-            "export",
-            "submissions",
-            "--state",
-            "accepted",
-            "--output",
-            &export,
-        ],
-        &CAMPAIGN[..],
-    ]
-    .concat();
-    for command in [&args(&freeze(&stack, "week-03", &PRIZE)), &export] {
+    let export = format!("export submissions --state accepted --output {export}");
+    let export = in_campaign(&export);
+    for command in [&args(&freeze(&stack, "week-03", PRIZE)), &export] {
         let error = stack.refused(command).await;
         assert_eq!(error["code"], "records_unreadable");
         let message = error["message"].as_str().expect("text");

@@ -6,11 +6,8 @@ use local::stack::Options;
 use service_tests::interceptor::Interceptor;
 
 use super::erasure::{PHONE, erase, openings};
-use super::interrupted::objects;
 use super::*;
 use crate::support::run as run_with;
-
-pub(super) const PRIZE: [&str; 2] = ["--prize", "Kettle=1"];
 
 /// A stack whose calls can be held, with the entry of a person and that of another.
 pub(super) async fn with_two() -> (Interceptor, Stack, Submission) {
@@ -45,7 +42,7 @@ async fn erasure_waits_for_a_freeze_that_is_running() {
         hold.release();
         refused
     };
-    let (draw, refused) = tokio::join!(frozen(&stack, "week-03", &PRIZE), erasing);
+    let (draw, refused) = tokio::join!(frozen(&stack, "week-03", PRIZE), erasing);
     assert_eq!(refused["code"], "draw_busy");
     let message = refused["message"].as_str().expect("text");
     assert!(
@@ -71,19 +68,19 @@ async fn erasure_waits_for_a_freeze_that_is_running() {
 async fn openings_of_a_killed_freeze_go_with_the_next_erasure() {
     let (hold, stack, _) = with_two().await;
     hold.select(records_the_draw);
-    let command = freeze(&stack, "week-03", &PRIZE);
+    let command = freeze(&stack, "week-03", PRIZE);
     let command = args(&command);
     tokio::select! {
         ended = stack.run(&command) => panic!("{}", ended.err),
         () = hold.reached() => hold.stop(),
     }
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await.len(), 1);
+    assert_eq!(stored::openings(&stack).keys().await.len(), 1);
     assert_eq!(stack.refused(&erase()).await["code"], "draw_busy");
     stack.clock.advance(Duration::from_secs(30 * 60));
     stack.fine(&erase()).await;
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
+    assert_eq!(stored::openings(&stack).keys().await, [""; 0]);
     assert_released(&stack).await;
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
 }
 
 #[tokio::test]
@@ -92,11 +89,7 @@ async fn clearing_deletes_openings_of_a_killed_freeze() {
     let accepted = SubmissionStatus::accepted(1, None);
     submitted_in(Environment::Test, &stack, PHONE, accepted, ENTERED).await;
     hold.select(records_the_draw);
-    let command = freeze(
-        &stack,
-        "week-03",
-        &[&PRIZE[..], &["--environment", "test"]].concat(),
-    );
+    let command = freeze(&stack, "week-03", "--prize Kettle=1 --environment test");
     let command = args(&command);
     tokio::select! {
         ended = stack.run(&command) => panic!("{}", ended.err),
@@ -106,7 +99,7 @@ async fn clearing_deletes_openings_of_a_killed_freeze() {
     stack
         .fine(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"])
         .await;
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
+    assert_eq!(stored::openings(&stack).keys().await, [""; 0]);
 }
 
 #[tokio::test]
@@ -127,11 +120,11 @@ async fn freeze_that_an_erasure_gave_up_leaves_nothing() {
         assert!(changed.await.expect("it answers"));
         hold.release();
     };
-    let command = freeze(&stack, "week-03", &PRIZE);
+    let command = freeze(&stack, "week-03", PRIZE);
     let command = args(&command);
     let (refused, ()) = tokio::join!(stack.refused(&command), erasing);
     assert_eq!(refused["code"], "changed_meanwhile");
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
+    assert_eq!(stored::openings(&stack).keys().await, [""; 0]);
     assert!(!stack.path("week-03").exists());
     stack.fine(&command).await;
 }
@@ -142,7 +135,7 @@ async fn draw_frozen_during_an_erasure_forgets_the_person() {
     hold.select(|_, body| body.contains("TransactItems") && body.contains("\"submissions\""));
     let freezing = async {
         hold.reached().await;
-        let draw = frozen(&stack, "week-03", &PRIZE).await;
+        let draw = frozen(&stack, "week-03", PRIZE).await;
         let before = openings(&stack, &draw).await;
         hold.release();
         (draw, before)
@@ -160,7 +153,7 @@ async fn draw_frozen_during_an_erasure_forgets_the_person() {
 #[tokio::test]
 async fn erasure_by_a_slow_clock_after_the_round_stops_the_run() {
     let (hold, stack, _) = with_two().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
+    frozen(&stack, "week-03", "--prize Kettle=2").await;
     hold.select(|_, body| body.contains("TransactItems") && body.contains("contact#week-03"));
     let erasing = async {
         hold.reached().await;
@@ -185,20 +178,11 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
         Clock::system().now().after(NOTICE).to_string(),
         stack.arg("week-03"),
     );
-    let own = [
-        "draw", "freeze", "--draw", "week-03", "--at", &at, "--output", &output, "--yes",
-    ];
+    let own = format!(
+        "draw freeze --draw week-03 --at {at} --output {output} --yes {PERIOD} {PRIZE} --env-file {ready}"
+    );
     let freezing = std::process::Command::new(env!("CARGO_BIN_EXE_ops"))
-        .args(
-            [
-                &own[..],
-                &CAMPAIGN,
-                &PERIOD,
-                &PRIZE,
-                &["--env-file", &ready],
-            ]
-            .concat(),
-        )
+        .args(in_campaign(&own))
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -216,7 +200,7 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
     assert_eq!(ended.status.code(), Some(1), "{said}");
     assert!(said.contains("the freeze was stopped"), "{said}");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, [""; 0]);
+    assert_eq!(stored::openings(&stack).keys().await, [""; 0]);
     assert_released(&stack).await;
 }
 
@@ -232,13 +216,13 @@ pub(super) async fn assert_released(stack: &Stack) {
 async fn freeze_goes_on_from_one_that_was_killed() {
     let (hold, stack, _) = with_two().await;
     hold.select(records_the_draw);
-    let command = freeze(&stack, "week-03", &PRIZE);
+    let command = freeze(&stack, "week-03", PRIZE);
     let command = args(&command);
     tokio::select! {
         ended = stack.run(&command) => panic!("{}", ended.err),
         () = hold.reached() => hold.stop(),
     }
-    let draw = frozen(&stack, "other", &PRIZE).await;
+    let draw = frozen(&stack, "other", PRIZE).await;
     let left = [key(&draw, "openings.csv")];
-    assert_eq!(objects(&stack, "OPENINGS_BUCKET").await, left);
+    assert_eq!(stored::openings(&stack).keys().await, left);
 }

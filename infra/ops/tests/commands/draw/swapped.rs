@@ -1,46 +1,11 @@
 //! Records of submissions that were changed after the freeze, so that another person would be
 //! called.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 
 use super::erasure::PHONE;
-use super::races::PRIZE;
+use super::stored::{Record, put, record};
 use super::*;
-
-type Record = HashMap<String, AttributeValue>;
-
-async fn record(stack: &Stack, submission: &Submission) -> Record {
-    let dynamodb = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let id = AttributeValue::S(submission.submission_id.to_string());
-    let scanned = dynamodb
-        .scan()
-        .table_name("submissions")
-        .send()
-        .await
-        .expect("it answers");
-    let mut items = scanned.items.unwrap_or_default().into_iter();
-    items
-        .find(|item| item.get("submission_id") == Some(&id))
-        .expect("it is there")
-}
-
-async fn put(stack: &Stack, record: Record) {
-    let dynamodb = Aws::for_function(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    dynamodb
-        .put_item()
-        .table_name("submissions")
-        .set_item(Some(record))
-        .send()
-        .await
-        .expect("it is written");
-}
 
 /// A record with these attributes of another one.
 fn with(record: &Record, other: &Record, names: &[&str]) -> Record {
@@ -57,7 +22,7 @@ fn with(record: &Record, other: &Record, names: &[&str]) -> Record {
 async fn winner_is_who_was_frozen_or_nobody() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
-    frozen(&stack, "week-03", &PRIZE).await;
+    frozen(&stack, "week-03", PRIZE).await;
     // Accepted in the period as well, but not in the draw.
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
     let own = record(&stack, &winner).await;
@@ -74,7 +39,7 @@ async fn winner_is_who_was_frozen_or_nobody() {
             "was not accepted in the period",
         ),
     ] {
-        put(&stack, changed).await;
+        put(&stack, "submissions", changed).await;
         let error = stack.refused(&run("week-03", &[])).await;
         let message = error["message"].as_str().expect("text");
         assert_eq!(error["code"], "row_differs", "{message}");
@@ -84,7 +49,7 @@ async fn winner_is_who_was_frozen_or_nobody() {
         );
         assert!(message.contains(why), "{message}");
     }
-    put(&stack, own).await;
+    put(&stack, "submissions", own).await;
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(drawn["winners"][0]["ref"], winner.reference().to_string());
 }
@@ -97,21 +62,12 @@ async fn row_is_of_one_entrant() {
         entered(&stack, "0711000001", 2).await,
     ];
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
-    stack
-        .fine(&[
-            "phone",
-            "block",
-            "--campaign",
-            "chai-bora-2026",
-            "--why",
-            "sells codes",
-            PHONE,
-        ])
-        .await;
-    frozen(&stack, "week-03", &PRIZE).await;
+    let block = format!("phone block --why sells-codes {PHONE}");
+    stack.fine(&in_campaign(&block)).await;
+    frozen(&stack, "week-03", PRIZE).await;
     for entry in &entries {
         let own = record(&stack, entry).await;
-        put(&stack, with(&own, &friend, &["entrant"])).await;
+        put(&stack, "submissions", with(&own, &friend, &["entrant"])).await;
         let error = stack.refused(&run("week-03", &[])).await;
         assert!(
             error["message"]
@@ -119,7 +75,7 @@ async fn row_is_of_one_entrant() {
                 .is_some_and(|message| message.contains("of another entrant")),
             "{error}"
         );
-        put(&stack, own).await;
+        put(&stack, "submissions", own).await;
     }
     stack.fine(&run("week-03", &[])).await;
 }

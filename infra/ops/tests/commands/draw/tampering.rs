@@ -2,12 +2,10 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
 use draw::beacon::SimulatedChain;
 
 use super::*;
-use crate::draw_walk::DRAW;
 use crate::support::{Ended, run as run_with};
 
 /// Runs with a relay that does not answer, and little patience.
@@ -31,7 +29,7 @@ async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
 #[tokio::test]
 async fn round_is_taken_from_a_file() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     let down = without_relay(&stack, &[]).await;
     assert_eq!(down.code, ops_core::EXIT_FAILURE);
     assert!(
@@ -52,7 +50,7 @@ async fn round_is_taken_from_a_file() {
 #[tokio::test]
 async fn round_that_is_not_the_draws_is_refused() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     let round = NonZeroU64::new(draw["round"].as_u64().expect("a round")).expect("not zero");
     stack.clock.advance(NOTICE);
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
@@ -82,9 +80,7 @@ async fn round_that_is_not_the_draws_is_refused() {
             "{error}"
         );
     }
-    let shown = stack
-        .json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat())
-        .await;
+    let shown = shown(&stack, "week-03").await;
     assert_eq!(
         (&shown["state"], &shown["winners"]),
         (&json!("frozen"), &json!([]))
@@ -94,7 +90,7 @@ async fn round_that_is_not_the_draws_is_refused() {
 #[tokio::test]
 async fn draw_waits_for_its_own_chain_alone() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    frozen(&stack, "week-03", PRIZE).await;
     let without = [("BEACON_CHAIN".to_owned(), String::new())]
         .into_iter()
         .collect();
@@ -102,27 +98,21 @@ async fn draw_waits_for_its_own_chain_alone() {
     let ended = run_with(&run("week-03", &["--json"]), env.clone(), &stack.clock).await;
     assert!(ended.err.contains("\"chain_unknown\""), "{}", ended.err);
     // Without the variable, draws wait for drand's quicknet.
-    let command = freeze(&stack, "public", &["--prize", "Kettle=1"]);
+    let command = freeze(&stack, "public", PRIZE);
     let ended = run_with(&args(&command), env, &stack.clock).await;
     assert!(
         ended.out.contains("drand quicknet, 52db9ba7") && !ended.out.contains("rehearsals"),
         "{}",
         ended.out
     );
-    let told = stack
-        .fine(&args(&freeze(
-            &stack,
-            "simulated",
-            &["--prize", "Kettle=1"],
-        )))
-        .await;
+    let told = stack.fine(&args(&freeze(&stack, "simulated", PRIZE))).await;
     assert!(told.contains("which is NOT drand's quicknet"), "{told}");
 }
 
 #[tokio::test]
 async fn result_that_was_changed_is_not_skipped_by() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack
         .fine(&run("week-03", &["--output", &stack.arg("week-03")]))
         .await;
@@ -132,31 +122,11 @@ async fn result_that_was_changed_is_not_skipped_by() {
         .as_array_mut()
         .expect("an order")
         .swap(1, 2);
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack
-        .env
-        .required("EVIDENCE_BUCKET")
-        .expect("the stack sets it");
-    let put = s3
-        .put_object()
-        .bucket(&bucket)
-        .key(key(&draw, "result.json"));
-    put.body(result.to_string().into_bytes().into())
-        .send()
-        .await
-        .expect("it is taken");
-    let skip = [
-        "draw",
-        "skip",
-        "--winner",
-        "1",
-        "--reason",
-        "excluded",
-        "--inspector",
-        "A. I.",
-        "--yes",
-    ];
-    let skip = [&skip[..], &["--draw", "week-03"], &CAMPAIGN].concat();
+    let key = key(&draw, "result.json");
+    stored::evidence(&stack).put(&key, result.to_string()).await;
+    let skip = in_campaign(
+        "draw skip --winner 1 --reason excluded --inspector Neema --yes --draw week-03",
+    );
     for command in [&skip[..], &run("week-03", &[])] {
         assert_eq!(
             stack.refused(command).await["code"],
@@ -176,10 +146,8 @@ async fn draw_on_quicknet_has_its_whole_notice() {
         .collect();
     let at = stack.clock.now().after(Duration::from_secs(60)).to_string();
     let output = stack.arg("soon");
-    let own = [
-        "draw", "freeze", "--draw", "soon", "--at", &at, "--output", &output, "--prize", "Kettle=1",
-    ];
-    let command = [&own[..], &CAMPAIGN, &PERIOD].concat();
+    let own = format!("draw freeze --draw soon --at {at} --output {output} {PRIZE} {PERIOD}");
+    let command = in_campaign(&own);
     let ended = run_with(&command, stack.env.clone().overridden_by(env), &stack.clock).await;
     assert!(
         ended.code == ops_core::EXIT_FAILURE && ended.err.contains("give 2026-03-01"),
@@ -191,27 +159,15 @@ async fn draw_on_quicknet_has_its_whole_notice() {
 #[tokio::test]
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
-    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
-    let bucket = stack
-        .env
-        .required("EVIDENCE_BUCKET")
-        .expect("the stack sets it");
     // Changed before the round: what is written after it is late anyway.
     let refused = async |name: &str, file: &str, change: &dyn Fn(&str) -> String| {
-        let draw = frozen(&stack, name, &["--prize", "Kettle=1"]).await;
+        let draw = frozen(&stack, name, PRIZE).await;
         let entries = fs::read_to_string(stack.path(name).join("entries.csv")).expect("a file");
-        let text = change(&entries).into_bytes().into();
-        let put = s3
-            .put_object()
-            .bucket(&bucket)
-            .key(key(&draw, file))
-            .body(text);
-        put.send().await.expect("it is taken");
+        let evidence = stored::evidence(&stack);
+        evidence.put(&key(&draw, file), change(&entries)).await;
         let error = stack.refused(&run(name, &[])).await;
         assert_eq!(error["code"], "evidence_differs");
-        let shown = stack
-            .json(&[&["draw", "show", "--draw", name], &CAMPAIGN[..]].concat())
-            .await;
+        let shown = shown(&stack, name).await;
         assert_eq!(
             (&shown["state"], &shown["winners"]),
             (&json!("frozen"), &json!([]))
@@ -254,7 +210,7 @@ async fn quicknet_cannot_be_configured_otherwise() {
     let env = [("BEACON_CHAIN".to_owned(), info.to_string())]
         .into_iter()
         .collect();
-    let command = freeze(&stack, "past", &["--prize", "Kettle=1", "--json"]);
+    let command = freeze(&stack, "past", "--prize Kettle=1 --json");
     let ended = run_with(
         &args(&command),
         stack.env.clone().overridden_by(env),
@@ -299,9 +255,8 @@ async fn certificate_refuses_a_log_that_was_changed() {
             .expect("it answers")
     );
     let page = stack.arg("page.html");
-    let error = stack
-        .refused(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat())
-        .await;
+    let certificate = format!("draw certificate --draw week-03 --output {page}");
+    let error = stack.refused(&in_campaign(&certificate)).await;
     assert_eq!(error["code"], "draw_log_differs");
     assert!(
         error["message"]

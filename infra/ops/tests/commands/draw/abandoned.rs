@@ -1,0 +1,94 @@
+//! Draws that are given up: by two people, for good, and for all to see.
+
+use super::erasure::{PHONE, erase};
+use super::*;
+use crate::console::Served;
+use crate::correction::by;
+
+fn abandon() -> Vec<&'static str> {
+    in_campaign("draw abandon --draw week-03 --why mistaken --yes")
+}
+
+async fn abandoned_by_two(stack: &Stack) {
+    for operator in ["asha", "juma"] {
+        let ended = by(stack, operator, abandon()).await;
+        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
+    }
+}
+
+#[tokio::test]
+async fn two_people_give_up_a_draw_for_all_to_see() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let first = by(&stack, "asha", abandon()).await;
+    let asked: Value = serde_json::from_str(&first.out).expect("JSON");
+    assert_eq!(asked["abandonment"]["confirmed_by"], Value::Null);
+    assert_eq!(shown(&stack, "week-03").await["state"], "frozen");
+    let alone = by(&stack, "asha", abandon()).await;
+    assert!(alone.err.contains("second_person_needed"), "{}", alone.err);
+    by(&stack, "juma", abandon()).await;
+    // Publishing can be run again.
+    by(&stack, "asha", abandon()).await;
+    let after = shown(&stack, "week-03").await;
+    let decided = json!({
+        "at": stack.clock.now().to_string(), "why": "mistaken", "by": "asha", "confirmed_by": "juma",
+    });
+    assert_eq!(
+        (&after["state"], &after["abandonment"]),
+        (&json!("abandoned"), &decided)
+    );
+    let published = stored::evidence(&stack).keys().await;
+    assert!(
+        published.contains(&key(&draw, "abandoned.json")),
+        "{published:?}"
+    );
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let list = operator.page("/campaigns/chai-bora-2026/live/draws").await;
+    assert!(list.contains(">abandoned</span>"), "{list}");
+    let again = freeze(&stack, "week-03", PRIZE);
+    let again = args(&again);
+    assert_eq!(stack.refused(&again).await["code"], "draw_frozen");
+    let other = frozen(&stack, "week-03b", PRIZE).await;
+    assert_eq!(other["header"]["overlapping"][0]["draw"], "week-03");
+}
+
+#[tokio::test]
+async fn abandoned_draw_is_not_run_whatever_its_record_says() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    abandoned_by_two(&stack).await;
+    stack.clock.advance(NOTICE);
+    assert_eq!(
+        stack.refused(&run("week-03", &[])).await["code"],
+        "draw_abandoned"
+    );
+    stored::remove_from_draw(&stack, "abandonment").await;
+    assert_eq!(
+        stack.refused(&run("week-03", &[])).await["code"],
+        "draw_abandoned"
+    );
+    assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
+}
+
+#[tokio::test]
+async fn person_in_an_abandoned_draw_is_erased() {
+    let stack = with_entries().await;
+    entered(&stack, PHONE, 1).await;
+    frozen(&stack, "week-03", PRIZE).await;
+    stack.clock.advance(NOTICE);
+    assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
+    abandoned_by_two(&stack).await;
+    stack.fine(&erase()).await;
+}
+
+#[tokio::test]
+async fn draw_with_winners_is_not_abandoned() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    by(&stack, "asha", abandon()).await;
+    stack.json(&run("week-03", &[])).await;
+    let late = by(&stack, "juma", abandon()).await;
+    assert!(late.err.contains("draw_drawn"), "{}", late.err);
+    assert_eq!(shown(&stack, "week-03").await["state"], "drawn");
+}
