@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use draw::{
 
 use super::assign_winners::Drawing;
 use super::chain;
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, unreadable};
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, taken, unreadable};
 use super::openings::Erasure;
 use super::publish::published_in_time;
 use super::shown::interrupted_skip;
@@ -45,10 +45,9 @@ pub(crate) async fn write(
         );
         return Err(Failure::new("draw_not_run", message));
     };
-    let chain = chain::of_draw(tables, draw)?;
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    let published_at = published_in_time(tables, draw, &files).await?;
+    let (chain, published_at) = published_in_time(tables, draw, &files).await?;
     let committed = files.committed(draw).await?;
     let differs = |difference| unreadable(draw, &difference);
     let given_at = committed
@@ -221,36 +220,29 @@ pub(super) fn log_differs(draw: &Draw, difference: &dyn Display) -> Failure {
 }
 
 fn create(path: &Path, page: &str) -> Result<(), Failure> {
-    let written = File::create_new(path).and_then(|mut file| {
-        file.write_all(page.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            let message = format!("{} exists already; choose another --output", path.display());
-            Failure::new("file_exists", message)
-        }
-        _ => Failure::from_io(path, "writing", &error),
-    })
+    match write_new(path, page.as_bytes())? {
+        true => Ok(()),
+        false => Err(taken(path, "exists already")),
+    }
 }
 
 /// Writes a published file. One that is there has to be the same.
 pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
-    let failed = |doing: &'static str| move |error| Failure::from_io(path, doing, &error);
-    match File::create_new(path) {
-        Ok(mut file) => io::copy(&mut content, &mut file)
-            .and_then(|_| file.sync_all())
-            .map_err(failed("writing")),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if holds(path, content).map_err(failed("reading"))? {
-                return Ok(());
-            }
-            let message = format!(
-                "{} is of another draw; choose another --output",
-                path.display()
-            );
-            Err(Failure::new("file_exists", message))
-        }
-        Err(error) => Err(failed("creating")(error)),
+    let failed = |error| Failure::from_io(path, "reading", &error);
+    if write_new(path, &mut content)? || holds(path, content).map_err(failed)? {
+        return Ok(());
     }
+    Err(taken(path, "is of another draw"))
+}
+
+/// Returns false if there is such a file.
+fn write_new(path: &Path, mut content: impl Read) -> Result<bool, Failure> {
+    let failed = |error| Failure::from_io(path, "writing", &error);
+    let mut file = match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        created => created.map_err(failed)?,
+    };
+    let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
+    written.map_err(failed)?;
+    Ok(true)
 }

@@ -11,7 +11,7 @@ use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::segments::Segment;
 use common::store::submissions::Selection;
-use draw::{Entries, LeftOut};
+use draw::{Entries, LargestRow, LeftOut};
 use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Serialize;
@@ -23,11 +23,19 @@ use crate::terminal::{Progress, Terminal};
 
 pub(super) struct PeriodEntries {
     pub(super) entries: Entries<[u8; 16]>,
-    pub(super) days: BTreeMap<String, DayTotal>,
-    pub(super) unsettled: Vec<Reference>,
     pub(super) left_out: LeftOut,
-    pub(super) given_by_hand: u64,
+    pub(super) report: ReadReport,
     blocked: HashSet<EntrantId>,
+}
+
+#[derive(Default)]
+pub(crate) struct ReadReport {
+    pub(crate) days: BTreeMap<String, DayTotal>,
+    /// Made before the period's end, and not settled.
+    pub(crate) unsettled: Vec<Reference>,
+    /// Entries that people gave by accepting a submission.
+    pub(crate) given_by_hand: u64,
+    pub(crate) largest: Vec<LargestRow>,
 }
 
 /// The entries of a day, to compare with `ops numbers`.
@@ -58,10 +66,8 @@ pub(super) async fn read(
     let (entrants, now) = (&tables.entrants, clock.now());
     let mut found = PeriodEntries {
         entries: Entries::default(),
-        days: BTreeMap::new(),
-        unsettled: Vec::new(),
         left_out: LeftOut::default(),
-        given_by_hand: 0,
+        report: ReadReport::default(),
         blocked: entrants.blocked_since(scope, now).await?,
     };
     let mut progress = Progress::without_total(clock, "records read:");
@@ -87,7 +93,7 @@ pub(super) async fn read(
             "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
         return Err(Failure::new("changed_meanwhile", message));
     }
-    found.unsettled.sort_by_key(ToString::to_string);
+    found.report.unsettled.sort_by_key(ToString::to_string);
     Ok(found)
 }
 
@@ -99,7 +105,7 @@ impl PeriodEntries {
         to: Timestamp,
     ) -> Result<(), Failure> {
         let Some(accepted_at) = submission.accepted_at() else {
-            self.unsettled.push(submission.reference());
+            self.report.unsettled.push(submission.reference());
             return Ok(());
         };
         let count = NonZeroU64::new(submission.status.entries().into());
@@ -120,9 +126,10 @@ impl PeriodEntries {
             return Ok(());
         }
         if submission.decision.is_some() {
-            self.given_by_hand = self.given_by_hand.saturating_add(count.get());
+            let by_hand = &mut self.report.given_by_hand;
+            *by_hand = by_hand.saturating_add(count.get());
         }
-        let day = self.days.entry(submission.day.clone()).or_default();
+        let day = self.report.days.entry(submission.day.clone()).or_default();
         day.submissions += 1;
         day.entries = day.entries.saturating_add(count.get());
         let (mut entrant, reference) = ([0; 16], submission.reference().to_string());

@@ -305,6 +305,11 @@ pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure 
     Failure::new("evidence_differs", message)
 }
 
+pub(super) fn taken(path: &Path, what: &str) -> Failure {
+    let message = format!("{} {what}; choose another --output", path.display());
+    Failure::new("file_exists", message)
+}
+
 /// True if a file has this content.
 pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
     let found = BufReader::new(File::open(path)?).bytes();
@@ -327,8 +332,7 @@ impl NewFolder {
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if !is_free {
-            let message = format!("{} exists already; choose another --output", path.display());
-            return Err(Failure::new("file_exists", message));
+            return Err(taken(path, "exists already"));
         }
         let parent = path
             .parent()

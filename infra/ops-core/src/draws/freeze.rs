@@ -5,8 +5,8 @@
 //! its [`FreezeLock`] leads the next freeze or erasure to its openings. One that is interrupted
 //! after is finished by running it again.
 
-use std::collections::BTreeMap;
-use std::io::{BufWriter, Read};
+use std::fs;
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,21 +15,16 @@ use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config;
 use common::domain::draw::{Draw, DrawName, FreezeLock};
-use common::domain::ids::Reference;
 use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
 use draw::beacon::Chain;
-use draw::{
-    Algorithm, FreezeError, Frozen, Header, InvalidHex, LargestRow, OtherDraw, Period, Prize, Rows,
-};
+use draw::{Algorithm, FreezeError, Frozen, Header, InvalidHex, OtherDraw, Period, Prize, Rows};
 use serde_json::{Value, json};
 
-use super::entries::{self, DayTotal};
-use super::files::{
-    COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds, unreadable,
-};
+use super::entries::{self, ReadReport};
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, unreadable};
 use super::publish::{abandoned, publish, published_late};
 use super::shown::freeze_question;
 use super::{chain, freeze_lock};
@@ -62,17 +57,9 @@ pub(crate) struct FreezePlan {
 }
 
 pub(crate) struct FreezeReport {
-    pub(crate) draw: Draw,
     pub(crate) evidence: String,
     /// `None` if an earlier run has recorded the draw.
     pub(crate) read: Option<ReadReport>,
-}
-
-pub(crate) struct ReadReport {
-    pub(crate) days: BTreeMap<String, DayTotal>,
-    pub(crate) unsettled: Vec<Reference>,
-    pub(crate) largest: Vec<LargestRow>,
-    pub(crate) given_by_hand: u64,
 }
 
 /// Entries to freeze. The disk has an empty folder.
@@ -160,6 +147,7 @@ async fn read(
         rows: rows.count(),
         total: rows.total(),
         days: found
+            .report
             .days
             .iter()
             .map(|(day, total)| (day.clone(), total.entries))
@@ -173,10 +161,8 @@ async fn read(
     };
     header.check().map_err(|error| not_frozen(&error.into()))?;
     let report = ReadReport {
-        days: found.days,
-        unsettled: found.unsettled,
         largest: rows.largest().to_vec(),
-        given_by_hand: found.given_by_hand,
+        ..found.report
     };
     let round_at = round_at.into();
     let question = freeze_question(scope, &header, &report, round_at, plan.zone);
@@ -285,9 +271,8 @@ async fn commit(
             None => return Err(given_up()),
         }
     }
-    let draw = publish(tables, &plan.scope, draw, &files, Some(folder)).await?;
+    publish(tables, &plan.scope, &draw, &files, Some(folder)).await?;
     Ok(FreezeReport {
-        draw,
         evidence: files.evidence_url(),
         read: Some(report),
     })
@@ -390,35 +375,25 @@ async fn publish_recorded(
         return Err(Failure::new("freeze_differs", message));
     }
     let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
-    let (mut entries, mut openings) = (files.read(ENTRIES).await?, files.read(OPENINGS).await?);
-    let contents: [(&str, &mut dyn Read); 4] = [
-        (ENTRIES, &mut entries),
-        (OPENINGS, &mut openings),
-        (HEADER, &mut draw.header.as_bytes()),
-        (COMMITMENT, &mut draw.commitment.as_bytes()),
-    ];
     let folder = match NewFolder::begin(&plan.output) {
         Ok(folder) => {
-            for (name, content) in contents {
-                folder.write(name, content)?;
+            for name in [ENTRIES, OPENINGS] {
+                folder.write(name, files.read(name).await?)?;
             }
+            folder.write(HEADER, draw.header.as_bytes())?;
+            folder.write(COMMITMENT, draw.commitment.as_bytes())?;
             Some(folder)
         }
-        Err(taken) => {
-            let is_there = |(name, content): (&str, &mut dyn Read)| {
-                holds(&plan.output.join(name), content).unwrap_or(false)
-            };
-            if !contents.into_iter().all(is_there) {
-                return Err(taken);
-            }
-            None
-        }
+        // A folder gets its name once it is whole.
+        Err(taken) => match fs::read_to_string(plan.output.join(COMMITMENT)) {
+            Ok(commitment) if commitment == draw.commitment => None,
+            Ok(_) | Err(_) => return Err(taken),
+        },
     };
     let details = json!({ "commitment": draw.commitment, "published": true });
     record(tables, plan, details, clock.now()).await?;
-    let draw = publish(tables, &plan.scope, draw, &files, folder).await?;
+    publish(tables, &plan.scope, &draw, &files, folder).await?;
     Ok(FreezeReport {
-        draw,
         evidence: files.evidence_url(),
         read: None,
     })

@@ -31,7 +31,7 @@ pub(crate) mod run;
 pub mod shown;
 pub(crate) mod verify;
 
-pub(crate) use self::entries::DayTotal;
+pub(crate) use self::entries::{DayTotal, ReadReport};
 use chrono::DateTime;
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};

@@ -3,6 +3,7 @@
 use common::domain::draw::Draw;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use draw::beacon::Chain;
 
 use super::chain;
 use super::files::{ABANDONED, COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
@@ -12,27 +13,22 @@ use crate::tables::Tables;
 pub(super) async fn publish(
     tables: &Tables,
     scope: &Scope,
-    draw: Draw,
+    draw: &Draw,
     files: &DrawFiles,
     folder: Option<NewFolder>,
-) -> Result<Draw, Failure> {
+) -> Result<(), Failure> {
     files.publish_text(HEADER, &draw.header).await?;
     files.publish_text(COMMITMENT, &draw.commitment).await?;
     if let Some(folder) = folder {
         folder.finish()?;
     }
-    let published_at = published_in_time(tables, &draw, files).await?;
-    tables
-        .draws
-        .publish(scope, &draw.name, published_at)
-        .await?;
-    Ok(Draw {
-        published_at: Some(published_at),
-        ..draw
-    })
+    let (_, published_at) = published_in_time(tables, draw, files).await?;
+    let (draws, name) = (&tables.draws, &draw.name);
+    draws.publish(scope, name, published_at).await?;
+    Ok(())
 }
 
-/// The time of publishing, by the storage's clock.
+/// The chain of the draw, and the time of publishing by the storage's clock.
 ///
 /// # Errors
 /// When it was not before the round, by the chain's constants, or the draw is abandoned.
@@ -40,8 +36,8 @@ pub(super) async fn published_in_time(
     tables: &Tables,
     draw: &Draw,
     files: &DrawFiles,
-) -> Result<Timestamp, Failure> {
-    chain::of_draw(tables, draw)?;
+) -> Result<(Chain, Timestamp), Failure> {
+    let chain = chain::of_draw(tables, draw)?;
     let published = files.published().await?;
     if draw.is_abandoned() || published.contains_key(ABANDONED) {
         return Err(abandoned(draw));
@@ -50,6 +46,7 @@ pub(super) async fn published_in_time(
     let published_at = times.into_iter().flatten().max();
     published_at
         .filter(|at| times.iter().all(Option::is_some) && *at < draw.round_at)
+        .map(|at| (chain, at))
         .ok_or_else(|| published_late(draw))
 }
 

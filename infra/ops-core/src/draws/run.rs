@@ -17,7 +17,7 @@ use serde_json::json;
 use super::assign_winners::Drawing;
 use super::chain;
 use super::files::{DrawFiles, RESULT, unreadable};
-use super::publish::{abandoned, published_in_time, published_late, unpublished};
+use super::publish::{published_in_time, published_late, unpublished};
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::format::local_time;
@@ -58,17 +58,13 @@ pub(crate) async fn run(
         let committed = files.committed(draw).await?;
         return Ok(files.result(draw, &committed).await?.1);
     }
-    if draw.is_abandoned() {
-        return Err(abandoned(draw));
-    }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
         return Err(unpublished(draw));
     }
     if !draw.is_published_in_time() {
         return Err(published_late(draw));
     }
-    published_in_time(tables, draw, &files).await?;
-    let chain = chain::of_draw(tables, draw)?;
+    let (chain, _) = published_in_time(tables, draw, &files).await?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let round = match source {
         Some(RoundSource::File(path)) => in_file(&chain, draw, &path)?,

@@ -11,7 +11,7 @@ use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use draw::{Digest, Header, LeftOut};
 
-use super::freeze::ReadReport;
+use super::entries::ReadReport;
 use super::publish::{abandoned, published_late, unpublished};
 use super::{chain, header};
 use crate::failure::Failure;

@@ -45,12 +45,76 @@ fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
     }
 }
 
-/// The state after these events, or why one of them is refused.
-fn after(events: &[ContactEvent]) -> Result<ContactState, StepRefused> {
-    let last = events.iter().try_fold(drawn(), |contact, event| {
-        contact.after(next(&contact, event.clone()))
-    });
-    last.map(|contact| contact.state())
+/// The contact after these events, such as `reached skip:declined`.
+fn walk(events: &str) -> Result<Contact, StepRefused> {
+    events
+        .split_whitespace()
+        .try_fold(drawn(), |contact, name| {
+            let event = match name.strip_prefix("skip:") {
+                Some(reason) => skipped(serde_json::from_value(json!(reason)).expect(reason)),
+                None => serde_json::from_value(json!({ "is": name })).expect(name),
+            };
+            contact.after(next(&contact, event))
+        })
+}
+
+#[test]
+fn step_follows_the_state_or_is_refused() {
+    for (events, expected) in [
+        ("", "drawn"),
+        ("no_answer", "called 1 of 3 times"),
+        ("no_answer no_answer", "called 2 of 3 times"),
+        ("no_answer no_answer reached", "reached"),
+        ("reached identified", "identified"),
+        ("reached identified handed_over", "prize handed over"),
+        ("identified", "OutOfOrder"),
+        ("handed_over", "OutOfOrder"),
+        ("reached handed_over", "OutOfOrder"),
+        ("reached no_answer", "OutOfOrder"),
+        ("no_answer no_answer skip:no_answer", "TooFewCalls"),
+        ("no_answer no_answer no_answer no_answer", "NoMoreCalls"),
+        ("no_answer no_answer no_answer reached", "NoMoreCalls"),
+        (
+            "no_answer no_answer no_answer skip:no_answer",
+            "skipped: did not answer three calls",
+        ),
+        ("skip:excluded reached", "Final"),
+        ("skip:excluded skip:excluded", "Final"),
+        ("reached skip:excluded reached", "Final"),
+        ("reached skip:excluded skip:excluded", "Final"),
+        ("reached identified handed_over reached", "Final"),
+        ("reached identified handed_over skip:excluded", "Final"),
+        ("no_answer skip:under_age", "NotYetReached"),
+        ("no_answer skip:not_identified", "NotYetReached"),
+        ("no_answer skip:declined", "NotYetReached"),
+        ("no_answer skip:not_collected", "NotYetReached"),
+        ("reached skip:under_age", "skipped: under 18"),
+        (
+            "reached skip:not_identified",
+            "skipped: showed no identity card, or that of another person",
+        ),
+        ("reached skip:declined", "skipped: declined the prize"),
+        (
+            "reached skip:not_collected",
+            "skipped: did not collect the prize in time",
+        ),
+        ("skip:wrong_number", "NotCalled"),
+        (
+            "reached skip:wrong_number",
+            "skipped: the number belongs to another person",
+        ),
+        ("reached identified skip:wrong_number", "Contradicts"),
+        ("reached identified skip:under_age", "Contradicts"),
+        ("reached identified skip:no_answer", "Contradicts"),
+        (
+            "reached identified skip:not_collected",
+            "skipped: did not collect the prize in time",
+        ),
+    ] {
+        let state = walk(events).map(|contact| contact.state().to_string());
+        let found = state.unwrap_or_else(|refused| format!("{refused:?}"));
+        assert_eq!(found, expected, "{events}");
+    }
 }
 
 #[test]
@@ -80,151 +144,53 @@ fn calls_are_a_minute_apart_by_the_clock_of_the_log() {
 }
 
 #[test]
-fn prize_is_handed_over_after_call_and_identity_card() {
-    use ContactEvent::{HandedOver, Identified, NoAnswer, Reached};
-    let walk = [NoAnswer, NoAnswer, Reached, Identified, HandedOver];
-    let states = [
-        ContactState::Drawn,
-        ContactState::Called { times: 1 },
-        ContactState::Called { times: 2 },
-        ContactState::Reached,
-        ContactState::Identified,
-        ContactState::HandedOver,
-    ];
-    for (steps, state) in states.into_iter().enumerate() {
-        assert_eq!(after(&walk[..steps]), Ok(state));
-    }
-    for early in [
-        &[Identified][..],
-        &[HandedOver],
-        &[Reached, HandedOver],
-        &[Reached, NoAnswer],
-    ] {
-        assert_eq!(after(early), Err(StepRefused::OutOfOrder), "{early:?}");
-    }
-}
-
-#[test]
-fn winner_without_an_answer_is_called_three_times() {
-    use ContactEvent::{NoAnswer, Reached};
-    let skip = || skipped(SkipReason::NoAnswer);
-    assert_eq!(
-        after(&[NoAnswer, NoAnswer, skip()]),
-        Err(StepRefused::TooFewCalls)
-    );
-    let calls = [NoAnswer, NoAnswer, NoAnswer];
-    for fourth in [NoAnswer, Reached] {
-        assert_eq!(
-            after(&[&calls[..], &[fourth]].concat()),
-            Err(StepRefused::NoMoreCalls)
-        );
-    }
-    let end = ContactState::Skipped {
-        reason: SkipReason::NoAnswer,
-    };
-    assert_eq!(after(&[&calls[..], &[skip()]].concat()), Ok(end));
-}
-
-#[test]
 fn prize_is_held_until_its_winner_is_skipped() {
-    use ContactEvent::{HandedOver, Identified, Reached};
-    let holds = |events: &[ContactEvent]| {
-        let last = events.iter().try_fold(drawn(), |contact, event| {
-            contact.after(next(&contact, event.clone()))
-        });
-        last.expect("each follows").holds_prize()
-    };
-    assert!(holds(&[]) && holds(&[Reached]) && holds(&[Reached, Identified, HandedOver]));
-    assert!(!holds(&[skipped(SkipReason::Excluded)]));
-}
-
-#[test]
-fn what_is_final_stays() {
-    use ContactEvent::{HandedOver, Identified, Reached};
-    let skip = skipped(SkipReason::Excluded);
-    for walk in [
-        vec![skip.clone()],
-        vec![Reached, skip.clone()],
-        vec![Reached, Identified, HandedOver],
+    for (events, expected) in [
+        ("", true),
+        ("reached", true),
+        ("reached identified handed_over", true),
+        ("skip:excluded", false),
     ] {
-        assert!(after(&walk).is_ok(), "{walk:?}");
-        for event in [Reached, skip.clone()] {
-            assert_eq!(
-                after(&[&walk[..], &[event]].concat()),
-                Err(StepRefused::Final)
-            );
-        }
+        let contact = walk(events).expect("each follows");
+        assert_eq!(contact.holds_prize(), expected, "{events}");
     }
 }
 
 #[test]
-fn reason_needs_what_it_tells_of() {
-    use ContactEvent::{Identified, NoAnswer, Reached};
-    let talked = [
-        SkipReason::UnderAge,
-        SkipReason::NotIdentified,
-        SkipReason::Declined,
-        SkipReason::NotCollected,
-    ];
-    for reason in talked {
-        assert_eq!(
-            after(&[NoAnswer, skipped(reason)]),
-            Err(StepRefused::NotYetReached),
-            "{reason:?}"
-        );
-        assert_eq!(
-            after(&[Reached, skipped(reason)]),
-            Ok(ContactState::Skipped { reason })
-        );
-    }
-    let wrong = skipped(SkipReason::WrongNumber);
-    assert_eq!(
-        after(std::slice::from_ref(&wrong)),
-        Err(StepRefused::NotCalled)
-    );
-    assert!(after(&[Reached, wrong.clone()]).is_ok());
-    for contradiction in [
-        wrong,
-        skipped(SkipReason::UnderAge),
-        skipped(SkipReason::NoAnswer),
+fn revoked_winner_is_skipped_for_that_alone() {
+    use RowStatus::{Counts, Revoked};
+    for (event, row_status, expected) in [
+        (ContactEvent::Reached, Revoked, Err(StepRefused::Revoked)),
+        (
+            skipped(SkipReason::Revoked),
+            Revoked,
+            Ok(ContactState::Skipped {
+                reason: SkipReason::Revoked,
+            }),
+        ),
+        (
+            skipped(SkipReason::Revoked),
+            Counts,
+            Err(StepRefused::NotRevoked),
+        ),
+        (
+            skipped(SkipReason::HasPrize),
+            Counts,
+            Err(StepRefused::NotGiven),
+        ),
+        (
+            skipped(SkipReason::Erased),
+            Counts,
+            Err(StepRefused::NotGiven),
+        ),
+        (
+            skipped(SkipReason::PhoneDeleted),
+            Counts,
+            Err(StepRefused::NotGiven),
+        ),
     ] {
-        assert_eq!(
-            after(&[Reached, Identified, contradiction]),
-            Err(StepRefused::Contradicts)
-        );
-    }
-    assert!(after(&[Reached, Identified, skipped(SkipReason::NotCollected)]).is_ok());
-}
-
-#[test]
-fn who_was_revoked_since_gets_nothing_and_is_skipped_for_that() {
-    let by_operator = |event: ContactEvent, row_status| {
-        drawn()
-            .after_operator(step(event), row_status)
-            .map(|after| after.state())
-    };
-    let revoked = skipped(SkipReason::Revoked);
-    assert_eq!(
-        by_operator(ContactEvent::Reached, RowStatus::Revoked),
-        Err(StepRefused::Revoked)
-    );
-    let end = ContactState::Skipped {
-        reason: SkipReason::Revoked,
-    };
-    assert_eq!(by_operator(revoked.clone(), RowStatus::Revoked), Ok(end));
-    assert_eq!(
-        by_operator(revoked, RowStatus::Counts),
-        Err(StepRefused::NotRevoked)
-    );
-    for reason in [
-        SkipReason::HasPrize,
-        SkipReason::Erased,
-        SkipReason::PhoneDeleted,
-    ] {
-        assert_eq!(
-            by_operator(skipped(reason), RowStatus::Counts),
-            Err(StepRefused::NotGiven)
-        );
+        let after = drawn().after_operator(step(event.clone()), row_status);
+        assert_eq!(after.map(|after| after.state()), expected, "{event:?}");
     }
 }
 
@@ -287,28 +253,15 @@ fn reason_is_stored_under_its_key() {
 }
 
 #[test]
-fn state_has_words_and_a_key() {
-    for (state, words, key) in [
-        (ContactState::Drawn, "drawn", json!({ "is": "drawn" })),
+fn state_has_a_key() {
+    for (events, key) in [
+        ("", json!({ "is": "drawn" })),
+        ("no_answer no_answer", json!({ "is": "called", "times": 2 })),
         (
-            ContactState::Called { times: 2 },
-            "called 2 of 3 times",
-            json!({ "is": "called", "times": 2 }),
-        ),
-        (
-            ContactState::HandedOver,
-            "prize handed over",
-            json!({ "is": "handed_over" }),
-        ),
-        (
-            ContactState::Skipped {
-                reason: SkipReason::NoAnswer,
-            },
-            "skipped: did not answer three calls",
-            json!({ "is": "skipped", "reason": "no_answer" }),
+            "skip:excluded",
+            json!({ "is": "skipped", "reason": "excluded" }),
         ),
     ] {
-        assert_eq!(state.to_string(), words);
-        assert_eq!(serde_json::to_value(state).expect("JSON"), key);
+        assert_eq!(json!(walk(events).expect(events).state()), key);
     }
 }

@@ -9,13 +9,14 @@ use serde_json::json;
 
 use super::show::ShownDraw;
 use crate::cli::FreezeArgs;
-use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
+use crate::draws::freeze::{self, FreezePlan, FreezeReport};
 use crate::draws::shown::options;
-use crate::draws::{DayTotal, header};
+use crate::draws::{DayTotal, ReadReport, header};
 use crate::failure::Failure;
 use crate::format::{grouped, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
+use crate::view::extended;
 
 /// `--json` has all.
 const MAX_PRINTED: usize = 20;
@@ -42,7 +43,7 @@ pub(super) async fn run(
     let zone = campaign.timezone;
     let plan = FreezePlan {
         scope: scope.clone(),
-        name,
+        name: name.clone(),
         from: from.begin(zone),
         to: to.end(zone),
         prizes,
@@ -52,29 +53,27 @@ pub(super) async fn run(
         output: output.clone(),
         confirm,
     };
-    let FreezeReport {
-        draw,
-        evidence,
-        read,
-    } = Box::pin(freeze::freeze(tables, plan, clock, terminal)).await?;
-    let shown = ShownDraw::find(tables, &scope, &draw.name).await?;
+    let freezing = freeze::freeze(tables, plan, clock, terminal);
+    let FreezeReport { evidence, read } = Box::pin(freezing).await?;
+    let shown = ShownDraw::find(tables, &scope, &name).await?;
     let (mut json, mut text) = (shown.json()?, shown.text()?);
     text.push_str(&format!(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
     ));
-    text.push_str(&warnings(&header(&draw)?));
+    text.push_str(&warnings(&header(&shown.draw)?));
     if let Some(read) = &read {
         text.push_str(&read_text(read));
-        json["days"] = json!(read.days);
-        let unsettled = read.unsettled.iter().map(ToString::to_string);
-        json["unsettled"] = unsettled.collect();
+        let unsettled = read.unsettled.iter().map(ToString::to_string).collect();
+        json = extended(json, [("days", json!(read.days)), ("unsettled", unsettled)]);
     }
-    json["output"] = json!(output);
-    json["evidence"] = json!(evidence);
+    let json = extended(
+        json,
+        [("output", json!(output)), ("evidence", json!(evidence))],
+    );
     text.push_str(&format!(
         "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
-        options(&scope, &draw.name)
+        options(&scope, &name)
     ));
     Ok(Report::new(json, text))
 }

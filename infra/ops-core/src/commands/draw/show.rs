@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
+use crate::view::extended;
 
 /// A draw as commands show it.
 pub(super) struct ShownDraw<'a> {
@@ -97,10 +98,10 @@ impl<'a> ShownDraw<'a> {
     }
 
     pub(super) fn json(&self) -> Result<Value, Failure> {
-        let mut json = as_json(self.scope, &self.draw)?;
         let winner = |contact| contact_json(contact, &self.blocked);
-        json["winners"] = self.contacts.iter().map(winner).collect();
-        Ok(json)
+        let winners = self.contacts.iter().map(winner).collect();
+        let json = as_json(self.scope, &self.draw)?;
+        Ok(extended(json, [("winners", winners)]))
     }
 
     pub(super) fn text(&self) -> Result<String, Failure> {

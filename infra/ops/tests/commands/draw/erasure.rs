@@ -78,7 +78,7 @@ async fn person_erased_after_the_freeze_is_skipped() {
         entered(&stack, PHONE, 1000).await,
         entered(&stack, "0711000005", 1).await,
     );
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack, "week-03", "--prize Kettle=2").await;
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     stack.fine(&erase()).await;
     let left = openings(&stack, &draw).await;
@@ -94,27 +94,28 @@ async fn person_erased_after_the_freeze_is_skipped() {
     assert_eq!(unknown["code"], "opening_unknown");
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(drawn["header"]["total"], 1001, "the row stays");
-    let winners = drawn["winners"].as_array().expect("winners");
-    let winner = winners.last().expect("a winner");
+    let winner = |state: &str| {
+        let mut winners = drawn["winners"].as_array().expect("winners").iter();
+        winners
+            .find(|winner| winner["state"]["is"] == state)
+            .expect(state)
+    };
+    assert_eq!(winner("drawn")["ref"], other.reference().to_string());
+    let erased = winner("skipped");
     assert_eq!(
-        (&winner["ref"], &winner["state"]),
-        (
-            &json!(other.reference().to_string()),
-            &json!({ "is": "drawn" })
-        )
+        (&erased["state"]["reason"], &erased["ref"]),
+        (&json!("erased"), &Value::Null)
     );
-    for passed_over in winners
-        .iter()
-        .filter(|winner| winner["state"]["is"] != "drawn")
-    {
-        assert_eq!(
-            (&passed_over["state"], &passed_over["ref"]),
-            (
-                &json!({ "is": "skipped", "reason": "erased" }),
-                &Value::Null
-            )
-        );
-    }
+    let certificate = format!(
+        "draw certificate --draw week-03 --output {}",
+        stack.arg("certificate.html")
+    );
+    let written = stack.json(&in_campaign(&certificate)).await;
+    let audit = stack
+        .json(&in_campaign("audit list --action person.erase"))
+        .await;
+    let explained = json!([{ "row": erased["row"], "audit_row": audit["rows"][0]["sequence"] }]);
+    assert_eq!(written["erasures"], explained);
     let key = key(&draw, "entries.csv");
     assert_eq!(stored::evidence(&stack).get(&key).await, entries);
 }

@@ -160,42 +160,18 @@ async fn draw_on_quicknet_has_its_whole_notice() {
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
     // Changed before the round: what is written after it is late anyway.
-    let refused = async |name: &str, file: &str, change: &dyn Fn(&str) -> String| {
+    for (name, file) in [("list", "entries.csv"), ("result", "result.json")] {
         let draw = frozen(&stack, name, PRIZE).await;
-        let entries = fs::read_to_string(stack.path(name).join("entries.csv")).expect("a file");
-        let evidence = stored::evidence(&stack);
-        evidence.put(&key(&draw, file), change(&entries)).await;
+        stored::evidence(&stack).put(&key(&draw, file), "{}").await;
         let error = stack.refused(&run(name, &[])).await;
-        assert_eq!(error["code"], "evidence_differs");
+        assert_eq!(error["code"], "evidence_differs", "{file}");
         let shown = shown(&stack, name).await;
         assert_eq!(
             (&shown["state"], &shown["winners"]),
-            (&json!("frozen"), &json!([]))
+            (&json!("frozen"), &json!([])),
+            "{file}"
         );
-        error["message"].as_str().expect("text").to_owned()
-    };
-    let lines = |text: &str| {
-        text.split_inclusive('\n')
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let said = refused("moved", "entries.csv", &|entries| {
-        entries.replacen(",0,", ",1,", 1)
-    })
-    .await;
-    assert!(said.contains("entries.csv, line 1 starts at 1"), "{said}");
-    let swapped = |entries: &str| format!("{}{}", lines(entries)[1], lines(entries)[0]);
-    let said = refused("swapped", "entries.csv", &swapped).await;
-    assert!(said.contains("entries.csv, line 1 starts at"), "{said}");
-    let said = refused("short", "entries.csv", &|entries| {
-        lines(entries)[..2].concat()
-    })
-    .await;
-    assert!(
-        said.contains("entries.csv has 2 lines, but header.json says 3 rows"),
-        "{said}"
-    );
-    refused("result", "result.json", &|_| "{}".to_owned()).await;
+    }
 }
 
 #[tokio::test]
