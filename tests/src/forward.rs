@@ -26,9 +26,6 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Requests in flight to one server: enough for its races, and far below the limit on open files.
 const MAX_BATCH: usize = 32;
 
-/// Requests in flight to one server whose connections stay open.
-const MAX_KEPT: usize = 8;
-
 #[derive(Clone)]
 pub(crate) struct Forwarder {
     client: Client,
@@ -114,10 +111,8 @@ impl Call {
         let body = answer.bytes().await.ok()?;
         headers.remove(TRANSFER_ENCODING);
         headers.remove(CONNECTION);
-        if self.forwarder.turns.available_permits() < MAX_BATCH - MAX_KEPT {
-            // A crowd's idle connections would use up the open files that the program may have.
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
+        // Idle connections of many stacks would use up the open files that the program may have.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
         // The Content-Length of a HEAD response counts a body that is not there.
         if !body.is_empty() {
             headers.remove(CONTENT_LENGTH);
