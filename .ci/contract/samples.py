@@ -56,9 +56,9 @@ folder.mkdir(parents=True, exist_ok=True)
 (folder / ".curlrc").write_text('silent\nshow-error\nwrite-out = "\\n"\n')
 ran = 0
 
-for caption, language, text in blocks("/docs/idempotency"):
-    if caption and language in interpreters:
-        (folder / caption.strip("`")).write_text(text + "\n")
+for name in ("client.mjs", "client.php", "campaign_entry.py"):
+    with urllib.request.urlopen(f"{base}/docs/{name}") as reply:
+        (folder / name).write_bytes(reply.read())
 
 # The overview: commands that need no input, then a whole entry in each language.
 for number, (caption, language, text) in enumerate(blocks("/docs")):

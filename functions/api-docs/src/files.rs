@@ -1,4 +1,4 @@
-//! The files that are served, as `cargo run -p api-pages` writes them.
+//! The files that are served: what `cargo run -p api-pages` writes, and the clients.
 
 #[derive(Clone, Copy)]
 pub(crate) struct File {
@@ -28,7 +28,7 @@ const PAGES: [(&str, &str, &str); 20] = pages![
 ];
 
 /// Path, content type and text of everything else.
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 10] = [
     (
         "/openapi.json",
         "application/json",
@@ -48,6 +48,21 @@ const FILES: [(&str, &str, &str); 7] = [
         "/docs/search.json",
         "application/json",
         include_str!("../files/search.json"),
+    ),
+    (
+        "/docs/client.mjs",
+        "text/javascript; charset=utf-8",
+        include_str!("../../../infra/clients/typescript/client.mjs"),
+    ),
+    (
+        "/docs/client.php",
+        "text/plain; charset=utf-8",
+        include_str!("../../../infra/clients/php/client.php"),
+    ),
+    (
+        "/docs/campaign_entry.py",
+        "text/plain; charset=utf-8",
+        include_str!("../../../infra/clients/python/campaign_entry.py"),
     ),
     (
         "/llms.txt",

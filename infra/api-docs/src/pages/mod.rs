@@ -172,7 +172,6 @@ fn missing_page() -> String {
 /// The blocks for `{{name}}` in prose; empty if there are none.
 fn include(source: &Source<'_>, name: &str) -> String {
     match name {
-        "clients" => samples::clients(),
         "enter" => samples::enter(),
         "forms" => samples::forms(),
         "common-parameters" => endpoints::common_parameters(source),

@@ -1,4 +1,4 @@
-//! Code samples in each language: calls, made from an endpoint's first example, and the client that they share.
+//! Code samples in each language: calls, made from an endpoint's first example, and whole programs.
 
 use common::http::routes::Route;
 use serde_json::Value;
@@ -16,26 +16,6 @@ macro_rules! files {
 /// Language, name and text of a file, and the command that runs it.
 type File = (&'static str, &'static str, &'static str, &'static str);
 
-const CLIENTS: [File; 3] = [
-    (
-        "js",
-        "client.mjs",
-        "",
-        include_str!("../../../clients/typescript/client.mjs"),
-    ),
-    (
-        "php",
-        "client.php",
-        "",
-        include_str!("../../../clients/php/client.php"),
-    ),
-    (
-        "py",
-        "campaign_entry.py",
-        "",
-        include_str!("../../../clients/python/campaign_entry.py"),
-    ),
-];
 const ENTER: [File; 4] = files![
     "sh" "enter.sh" "",
     "js" "enter.mjs" "node enter.mjs",
@@ -46,10 +26,6 @@ const FORMS: [File; 2] = files![
     "js" "form.mjs" "node form.mjs",
     "php" "form.php" "php -S 127.0.0.1:8000 form.php",
 ];
-
-pub(super) fn clients() -> String {
-    files(&CLIENTS)
-}
 
 pub(super) fn enter() -> String {
     files(&ENTER)
