@@ -519,7 +519,7 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
     let stays = async |why: &str| {
         sweep_an_hour_later(&service).await;
         for id in [&winner, &next] {
-            assert!(has_phone(&campaign, &id).await, "{why}");
+            assert!(has_phone(&campaign, id).await, "{why}");
         }
         let prizes = Some(PostponeReason::PrizesClaimed);
         assert_eq!(postponed(&campaign).await, prizes, "{why}");

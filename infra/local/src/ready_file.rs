@@ -28,11 +28,11 @@ pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
 
 fn as_json(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> Value {
     let campaigns = demos.iter().map(|demo| {
-        let mut campaign = json!({ "slug": demo.slug(), "name": demo.name() });
-        for environment in environments {
-            campaign[environment.as_str()] = json!(demo.access(*environment));
-        }
-        campaign
+        let names = [("slug", json!(demo.slug())), ("name", json!(demo.name()))];
+        let access = environments
+            .iter()
+            .map(|environment| (environment.as_str(), json!(demo.access(*environment))));
+        names.into_iter().chain(access).collect::<Value>()
     });
     json!({
         "base_url": stack.base_url(),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::dynamodb::DynamoDb;
 use crate::template;
@@ -55,22 +55,23 @@ pub async fn create_missing(url: &str, streams: bool) -> Result<(), Value> {
     };
     for table in TABLES.iter() {
         let properties = table.properties.as_object().into_iter().flatten();
-        let mut create: Value = properties
+        let mut create: Map<_, _> = properties
             .filter(|(name, _)| CREATED_WITH.contains(&name.as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        create["TableName"] = json!(table.name);
-        if streams && table.has_stream {
-            create["StreamSpecification"] = table.properties["StreamSpecification"].clone();
-            create["StreamSpecification"]["StreamEnabled"] = json!(true);
+        create.insert("TableName".to_owned(), json!(table.name));
+        let stream = table.properties.get("StreamSpecification");
+        if let Some(Value::Object(stream)) = stream.filter(|_| streams) {
+            let mut stream = stream.clone();
+            stream.insert("StreamEnabled".to_owned(), json!(true));
+            create.insert("StreamSpecification".to_owned(), Value::Object(stream));
         }
         let exists = |error: &Value| error.to_string().contains("ResourceInUseException");
-        match call("CreateTable", &create).await {
+        match call("CreateTable", &Value::Object(create)).await {
             Err(error) if exists(&error) => continue,
             created => created?,
         };
-        let expiry = &table.properties["TimeToLiveSpecification"];
-        if expiry.is_object() {
+        if let Some(expiry) = table.properties.get("TimeToLiveSpecification") {
             let update = json!({ "TableName": table.name, "TimeToLiveSpecification": expiry });
             call("UpdateTimeToLive", &update).await?;
         }

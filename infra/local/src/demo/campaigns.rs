@@ -24,6 +24,9 @@ pub(crate) struct Samples {
     pub(crate) receipts: &'static [Sample],
 }
 
+/// Prefixes with their outcomes.
+type Cases = fn() -> Vec<(&'static str, &'static str)>;
+
 pub(crate) struct DemoCampaign {
     pub(crate) slug: &'static str,
     pub(crate) file: &'static str,
@@ -34,8 +37,8 @@ pub(crate) struct DemoCampaign {
     pub(super) commands: fn(&Caller<'_>) -> Vec<Command>,
     /// The simulator that the live key reaches; the commands are printed for it as well.
     pub(super) simulator: Option<&'static str>,
-    /// Other values that the simulator knows: a heading, and prefixes with their outcomes.
-    pub(super) cases: Option<(&'static str, fn() -> Vec<(&'static str, &'static str)>)>,
+    /// Other values that the simulator knows, under a heading.
+    pub(super) cases: Option<(&'static str, Cases)>,
 }
 
 const NONE: Samples = Samples {

@@ -161,7 +161,9 @@ fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refus
     let (mut successful, mut failed) = (Vec::new(), Vec::new());
     for entry in request.entries {
         match send(shared, url, entry.message_body, entry.delay_seconds) {
-            Ok(sent) => successful.push(json!({ "Id": entry.id, "MessageId": sent["MessageId"] })),
+            Ok(sent) => {
+                successful.push(json!({ "Id": entry.id, "MessageId": sent.get("MessageId") }))
+            }
             Err(Refusal { kind, message }) => failed.push(json!({
                 "Id": entry.id,
                 "SenderFault": true,

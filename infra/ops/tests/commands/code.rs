@@ -157,7 +157,7 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let output = stack.arg("weak.csv");
     let weak = "--length 8";
     // 31^8 is 852,891,037,441: with more than 852,891 codes, more than one guess in a million is right.
-    let error = stack.refused(&mint_args("852892", &output, &weak)).await;
+    let error = stack.refused(&mint_args("852892", &output, weak)).await;
     assert_eq!(error["code"], "codes_too_weak");
     assert!(
         error["message"]

@@ -222,7 +222,6 @@ async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     let options = local::partner::PartnerOptions {
         secret,
         slow_for: slow,
-        ..local::partner::PartnerOptions::default()
     };
     let partner = SimulatedPartner::serve(options).await.expect("it serves");
     let mut config = plain();
