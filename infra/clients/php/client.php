@@ -24,12 +24,13 @@ final class ApiError extends \RuntimeException
     ) {
         $error = json_decode($text, true);
         $error = is_array($error) && is_array($error['error'] ?? null) ? $error['error'] : [];
-        $this->code = $error['code'] ?? '';
-        $this->field = $error['field'] ?? null;
-        $this->fix = $error['fix'] ?? null;
-        $own = $this->field === null ? [] : [['field' => $this->field, 'message' => $error['message'] ?? '']];
-        $this->errors = $error['errors'] ?? $own;
-        $told = $this->code === '' ? substr($text, 0, 200) : "$this->code: " . ($error['message'] ?? '');
+        $word = fn (string $name) => is_string($error[$name] ?? null) ? $error[$name] : null;
+        $this->code = $word('code') ?? '';
+        $this->field = $word('field');
+        $this->fix = $word('fix');
+        $own = $this->field === null ? [] : [['field' => $this->field, 'message' => $word('message')]];
+        $this->errors = is_array($error['errors'] ?? null) ? $error['errors'] : $own;
+        $told = $this->code === '' ? substr($text, 0, 200) : "$this->code: " . $word('message');
         parent::__construct(($status === 0 ? 'no reply' : (string) $status) . ": $told (request $requestId)");
     }
 }
@@ -50,6 +51,9 @@ class Client
         /** For one try. A partner takes up to 8 seconds to judge a code. */
         private readonly float $timeout = 12.0,
     ) {
+        if (!preg_match('/^[\x21-\x7e]+$/D', $key)) {
+            throw new \InvalidArgumentException('the key has a character that no key has, such as a line end');
+        }
     }
 
     /** A new Idempotency-Key. Store it with what the consumer typed, and use it for every try of that entry. */
@@ -115,7 +119,7 @@ class Client
         }
     }
 
-    private function call(string $method, string $path, ?array $body = null, ?string $attempt = null, ?string $clientIp = null): array
+    private function call(string $method, string $path, #[\SensitiveParameter] ?array $body = null, ?string $attempt = null, ?string $clientIp = null): array
     {
         $requestId = self::newAttempt();
         $headers = array_filter([
@@ -131,11 +135,11 @@ class Client
             $seconds = min($this->timeout, max(1.0, $until - $this->now()));
             [$status, $retryAfter, $reply] = $this->send($method, "$this->baseUrl$path?locale=$this->locale", $headers, $text, $seconds);
             $value = $status === 200 ? json_decode($reply, true) : null;
-            if (is_array($value)) {
+            if (is_array($value) && !($value !== [] && array_is_list($value))) {
                 return $value;
             }
             $canRetry = in_array($status, [0, 200, 409, 429], true) || $status >= 500;
-            $wait = $retryAfter ?? min(8.0, 0.25 * 2 ** $try) * random_int(500, 1000) / 1000;
+            $wait = max($retryAfter ?? 0.0, min(8.0, 0.25 * 2 ** $try) * random_int(500, 1000) / 1000);
             if (!$canRetry || $this->now() + $wait >= $until) {
                 throw new ApiError($status, $reply, $requestId, $canRetry ? $wait : null);
             }

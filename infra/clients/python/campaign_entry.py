@@ -2,6 +2,7 @@
 import http.client
 import json
 import random
+import re
 import secrets
 import time
 import urllib.error
@@ -27,6 +28,16 @@ class ApiError(Exception):
         super().__init__(f"{status or 'no reply'}: {told} (request {request_id})")
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Another address would get the key, and an entry as a GET."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(_NoRedirect)
+
+
 def new_attempt():
     """A new Idempotency-Key. Store it with what the consumer typed, and use it for every try of that entry."""
     return secrets.token_hex(16)
@@ -36,10 +47,12 @@ class Client:
     """Every method returns the reply as a dict; unknown keys and values are kept. Outcomes for consumers are replies,
     not errors. Lost connections, 409, 429, 5xx and torn replies are sent again, unchanged, within `budget` seconds.
 
-    `timeout` is for one try, in seconds: a partner takes up to 8 to judge a code.
+    `timeout` is the longest silence of one try, in seconds: a partner takes up to 8 to judge a code.
     """
 
     def __init__(self, base_url, key, locale="en", budget=25.0, timeout=12.0):
+        if not re.fullmatch(r"[\x21-\x7e]+", key):
+            raise ValueError("the key has a character that no key has, such as a line end")
         self._base_url, self._key, self._locale = base_url, key, locale
         self._budget, self._timeout = budget, timeout
 
@@ -95,7 +108,7 @@ class Client:
             if value is not None:
                 return value
             can_retry = status in (0, 200, 409, 429) or status >= 500
-            wait = retry_after if retry_after is not None else min(8.0, 0.25 * 2**tried) * random.uniform(0.5, 1)
+            wait = max(retry_after or 0.0, min(8.0, 0.25 * 2**tried) * random.uniform(0.5, 1))
             if not can_retry or self._now() + wait >= until:
                 raise ApiError(status, text, request_id, wait if can_retry else None)
             self._pause(wait)
@@ -106,7 +119,7 @@ class Client:
         request = urllib.request.Request(url, data, headers, method=method)
         try:
             try:
-                reply = urllib.request.urlopen(request, timeout=seconds)
+                reply = OPENER.open(request, timeout=seconds)
             except urllib.error.HTTPError as error:
                 reply = error
             with reply:

@@ -46,6 +46,7 @@ export class Client {
 
   /** `budget` is for a call with all its retries, `timeout` for one try, in seconds; a partner takes up to 8. @param {Options} options */
   constructor(options) {
+    if (!/^[\x21-\x7e]+$/.test(options.key)) throw new TypeError("the key has a character that no key has, such as a line end");
     this.#options = { locale: "en", budget: 25, timeout: 12, ...options };
   }
 
@@ -95,7 +96,7 @@ export class Client {
     for (;;) {
       const submission = await this.getSubmission(id);
       const wait = submission.poll_after_seconds;
-      if (wait === null || this.now() + wait > until) return submission;
+      if (typeof wait !== "number" || this.now() + wait > until) return submission;
       await this.pause(wait);
     }
   }
@@ -114,7 +115,7 @@ export class Client {
       const value = reply.status === 200 ? parse(reply.text) : undefined;
       if (value) return value;
       const canRetry = [0, 200, 409, 429].includes(reply.status) || reply.status >= 500;
-      const wait = reply.retryAfter ?? Math.min(8, 0.25 * 2 ** tried) * (0.5 + Math.random() / 2);
+      const wait = Math.max(reply.retryAfter ?? 0, Math.min(8, 0.25 * 2 ** tried) * (0.5 + Math.random() / 2));
       if (!canRetry || this.now() + wait >= until) throw new ApiError(reply, requestId, canRetry ? wait : undefined);
       await this.pause(wait);
     }
@@ -123,7 +124,7 @@ export class Client {
   /** One try. @protected @param {string} url @param {{ method: string, headers: Record<string, string>, body?: string }} request @param {number} seconds @returns {Promise<Reply>} */
   async send(url, request, seconds) {
     try {
-      const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(seconds * 1000) });
+      const reply = await fetch(url, { ...request, redirect: "manual", signal: AbortSignal.timeout(Math.ceil(seconds * 1000)) });
       const retryAfter = reply.headers.get("Retry-After") ?? "";
       return { status: reply.status, retryAfter: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined, text: await reply.text() };
     } catch (error) {
@@ -147,7 +148,7 @@ export class Client {
 function parse(text) {
   try {
     const value = JSON.parse(text);
-    return typeof value === "object" ? value ?? undefined : undefined;
+    return typeof value === "object" && !Array.isArray(value) ? value ?? undefined : undefined;
   } catch {
     return undefined;
   }
