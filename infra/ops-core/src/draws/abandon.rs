@@ -31,8 +31,10 @@ pub(crate) async fn abandon(
         confirmed: None,
         identity: Some(tables.audit.identity().await?.to_owned()),
     };
+    // After the round its winners can be computed, so both have to ask knowing the same.
+    let is_outdated = |first: &OperatorDecision| first.at < draw.round_at && draw.round_at <= now;
     let decision = match &draw.abandonment {
-        Some(first) if !draw.is_abandoned() => first
+        Some(first) if !draw.is_abandoned() && !is_outdated(first) => first
             .confirmed_by(&decision)
             .ok_or_else(|| second_needed(first))?,
         // Publishing was interrupted, if two people have agreed.

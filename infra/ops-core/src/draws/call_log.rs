@@ -10,13 +10,14 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use draw::{Header, Opening};
+use draw::Header;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
 use super::assign_winners::Drawing;
 use super::certificate::log_differs;
 use super::files::DrawFiles;
+use super::openings::openings_changed;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
@@ -255,10 +256,11 @@ async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus, Failu
     let committed = files.committed(draw).await?;
     let openings = files.openings(draw, &committed, |row, _| row == contact.row);
     let openings = openings.await?;
-    let of_row = openings
+    // Without its opening, entries of the row that count could not be told from none.
+    let opening = openings
         .get(&contact.row)
-        .map(Opening::references)
-        .unwrap_or_default();
+        .ok_or_else(|| openings_changed(draw, contact.row, "no opening"))?;
+    let of_row = opening.references();
     let (all, unreadable) = tables
         .store
         .submissions()

@@ -90,7 +90,7 @@ impl Rows {
         let is_explained = |row: u64| is_early && read.erasure(row).is_some();
         let is_there = |row: u64| read.openings.contains_key(&row);
         if let Some(row) = begun.iter().find(|row| is_there(**row)) {
-            return Err(differs(
+            return Err(openings_changed(
                 draw,
                 *row,
                 "an opening, though the evidence has its erasure: if `ops person erase` was interrupted, run it again",
@@ -99,7 +99,7 @@ impl Rows {
         let mut missing = rows.iter().filter(|row| !is_there(**row));
         // Clearing test data erases all openings at once.
         match missing.find(|row| scope.environment.is_live() && !is_explained(**row)) {
-            Some(row) => Err(differs(
+            Some(row) => Err(openings_changed(
                 draw,
                 *row,
                 "no opening, and no erasure from before the round, or from after the run, explains that: put the file back as \
@@ -131,11 +131,15 @@ fn erasures(
         .collect()
 }
 
-fn differs(draw: &Draw, row: u64, what: &str) -> Failure {
+pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {
     let message = format!(
-        "row {row} of the draw {} has {what}. No winner was drawn; ask the administrator of the stack who changed it, or give \
-         the draw up with `ops draw abandon`",
-        draw.name
+        "row {row} of the draw {} has {what}. No winner was drawn; ask the administrator of the stack who changed it{}",
+        draw.name,
+        if draw.outcome.is_none() {
+            ", or give the draw up with `ops draw abandon`"
+        } else {
+            ""
+        }
     );
     Failure::new("openings_changed", message)
 }

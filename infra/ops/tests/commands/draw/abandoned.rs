@@ -54,6 +54,18 @@ async fn two_people_give_up_a_draw_for_all_to_see() {
 }
 
 #[tokio::test]
+async fn proposal_from_before_the_round_is_none_after_it() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    by(&stack, "asha", abandon()).await;
+    stack.clock.advance(NOTICE);
+    by(&stack, "juma", abandon()).await;
+    assert_eq!(shown(&stack, "week-03").await["state"], "frozen");
+    by(&stack, "asha", abandon()).await;
+    assert_eq!(shown(&stack, "week-03").await["state"], "abandoned");
+}
+
+#[tokio::test]
 async fn abandoned_draw_is_not_run_whatever_its_record_says() {
     let stack = with_entries().await;
     frozen(&stack, "week-03", PRIZE).await;
