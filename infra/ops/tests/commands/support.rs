@@ -143,9 +143,7 @@ impl Stack {
             "{words:?}: {}",
             ended.err
         );
-        // After the lines that tell how far a slow command is.
-        let last = ended.err.lines().last().unwrap_or_default();
-        let document: Value = serde_json::from_str(last).expect("one JSON document");
+        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
         document.get("error").expect("an error").clone()
     }
 
