@@ -191,7 +191,9 @@ fn links(line: &str) -> String {
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (path, rest) = part.split_at(part.find(['#', ')']).unwrap_or(part.len()));
-        text.push_str(&format!("](/docs{path}.md{rest}"));
+        // A file has no twin.
+        let ending = if path.contains('.') { "" } else { ".md" };
+        text.push_str(&format!("](/docs{path}{ending}{rest}"));
     }
     text
 }
@@ -202,12 +204,12 @@ mod tests {
 
     #[test]
     fn links_lead_to_the_twins_of_pages() {
-        let line = "Send `a_b` to **the [page](/docs/errors#not_found)**, [x] [all](/docs) [out](https://a.b/c)";
+        let line = "Send `a_b` to **the [page](/docs/errors#not_found)**, [x] [all](/docs) [file](/docs/a.py) [out](https://a.b/c)";
         assert_eq!(
             served(line),
-            "Send `a_b` to **the [page](/docs/errors.md#not_found)**, [x] [all](/docs.md) [out](https://a.b/c)\n"
+            "Send `a_b` to **the [page](/docs/errors.md#not_found)**, [x] [all](/docs.md) [file](/docs/a.py) [out](https://a.b/c)\n"
         );
-        assert_eq!(plain(line), "Send a_b to the page, [x] all out");
+        assert_eq!(plain(line), "Send a_b to the page, [x] all file out");
     }
 
     #[test]
