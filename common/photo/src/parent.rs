@@ -26,9 +26,9 @@ pub const PHOTO_READER: &str = "PHOTO_READER";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of a child. Texts found before it count.
+    /// Time limit of a child. Texts found before it count.
     pub deadline: Duration,
-    /// Of one reader for one view.
+    /// Time limit of one reader for one view.
     pub reader_timeout: Duration,
     /// That a child may write to.
     pub memory_bytes: u64,
@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// Of a child: ten texts of 400 characters, each at most six bytes when escaped, and some overhead.
+/// Output of a child: ten texts of 400 characters, each at most six bytes when escaped, and some overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use crate::telemetry;
 /// The secret's ARN or name.
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
 
-/// Of a start; the first request that needs the secret can fetch it too.
+/// Time limit of a start; the first request that needs the secret can fetch it too.
 const START_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// So that a request still answers in time.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);

@@ -44,7 +44,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// For all attempts of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// Of a start; the first call can open a connection too. A lost first packet is sent again after a
+/// Time limit of a start; the first call can open a connection too. A lost first packet is sent again after a
 /// second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 

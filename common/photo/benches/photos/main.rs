@@ -92,7 +92,7 @@ async fn score(
     Ok(score)
 }
 
-/// What a reader finds in the photo as it is, shrunk as most views are.
+/// The texts that a reader finds in the photo as it is, shrunk as most views are.
 fn alone(reader: Reader, photo: &[u8]) -> Result<Vec<String>, Failure> {
     let photo = Arc::new(decode(photo)?);
     let shrunk = |photo: &Luma| photo.shrunk((photo.longer_side() * 3).div_ceil(1_600 * 4));

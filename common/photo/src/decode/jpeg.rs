@@ -8,7 +8,7 @@ use zune_jpeg::JpegDecoder;
 use super::{NotDecoded, Samples, Size};
 use crate::luma::Luma;
 
-/// Of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
+/// Scans of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
 const MAX_SCANS: usize = 40;
 
 /// Width and height from the first frame header, even if the file is damaged after it.

@@ -1,5 +1,5 @@
 //! Gives up a draw that has no winners. Two people agree on it, and it is published beside the
-//! commitment, so that nobody draws again unseen.
+//! commitment, so that a second draw cannot go unseen.
 
 use common::domain::draw::Draw;
 use common::domain::scope::Scope;
