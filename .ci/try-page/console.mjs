@@ -147,7 +147,7 @@ visit('a campaign is paused and resumed by keyboard', '/campaigns/bahati-2026/li
 visit('a phone leads to its submissions, and a reference to the whole story', '/', async (page) => {
   await page.keyboard.press('/');
   await page.waitForURL(/search$/);
-  await page.fill('#what', '0712 000 001');
+  await page.fill('#what', '0712 000 002');
   await page.keyboard.press('Enter');
   const first = page.locator('td a').first();
   const reference = await first.textContent();
@@ -159,7 +159,7 @@ visit('a phone leads to its submissions, and a reference to the whole story', '/
   assert.ok((await page.locator('.timeline li').count()) > 0);
   await look(page, 'submission');
   await page.getByRole('button', { name: 'Show the phone' }).click();
-  await page.getByText('+255712000001').waitFor();
+  await page.getByText('+255712000002').waitFor();
 });
 
 visit('a batch is void only once its name is typed', '/campaigns/soda-rush-2026/test/codes', async (page) => {
@@ -195,7 +195,7 @@ visit('a draw leads to its winners, who are called', '/campaigns/chai-bora-2026/
 });
 
 visit('a person is handed over', '/people', async (page) => {
-  await page.fill('#phone', '0712000001');
+  await page.fill('#phone', '0712000002');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Hand it over' }).waitFor();
   await look(page, 'people');

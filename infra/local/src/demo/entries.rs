@@ -31,6 +31,7 @@ use crate::shops::SHOPS;
 
 const DAYS: u64 = 14;
 const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
+const DAY_MILLIS: u64 = 24 * HOUR_MILLIS;
 const REGIONS: [&str; 6] = [
     "Dar es Salaam",
     "Mwanza",
@@ -112,15 +113,14 @@ impl Entries {
         let midnight = format!("{}T00:00:00+03:00", last.day_in(campaign.timezone));
         let midnight: Timestamp = midnight.parse().unwrap_or(last);
         let midnight = u64::try_from(midnight.as_millis()).unwrap_or_default();
-        loop {
-            let age = self.below(DAYS).min(self.below(DAYS));
-            let of_day = (0..3).map(|_| self.below(8 * HOUR_MILLIS)).sum::<u64>() + 2 * HOUR_MILLIS;
-            let at = (midnight + of_day).saturating_sub(age * 24 * HOUR_MILLIS);
-            let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
-            // Today is not over.
-            if at < last {
-                return at;
-            }
+        let age = self.below(DAYS).min(self.below(DAYS));
+        let of_day = (0..3).map(|_| self.below(8 * HOUR_MILLIS)).sum::<u64>() + 2 * HOUR_MILLIS;
+        let millis = (midnight + of_day).saturating_sub(age * DAY_MILLIS);
+        let at = |millis| Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX));
+        // Today is not over. Another random number would make all that follow depend on the time of day.
+        match at(millis) {
+            ahead if ahead >= last => at(millis.saturating_sub(DAY_MILLIS)),
+            at => at,
         }
     }
 
