@@ -1,4 +1,4 @@
-//! The files that are served: what `cargo run -p api-pages` writes, and the clients.
+//! Files written by `cargo run -p api-pages`, and the clients.
 
 #[derive(Clone, Copy)]
 pub(crate) struct File {
@@ -27,7 +27,7 @@ const PAGES: [(&str, &str, &str); 20] = pages![
     "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
 ];
 
-/// Path, content type and text of everything else.
+/// Path, content type and text of all other files.
 const FILES: [(&str, &str, &str); 10] = [
     (
         "/openapi.json",
@@ -87,7 +87,7 @@ pub(crate) const MISSING_PAGE: File = File {
     text: include_str!("../files/missing.html"),
 };
 
-/// The file at a path. A page is also found with a trailing slash, and as Markdown with `.md`.
+/// Finds a file; a page also with a trailing slash, or as Markdown with `.md`.
 pub(crate) fn find(path: &str) -> Option<File> {
     let file = |content_type, text| File { content_type, text };
     let page = |path: &str| PAGES.iter().find(|(page, ..)| *page == path);

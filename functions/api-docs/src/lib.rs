@@ -1,5 +1,5 @@
-//! The API's default route: the reference pages and the API description, and errors for unknown paths and wrong
-//! methods. `infra/api-docs` writes the files that are served.
+//! The API's default route: reference pages and API description (written by `infra/api-docs`), and
+//! errors for unknown paths and wrong methods.
 
 mod files;
 
@@ -15,17 +15,15 @@ use sha2::{Digest, Sha256};
 
 use crate::files::{File, HTML, find};
 
-/// The server in front (API Gateway or the local gateway) drops the body of a HEAD reply.
+/// The server in front drops the body of a HEAD reply.
 const READING: [&str; 2] = ["GET", "HEAD"];
 /// How long a browser may show a page without revalidating it. API replies are never stored.
 const CACHE_CONTROL: &str = "public, max-age=300";
-/// Pages load style and script from their own server and nothing else.
 const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// The base URL in the files, which the deployment's own replaces.
+/// Base URL in the files; the deployment's own replaces it.
 const EXAMPLE_BASE_URL: &str = "https://api.example.com";
 
-/// Fix for an unknown path.
 const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
                        lower case and has no slash at its end.";
 
@@ -34,7 +32,6 @@ pub struct ApiDocs {
 }
 
 impl ApiDocs {
-    /// Needs no table and no key.
     pub fn new(responder: Responder) -> Self {
         Self { responder }
     }
@@ -64,7 +61,6 @@ impl ApiDocs {
             .with_fix(NO_PATH))
     }
 
-    /// Replies with the file, or with 304 if the reader's ETag matches.
     fn read(&self, request: &Request, file: File) -> Reply {
         let reply = self.text(file);
         let digest = Sha256::digest(reply.body.as_bytes());
@@ -83,7 +79,7 @@ impl ApiDocs {
         reply
     }
 
-    /// The file with headers that keep a page from loading or leaking anything, whatever its text says.
+    /// Adds headers that keep a page from loading or leaking anything, whatever its text says.
     fn text(&self, File { content_type, text }: File) -> Reply {
         let base_url = self.responder.docs_base().strip_suffix("/docs");
         let text = text.replace(EXAMPLE_BASE_URL, base_url.unwrap_or(EXAMPLE_BASE_URL));

@@ -168,7 +168,7 @@ fn precheck(status: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
         Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => {
             (PrecheckResult::AlreadyUsed, Some(key))
         }
-        // The remaining outcomes of test codes do not make the code invalid.
+        // Other outcomes of test codes do not make the code invalid.
         Some(_) | None => (PrecheckResult::Valid, None),
     }
 }

@@ -1,8 +1,9 @@
-//! Counts the changes of submissions and entrants, which DynamoDB Streams delivers in the order of each shard.
+//! Counts the changes of submissions and entrants from DynamoDB Streams, which keep the order of
+//! each shard.
 //!
-//! Each change is counted once, although a batch can be delivered twice, in parts, or after later ones: the transaction
-//! that counts a change also moves its shard's mark. A record that this build cannot read is not counted, and does not
-//! hold up the others.
+//! Each change is counted once, although a batch can come twice, in parts, or after later ones: the
+//! transaction that counts it also moves its shard's mark. Records that this build cannot read are
+//! skipped.
 
 pub mod stream_batch;
 
@@ -19,13 +20,14 @@ use common::store::numbers::{CountResult, Numbers};
 
 use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 
-/// Refused transactions for one batch. Only a batch and its repetition are counted at the same time, so more are a fault.
+/// Refused transactions for one batch. Only a batch and its repetition run at the same time, so
+/// more are a fault.
 const MAX_ATTEMPTS: u32 = 10;
 
 pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,
-    /// Written by this environment, or refused, by shard. An outdated one costs a refused
+    /// By shard, as this environment wrote or last saw it. An outdated one costs a refused
     /// transaction.
     marks: Mutex<HashMap<String, ShardCheckpoint>>,
 }

@@ -1,6 +1,7 @@
 //! Batches of changes from DynamoDB Streams, with partial failures.
 //!
-//! A batch names its shard only where the event source has a tumbling window, whose state stays empty here.
+//! A batch names its shard only if the event source has a tumbling window; its state stays empty
+//! here.
 
 use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResponse};
 use aws_lambda_events::streams::DynamoDbBatchItemFailure;
@@ -13,31 +14,27 @@ use common::telemetry;
 
 pub type StreamBatchResponse = TimeWindowEventResponse;
 
-/// Empty at the end of a window.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StreamBatch {
     /// Ordered as in their shard.
     #[serde(rename = "Records")]
     pub records: Vec<EventRecord>,
-    /// Its name in the stream.
     #[serde(rename = "shardId")]
     pub shard_id: Option<String>,
     #[serde(rename = "eventSourceARN")]
     pub stream: Option<String>,
 }
 
-/// Adds to the numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Ordered as in their shard.
     pub changes: Vec<Change>,
-    /// They are not counted.
+    /// Not counted.
     pub unreadable: u64,
 }
 
 impl StreamBatch {
-    /// Unique over all streams; `None` if the event source has no window.
+    /// Unique over all streams.
     pub fn shard(&self) -> Option<String> {
         Some(format!(
             "{}#{}",
@@ -78,7 +75,7 @@ impl StreamBatch {
     }
 }
 
-/// The stream delivers again from this change on; `None` confirms the whole batch.
+/// Requests delivery again from this change on; `None` confirms the whole batch.
 pub fn retry_from(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
     let mut response = StreamBatchResponse::default();
     response

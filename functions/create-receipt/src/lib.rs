@@ -53,7 +53,8 @@ impl Endpoint for CreateReceipt {
             attached_to: None,
             created_at: request.received_at,
         };
-        // The times of a typed receipt are few enough to try them all, so its digest needs a key.
+        // A typed receipt's possible times are few enough to try them all, so its digest needs a
+        // key.
         let body_hash = match &key {
             Some(_) => {
                 let version = self.secrets.version_for_phones().await?;

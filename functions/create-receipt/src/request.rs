@@ -21,9 +21,8 @@ const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign i
                            Enter the consumer with POST /api/v1/submissions alone, or use a key of a campaign with \
                            receipts.";
 
-/// It holds receipt secrets, so it has no `Debug`.
+/// Holds receipt secrets, so it has no `Debug`.
 pub(crate) struct CreateReceiptRequest {
-    /// Makes retries idempotent.
     pub(crate) key: Option<IdempotencyKey>,
     pub(crate) body_digest: String,
     pub(crate) source: Source,

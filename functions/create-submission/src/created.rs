@@ -12,9 +12,7 @@ pub(crate) struct CreatedSubmission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     New,
-    /// It has the same code and phone.
     SameCodeAndPhone,
-    /// The request's Idempotency-Key was used before.
     SameIdempotencyKey {
         /// That reply was a replay of an earlier submission.
         was_replay: bool,
@@ -31,7 +29,7 @@ impl CreatedSubmission {
         }
     }
 
-    /// Shows the consumer's earlier submission of the same code. One that was rejected since then
+    /// True if it is the consumer's earlier submission of the same code. One rejected since then
     /// has lost the code and is no replay.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {

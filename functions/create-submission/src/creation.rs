@@ -1,4 +1,4 @@
-//! Handles one request: decides on the records known so far, and writes on condition that they are unchanged. If the
+//! Handles one request: decides on the known records and writes if they are unchanged. If the
 //! condition fails, decides again on the records that the failure returned.
 
 use std::time::Duration;
@@ -35,12 +35,12 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::CreateSubmissionRequest;
 
-/// Every time others change the records first, one more decision is needed; the worst legitimate
-/// case, ten wrong codes for one phone at once, stays below this.
+/// One more decision is needed whenever others change the records first; the worst legitimate case
+/// is ten wrong codes for one phone at once.
 const MAX_ATTEMPTS: u32 = 24;
-/// Each conflict is several tries: some two seconds with the waits between them.
+/// Each conflict is several tries, so this takes some two seconds.
 const MAX_CONFLICTS: u32 = 8;
-/// The same request is in progress elsewhere.
+/// Suggested wait while the same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
@@ -52,7 +52,6 @@ pub(crate) struct Creation<'a> {
     request: &'a CreateSubmissionRequest,
     secret: &'a DeploymentSecret,
     consumer: Consumer,
-    /// In the form that the campaign compares.
     code: Option<Code>,
     body_hash: String,
     day: String,
@@ -199,8 +198,8 @@ impl<'a> Creation<'a> {
         Ok(verified)
     }
 
-    /// Which limits of the phone apply. A replay of the consumer's own code takes precedence over
-    /// any fault of the receipt.
+    /// Checks the receipt. A replay of the consumer's own code takes precedence over any fault of
+    /// it.
     async fn check_receipt(
         &self,
         code: &VerifiedCode,
@@ -286,7 +285,7 @@ impl<'a> Creation<'a> {
         Ok(next(result, submission, known, RecordSource::Assumed))
     }
 
-    /// Set if the code is why the submission is rejected.
+    /// Set if the submission is rejected because of its code.
     fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
         let holder = code
             .status
@@ -303,7 +302,6 @@ impl<'a> Creation<'a> {
         verifier.batch_of(&self.api.scope, code.key()?)
     }
 
-    /// Accepted, or pending with its next step scheduled.
     fn entered(&self, new: &NewSubmission, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
@@ -348,8 +346,8 @@ impl<'a> Creation<'a> {
 
     /// None if the earlier submission has lost the code since.
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
-        // Read before the write below: that write requires the submission to still hold the code, so a successful write
-        // proves that the submission was not rejected when it was read.
+        // Read before the write below, which requires the submission to still hold the code: if it
+        // succeeds, the submission was not rejected when it was read.
         let submission = self.function.submission(&self.api.scope, earlier).await?;
         if submission.status.state() == State::Rejected {
             return Ok(Next::Load);
@@ -371,8 +369,7 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// A retry of a request that the campaign accepted at the time is answered, even if the
-    /// requirements have changed.
+    /// Answers a retry of a request that was accepted, even if the requirements have changed.
     async fn replay_or(&self, unmet: Error) -> Result<CreatedSubmission, Error> {
         let known = self
             .store
@@ -400,7 +397,7 @@ impl<'a> Creation<'a> {
                 .as_ref()
                 .is_some_and(|settling| settling.is_under_way(api.received_at));
         if is_with_partner && age < REQUEST_BUDGET {
-            // After the first request's time budget, return the submission in its current state.
+            // Once the first request's time is over, return the submission's current state.
             return Err(Error::from(ErrorCode::IdempotencyInProgress)
                 .with_retry_after(REQUEST_BUDGET - age));
         }
@@ -413,8 +410,7 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// After the retention the submission is a refusal, since the campaign has ended, and the sweep has
-/// passed.
+/// False after the retention: the campaign has ended, and the sweep has passed.
 fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
     let until = campaign.keeps_until(PersonalData::Phones);
     until.is_none_or(|until| received_at.after(RETENTION_MARGIN) < until)
@@ -423,12 +419,9 @@ fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
 enum Next {
     Answer(Box<CreatedSubmission>),
     OtherId,
-    /// Decide again with the records that a failed condition returned.
     Retry,
-    /// Decide again after reading all records.
     Load,
-    /// Hundreds of phones may send one code that was published; decide again after reading all
-    /// records.
+    /// Decide again after reading all records: hundreds of phones may send a published code.
     Conflict {
         /// Another copy of the request was writing.
         same_request: bool,
@@ -442,7 +435,7 @@ impl Next {
 }
 
 impl CreateSubmission {
-    /// Both records were written in one transaction, so it exists.
+    /// Reads a submission that must exist: both records were written in one transaction.
     pub(crate) async fn submission(
         &self,
         scope: &Scope,

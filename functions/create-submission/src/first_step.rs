@@ -19,11 +19,10 @@ use tokio::time::Instant;
 use crate::CreateSubmission;
 use crate::created::CreatedSubmission;
 
-/// Reserved for recording the partner's answer.
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 impl CreateSubmission {
-    /// The submission was written with this step under way.
+    /// Takes the step; the submission was written with it under way.
     pub(crate) async fn take_first_step(
         &self,
         api: &ApiRequest,
@@ -39,7 +38,7 @@ impl CreateSubmission {
         Ok(())
     }
 
-    /// If anything fails here, the submission stays pending and is settled later.
+    /// Asks the partner. After any failure the submission stays pending and is settled later.
     async fn ask_partner(
         &self,
         api: &ApiRequest,
@@ -75,12 +74,12 @@ impl CreateSubmission {
         );
         match settled {
             Ok(SettleResult::Committed) => Ok(after),
-            // An operator changed the submission first.
+            // An operator was first.
             Ok(SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed) => {
                 self.submission(&api.scope, before.submission_id).await
             }
             Err(error) => {
-                // It is settled after this step's lease expires.
+                // Settled after this step's lease expires.
                 let chain = &mut log_fields.error_chain;
                 chain.extend(telemetry::error_chain(&error));
                 Ok(before)

@@ -1,4 +1,4 @@
-//! The records that decide one request, as far as they are known.
+//! The known records that decide one request.
 
 use common::app::code_verifier::VerifiedCode;
 use common::domain::admission::CodeStatus;
@@ -15,7 +15,7 @@ use common::store::submission_writes::{
 pub(crate) enum RecordSource {
     /// Not read; assumed to allow the submission.
     Assumed,
-    /// Returned by failed conditions; records without one are still assumed.
+    /// Returned by failed conditions; the others are still assumed.
     Conditions,
     Read,
 }
@@ -29,7 +29,6 @@ pub(crate) struct KnownRecords<'a> {
     /// Taken on first use.
     prefetched: Option<&'a BatchItems>,
     source: RecordSource,
-    /// The key of the code's record in `records`.
     code_key: Option<CodeKey>,
     pub(crate) records: ExistingRecords,
 }
@@ -54,7 +53,6 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Forgets the record of another code.
     pub(crate) fn select_code(&mut self, key: Option<&CodeKey>) {
         let is_same = match (&self.code_key, key) {
             (Some(known), Some(key)) => known.is_same_record(key),
@@ -67,8 +65,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Takes the prefetched records, the first time only. A request with a receipt needs all
-    /// records, since the receipt's faults are reported before any decision.
+    /// Loads missing records; prefetched ones count the first time only. A request with a receipt
+    /// needs all, since its faults are reported before any decision.
     pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());
@@ -100,8 +98,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// An assumed record may hide a replay, and the wrong-code log may be overwritten only after it
-    /// was read.
+    /// An assumed record may hide a replay, and the wrong-code log may be overwritten only once
+    /// read.
     pub(crate) fn must_load_before_rejecting(
         &self,
         code: &VerifiedCode,
@@ -115,7 +113,6 @@ impl<'a> KnownRecords<'a> {
     }
 }
 
-/// Counts as a wrong code of the phone.
 pub(crate) fn is_wrong_code(code: &VerifiedCode, reason: MessageKey) -> bool {
     code.status == CodeStatus::Invalid && reason == MessageKey::Invalid
 }

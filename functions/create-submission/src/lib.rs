@@ -1,7 +1,7 @@
 //! `POST /api/v1/submissions`: enters a consumer, or says why not.
 //!
-//! `request` parses the request; `creation` decides and writes, based on the records in `known_records`; `first_step`
-//! asks the partner; `created` is the resulting submission.
+//! `request` parses the request; `creation` decides and writes, based on `known_records`;
+//! `first_step` asks the partner; `created` is the result.
 
 mod created;
 mod creation;
@@ -37,8 +37,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
 
-/// A throttled phone waits for a multiple of this. Good and wrong codes take different calls, which
-/// all end well within it, so the time does not reveal which it was.
+/// A throttled phone waits for a multiple of this. Calls for good and wrong codes differ but end
+/// well within it, so the time does not reveal which it was.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {
@@ -70,8 +70,7 @@ impl Endpoint for CreateSubmission {
         })
     }
 
-    /// The code's record is included only if this environment has the campaign and its code book in
-    /// its cache.
+    /// Reads the records ahead; the code's only if campaign and code book are cached.
     fn prefetch(
         &self,
         request: &Request,
@@ -80,7 +79,7 @@ impl Endpoint for CreateSubmission {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        // `handle` reports an invalid request, after the API key was checked.
+        // Reported by `handle`, after the API key was checked.
         let request = CreateSubmissionRequest::parse(request, scope.environment);
         let secret = self.secrets.cached_version_for_phones();
         let (Ok(request), Some(version)) = (request, secret) else {
@@ -122,7 +121,7 @@ impl Endpoint for CreateSubmission {
 }
 
 impl CreateSubmission {
-    /// A write that completed before the timeout stays, and a retry of the request finds it.
+    /// A write completed before the timeout stays, and a retry finds it.
     async fn create(
         &self,
         api: &ApiRequest,

@@ -12,7 +12,7 @@ use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 use common::store::submission_writes::RecordKeys;
 
-/// The campaign file has the same limit.
+/// Same limit as the campaign file's.
 const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
 /// A UUID has 36 characters.
@@ -31,12 +31,12 @@ pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
     pub(crate) body_digest: String,
     pub(crate) phone: Phone,
-    /// As typed; [`Self::code_for`] gives the form that a campaign compares.
+    /// As typed; see [`Self::code_for`].
     code: Option<Code>,
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
     pub(crate) claimed: Option<DeclaredPurchase>,
-    /// Names the campaign's text that the consumer agreed to.
+    /// The campaign text that the consumer agreed to.
     pub(crate) consent_version: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// `None` if the campaign takes no codes.
+    /// The code in the form that the campaign compares; `None` if it takes no codes.
     pub(crate) fn code_for(&self, campaign: &Campaign) -> Option<Code> {
         let code = self.code.clone().filter(|_| campaign.needs_code())?;
         Some(match &campaign.partner {
@@ -107,7 +107,7 @@ impl CreateSubmissionRequest {
         }
     }
 
-    /// Nothing that the campaign requires is missing, and nothing is there that it does not take.
+    /// Checks that the request has what the campaign requires, and nothing that it does not take.
     pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {

@@ -1,4 +1,5 @@
-//! `GET /api/v1/campaign`: the campaign settings that a brand's page needs before it asks the consumer anything.
+//! `GET /api/v1/campaign`: the settings that a brand's page needs before it asks the consumer
+//! anything.
 
 use common::config::ConfigError;
 use common::error::Error;
@@ -7,7 +8,7 @@ use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 
-/// Needs no table: the campaign is read together with the API key.
+/// Needs no table: the campaign is read with the API key.
 pub struct GetCampaign;
 
 impl Endpoint for GetCampaign {

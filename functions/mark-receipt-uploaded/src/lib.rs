@@ -1,8 +1,8 @@
-//! Handles storage events for uploaded photos: records a photo's size and type (from its first bytes), so that a
-//! submission need not look at storage again.
+//! Records the size and type (from its first bytes) of each uploaded photo, so that a submission
+//! need not ask storage.
 //!
-//! Events arrive at least once, late and in any order. Stored objects never change, so a repeated event is harmless;
-//! events for unknown keys or deleted objects are ignored.
+//! Storage events come at least once, late and in any order. Objects never change, so a repeated
+//! event is harmless; events for unknown keys or deleted objects are ignored.
 
 use common::app::job::{EventContext, Job, JobOutcome};
 use common::aws::photos::{Photos, receipt_of};
@@ -21,7 +21,7 @@ pub struct MarkReceiptUploaded {
     receipts: Receipts,
 }
 
-/// The used part of an S3 event.
+/// The parts of an S3 event that are used.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {
@@ -51,7 +51,7 @@ impl EventHandler for MarkReceiptUploaded {
         })
     }
 
-    /// If one receipt fails, the whole event is sent again, which is harmless for the others.
+    /// If one receipt fails, the whole event is sent again.
     async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
         let mut failed = None;
         for record in event.records {

@@ -14,7 +14,7 @@ use crate::SettlePartners;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl SettlePartners {
-    /// Another campaign's submission that goes before the one in the message.
+    /// Another campaign's submission that goes first.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Option<SettleMessage> {
         let now = self.worker.now();
         let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
@@ -25,7 +25,8 @@ impl SettlePartners {
         self.worker.choose(message, choosing).await?.1
     }
 
-    /// Passes the turn before the step, so that workers that start meanwhile choose the campaign after this one.
+    /// Passes the turn before the step, so that workers starting meanwhile choose the next
+    /// campaign.
     async fn pass_turn(
         &self,
         message: &SettleMessage,
@@ -43,10 +44,10 @@ impl SettlePartners {
                 self.turns.take(last.as_ref(), next, now).await?,
                 TurnResult::Taken(_)
             );
-        // After its own turn, every other campaign goes before it: none is due.
+        // After its own turn, every other campaign would go first: none is due.
         let is_alone = other.is_none() && last_scope == Some(&message.scope);
         *self.last_seen_alone() = is_alone.then_some(now);
-        // Otherwise another worker has the other campaign's turn.
+        // Otherwise another worker has that turn.
         Ok(other.filter(|_| passed))
     }
 

@@ -1,4 +1,4 @@
-//! Settles submissions whose codes a partner decides, by asking the partner again.
+//! Settles submissions by asking the partner again about their codes.
 
 mod fairness;
 
@@ -56,7 +56,8 @@ impl Settle for SettlePartners {
         let Some(other) = self.choose(message).await else {
             return self.run_step(message).await;
         };
-        // A failure is already logged, and the other submission stays due. The message goes back to wait for its turn.
+        // The failure is logged, and the other submission stays due. The message waits for its
+        // turn.
         let _ = self.run_step(&other).await;
         self.worker.requeue(message).await;
         Ok(())
@@ -65,7 +66,6 @@ impl Settle for SettlePartners {
 
 impl SettlePartners {
     async fn run_step(&self, message: &SettleMessage) -> Result<(), Error> {
-        // Boxed because the future is large.
         self.worker
             .run_logged(message, Box::pin(self.step(message)))
             .await
@@ -76,7 +76,7 @@ impl SettlePartners {
         let leased = match self.worker.lease(message, None).await? {
             LeaseResult::Leased(leased) => leased,
             LeaseResult::Exhausted(submission) => {
-                // A partner request cannot crash the worker, so this counts as a missing answer and is retried.
+                // A partner request cannot crash the worker, so this counts as a missing answer.
                 let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
                 return Ok(self
                     .conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None)
@@ -90,7 +90,7 @@ impl SettlePartners {
                 Ok(self.conclude(&leased, &outcome, Some(&campaign)).await?)
             }
             Err(error) => {
-                // The partner was not asked. The step still ends here, with a retry scheduled.
+                // The partner was not asked; the step still ends here, with a retry scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&leased, &outcome, None).await?;
                 Err(JobError {
@@ -101,7 +101,7 @@ impl SettlePartners {
         }
     }
 
-    /// An error means that the partner was not asked.
+    /// Fails only if the partner was not asked.
     async fn ask(&self, leased: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
         let campaign = self.worker.campaign(leased).await?;
         let phone = self

@@ -18,7 +18,6 @@ use crate::step_outcome::StepOutcome;
 pub(crate) enum PhotoContent {
     /// One receipt's code, and its time if that was readable.
     Receipt(ReceiptKey),
-    /// No single receipt.
     Nothing(PhotoFault),
 }
 
@@ -59,7 +58,7 @@ impl SettleReceipts {
         }
     }
 
-    /// For a photo that an operator has to review, names the submission that sent it before.
+    /// Names the submission that sent the photo before, for the operator who reviews it.
     pub(crate) async fn with_earlier_photo(
         &self,
         outcome: StepOutcome,

@@ -9,7 +9,6 @@ use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
-/// A submission whose receipt is due to be looked up.
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
     Submission {
         submission_id: SubmissionId::from_random([1; 24]),
@@ -45,7 +44,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
     }
 }
 
-/// A campaign of two entries a submission, whose only requirement is a receipt.
+/// A campaign of two entries a submission that requires a receipt only.
 pub(crate) fn campaign() -> Campaign {
     serde_json::from_value(json!({
         "slug": "demo", "name": "Demo", "brand": "Demo", "timezone": "Africa/Dar_es_Salaam", "paused": false,

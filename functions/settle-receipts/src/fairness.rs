@@ -14,16 +14,15 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct Choice {
-    /// Another campaign's submission that goes before the one in the message.
+    /// Another campaign's submission that goes first.
     pub(crate) other: Option<SettleMessage>,
     /// The last look-up slot, if it was read.
     pub(crate) seen: Option<SeenSlot>,
-    /// The submission in the message, if it was read.
     pub(crate) read: Option<Submission>,
 }
 
 impl SettleReceipts {
-    /// Test submissions look nothing up, so they need no turn.
+    /// Test submissions look nothing up and need no turn.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Choice {
         if message.scope.environment == Environment::Test {
             return Choice::default();
@@ -46,7 +45,7 @@ impl SettleReceipts {
         }
     }
 
-    /// If that fails, the campaign may get the next turn too.
+    /// If this fails, the campaign may get the next turn too.
     pub(crate) async fn pass_turn(&self, seen: &SeenSlot, message: &SettleMessage) {
         let now = self.worker.now();
         let passing = self.throttle.pass_turn(seen, &message.scope, now);

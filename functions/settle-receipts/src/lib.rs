@@ -34,7 +34,6 @@ use photo::PhotoReader;
 use crate::fairness::Choice;
 use crate::throttle::{SeenSlot, Throttle};
 
-/// The environment variable with the tax authority's base URL.
 pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
 pub struct SettleReceipts {
@@ -86,7 +85,7 @@ impl Settle for SettleReceipts {
         let Some(other) = other else {
             return self.take_turn(message, seen, read).await;
         };
-        // A failure is already logged, and the other submission stays due.
+        // The failure is logged, and the other submission stays due.
         let _ = self.take_turn(&other, seen, None).await;
         self.worker.requeue(message).await;
         Ok(())
@@ -100,7 +99,6 @@ impl SettleReceipts {
         seen: Option<SeenSlot>,
         read: Option<Submission>,
     ) -> Result<(), Error> {
-        // Boxed because the future is large.
         let step = Box::pin(self.step(message, seen.clone(), read));
         let result = self.worker.run_logged(message, step).await.map(drop);
         if let Some(seen) = seen {

@@ -21,7 +21,6 @@ const MIN_LOOKUP_TIME: Duration = Duration::from_secs(15);
 const CONCLUDING_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) struct LookupTime {
-    /// The last look-up slot, if it was read.
     pub(crate) seen: Option<SeenSlot>,
     pub(crate) step_ends_at: Instant,
 }
@@ -38,7 +37,7 @@ impl SettleReceipts {
         let Some(receipt_time) = claim.time else {
             return Ok(StepOutcome::left_to_operator(PhotoFault::NoTime));
         };
-        // The campaign's receipt rules were removed while this submission waited.
+        // The receipt rules were removed while this submission waited.
         let Some(rules) = &campaign.receipt else {
             return Ok(StepOutcome::review("campaign_without_receipts"));
         };
@@ -86,7 +85,8 @@ impl SettleReceipts {
             .await?)
     }
 
-    /// True if another submission was accepted with this purchase, so no operator has to review this.
+    /// True if another accepted submission has this purchase, so no operator has to review this
+    /// one.
     async fn purchase_taken(
         &self,
         submission: &Submission,

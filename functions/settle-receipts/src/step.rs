@@ -28,13 +28,12 @@ use crate::throttle::SeenSlot;
 const VERIFY_TIMEOUT: Duration = STEP_LEASE
     .saturating_sub(MAX_CLOCK_DIFFERENCE)
     .saturating_sub(Duration::from_secs(15));
-/// A stranger who sends wrong codes under a phone must not delay its receipts forever.
+/// Bounds the delay by a stranger who sends wrong codes under a phone.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
-    /// Takes the submission's next step, if it is due. `seen` is the last look-up slot and
-    /// `read` the submission, if they were read.
-    /// A step that failed is retried later.
+    /// Takes the submission's next step, if due; a failed step is retried later. `seen` and `read`
+    /// are the last look-up slot and the submission, if already read.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
@@ -61,7 +60,7 @@ impl SettleReceipts {
         match concluded {
             Ok(logged) => Ok(logged),
             Err(error) => {
-                // The step still ends here, with a retry scheduled. That writes the submission alone, so it
+                // The step ends with a retry scheduled. That writes the submission alone, so it
                 // succeeds while another table refuses writes.
                 let failed = StepOutcome::from_failure(&leased, self.worker.retry());
                 let logged = self.conclude(&leased, failed).await?;
@@ -117,7 +116,7 @@ impl SettleReceipts {
                 "receipt_code_impossible",
             )),
             LookupSource::Known(claim) => {
-                // Code and time came from the caller, so both may be guesses.
+                // The caller sent code and time, so both may be guesses.
                 let throttled = entrant
                     .throttled_until
                     .filter(|_| entrant.is_throttled(now));
@@ -136,7 +135,7 @@ impl SettleReceipts {
                 let outcome = match self.read(&photo, submission.submission_id).await? {
                     PhotoContent::Receipt(claim @ ReceiptKey { time: Some(_), .. }) => {
                         let outcome = self.lookup(submission, &campaign, claim, time).await?;
-                        // The service itself read the code from the photo, so it was not guessed.
+                        // The code was read from the photo, so it was not guessed.
                         return Ok(StepOutcome {
                             receipt_time_mismatch: false,
                             ..outcome

@@ -20,9 +20,8 @@ use common::upstream::tax_authority::answer::LookupAnswer;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepOutcome {
     pub(crate) transition: Transition,
-    /// Facts to record with the transition.
     pub(crate) findings: Findings,
-    /// What prevented a decision, for logs and metrics.
+    /// The reason for no decision, for logs and metrics.
     pub(crate) obstacle: Option<&'static str>,
     /// The receipt's code exists, but with another time.
     pub(crate) receipt_time_mismatch: bool,
@@ -40,7 +39,7 @@ impl From<Transition> for StepOutcome {
 }
 
 impl StepOutcome {
-    /// A rejection with a more precise reason than its message key.
+    /// Rejects, with a more precise reason than the message key.
     pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
         Transition::Reject {
             key,
@@ -57,7 +56,7 @@ impl StepOutcome {
         Self::review(fault.as_str())
     }
 
-    /// An operator can see more than a machine, but not in a file that is no image.
+    /// An operator sees more than a machine, but not in a file that is no image.
     pub(crate) fn from_photo_fault(fault: PhotoFault) -> Self {
         if fault == PhotoFault::NotDecoded {
             return Self::reject(MessageKey::ReceiptUnreadable, fault.as_str());
@@ -76,7 +75,6 @@ impl StepOutcome {
         }
     }
 
-    /// Waits until this time without counting a failure.
     pub(crate) fn wait_until(at: Timestamp, obstacle: &'static str) -> Self {
         Self {
             obstacle: Some(obstacle),
@@ -163,7 +161,6 @@ impl StepOutcome {
         }
     }
 
-    /// A failure of the service itself, retried like a failure of the tax authority.
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
         let outcome = Self::from_lookup_failure(LookupFailure::Failed, submission, None, retry);
         let findings = Findings {

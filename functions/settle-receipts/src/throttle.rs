@@ -1,12 +1,13 @@
-//! Throttles look-ups: the tax authority turns fast callers away, and all environments are one caller.
+//! Throttles look-ups: the tax authority turns fast callers away, and all environments are one
+//! caller.
 //!
-//! The interval does not rely on clocks, which differ. An environment may take a slot one interval
-//! after it *saw* the previous one, by its own stopwatch. A slot is taken before it is seen, so two
-//! look-ups start at least one interval apart. A waiting environment keeps reading the last slot; if
-//! another took one, the interval starts again.
+//! Clocks differ, so the interval does not rely on them. An environment may take a slot one
+//! interval after it *saw* the previous one, by its own stopwatch. A slot is taken before it is
+//! seen, so two look-ups start at least one interval apart. A waiting environment keeps reading the
+//! last slot; if another took one, the interval starts again.
 //!
-//! Clocks matter only after a pause: a slot taken more than an interval and [`MAX_CLOCK_DIFFERENCE`]
-//! ago causes no wait. While clocks differ by no more, look-ups never get closer together.
+//! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
+//! causes no wait. While clocks differ by no more, look-ups never get closer together.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,20 +19,20 @@ use common::error::StoreError;
 use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Intervals that a step waits for a slot; with photo and look-up, that fits into the step's time.
+/// Intervals that a step waits for a slot; photo and look-up still fit into its time.
 const MAX_INTERVALS: u32 = 10;
-/// When many environments compete, half of the time between two reads is lost on average.
+/// With many environments, half of the time between two reads is lost on average.
 const READS_PER_INTERVAL: u32 = 20;
-/// For short intervals.
+/// Applies to short intervals.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// A slot that took longer to take stays unused: its look-up would be too close to the next one.
+/// A slot that took longer stays unused: its look-up would be too close to the next one.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) struct Throttle {
     turns: Turns,
     min_interval: Duration,
-    /// Also by earlier steps of this environment.
+    /// Seen by any step of this environment.
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
@@ -45,12 +46,10 @@ pub(crate) struct SeenSlot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotPermit {
     Granted,
-    /// No slot was free in time.
     TooBusy,
 }
 
 impl SeenSlot {
-    /// The scope of the last turn.
     pub(crate) fn scope(&self) -> Option<&Scope> {
         self.slot.as_ref()?.scope.as_ref()
     }
@@ -84,7 +83,7 @@ impl Throttle {
         Ok(self.first_seen(self.turns.last().await?))
     }
 
-    /// Records the turn of a scope whose step took no slot. A newer slot has already moved the turn.
+    /// Records a turn that took no slot. A newer slot has already moved the turn.
     pub(crate) async fn pass_turn(
         &self,
         seen: &SeenSlot,
@@ -100,8 +99,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes the next slot for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the slot
-    /// would be later than `until`. After an error, a slot may stay unused.
+    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if the slot would come after
+    /// `until`. After an error, a slot may stay unused.
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,
@@ -126,7 +125,7 @@ impl Throttle {
             seen = match self.turns.take(seen.slot.as_ref(), scope, clock()).await? {
                 TurnResult::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
-                    // By then, waiting environments have seen it too and go first.
+                    // Waiting environments have seen it by then and go first.
                     let seen = self.remember(SeenSlot {
                         slot: Some(slot),
                         at: Instant::now() + read_interval,

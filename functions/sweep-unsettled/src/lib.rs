@@ -1,11 +1,11 @@
-//! Runs every minute and sends a message for each submission whose step is due, so that a lost message does no harm.
+//! Sends a message for each submission whose step is due, every minute, so that a lost message does
+//! no harm.
 //!
-//! Messages that still wait in a queue count towards the maximum, so sweeps do not fill a queue faster than it is worked
-//! off. Campaigns take turns, each with its longest-due submission.
+//! Messages still in a queue count towards the maximum, so a queue does not fill faster than it is
+//! worked off. Campaigns take turns, each with its longest-due submission.
 //!
-//! It looks at the end of the audit log, where `ops` notes items that others put there, so that an alarm rings.
-//!
-//! Then it deletes a slice of the personal data whose retention is over: see `retention`.
+//! A sweep then raises an alarm if `ops` found items in the audit log that others put there, and
+//! deletes a slice of expired personal data (`retention`).
 
 mod retention;
 
@@ -27,8 +27,8 @@ use serde::Deserialize;
 
 use self::retention::RetentionSweep;
 
-/// Messages in a queue after a sweep, and per campaign from each index partition. The tax authority
-/// takes about forty look-ups a minute, partners hundreds.
+/// Messages in a queue after a sweep, and per campaign and index partition. The tax authority takes
+/// some forty look-ups a minute, partners hundreds.
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
@@ -36,7 +36,7 @@ fn limits(dependency: Dependency) -> (usize, u8) {
     }
 }
 
-/// For an item that was put into the audit log without `ops`.
+/// Age up to which a foreign item in the audit log raises the alarm.
 const INTRUSION_ALARM: Duration = Duration::from_hours(1);
 
 pub struct SweepUnsettled {
@@ -47,7 +47,6 @@ pub struct SweepUnsettled {
     audit: AuditLog,
 }
 
-/// None of its fields is used.
 #[derive(Debug, Default, Deserialize)]
 pub struct Tick {}
 
@@ -88,7 +87,7 @@ struct Woken {
 }
 
 impl SweepUnsettled {
-    /// Each part runs although another failed. The first failure is the job's.
+    /// Runs each part although another failed; the first failure is the job's.
     async fn sweep(&self, now: Timestamp) -> Result<JobOutcome, JobError> {
         let mut failures = Vec::new();
         let [tax, partner] = Dependency::ALL.map(|dependency| self.wake_due(dependency, now));
@@ -101,7 +100,7 @@ impl SweepUnsettled {
             ("Due", count(woken.iter().map(|woken| woken.due).sum())),
             ("Hinted", count(woken.iter().map(|woken| woken.sent).sum())),
         ];
-        // Left out if a queue was not served: the alarm then finds no data.
+        // If a queue was not served, the alarm finds no data.
         if failures.is_empty() {
             let oldest = woken
                 .iter()
@@ -174,7 +173,6 @@ impl SweepUnsettled {
     }
 }
 
-/// Adds a failure to the list.
 fn kept<T>(result: Result<T, StoreError>, failures: &mut Vec<StoreError>) -> Option<T> {
     result.map_err(|error| failures.push(error)).ok()
 }

@@ -1,7 +1,7 @@
-//! Deletes phones and photos whose retention is over, and the limits of erased persons, a slice with each sweep.
+//! Deletes expired phones and photos, and the limits of erased persons, a slice with each sweep.
 //!
-//! Most sweeps read one record, which says that it is not yet time to look through the campaigns. No index lists the submissions of a
-//! campaign, so all submissions are read, once for each environment. Each page that was read moves a marker.
+//! Most sweeps read one record, which says that nothing is due. No index lists a campaign's
+//! submissions, so all are read, once for each environment; a marker moves with each page.
 
 use common::app::job::EventContext;
 use common::aws::photos::Photos;
@@ -20,7 +20,7 @@ use common::store::retention::{
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
 
-/// 500 submissions or 400 photos each: a few seconds for all.
+/// A page is 500 submissions or 400 photos: together a few seconds.
 const MAX_PAGES: u32 = 10;
 
 pub(crate) struct RetentionSweep {
@@ -75,7 +75,7 @@ impl RetentionSweep {
             Some(_) => RetentionSchedule::default(),
         };
         if after != before.value {
-            // A sweep at the same time may have done so: the next one continues from there.
+            // Another sweep may have done so; the next one continues there.
             self.retention
                 .save_schedule(&Revised {
                     value: after,
@@ -111,7 +111,7 @@ impl RetentionSweep {
         now: Timestamp,
         slice: &mut Slice,
     ) -> Result<bool, StoreError> {
-        // Read again for each slice: an operator may have moved its end.
+        // Read for each slice: an operator may have moved its end.
         let Some(campaign) = self.campaigns.get(slug).await? else {
             return Ok(false);
         };
@@ -129,7 +129,7 @@ impl RetentionSweep {
             return Ok(true);
         }
         if deletion.segment.is_read() {
-            // What was left the last time is found by reading everything again.
+            // Reading everything again finds what was left the last time.
             (deletion.segment, deletion.done, deletion.left) = (Segment::whole(), 0, 0);
         }
         for _ in 0..MAX_PAGES {
@@ -190,7 +190,7 @@ impl RetentionSweep {
         Ok(Some(Postponement::new(reason, now)))
     }
 
-    /// False if another sweep wrote the campaign's record since it was read.
+    /// Returns false if another sweep wrote the record since it was read.
     async fn save(
         &self,
         campaign: &Campaign,
@@ -204,8 +204,8 @@ impl RetentionSweep {
     }
 }
 
-/// The deletion is finished at the end of the table, or starts again later for the submissions that
-/// were left.
+/// Ends the deletion at the end of the table, or schedules it again for the submissions that were
+/// left.
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
     deletion.left += page.left;
