@@ -1,4 +1,4 @@
-//! AWS's JSON protocol: the operation in a header, a JSON body, and errors by type.
+//! AWS's JSON protocol: operation in a header, JSON body, errors by type.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// A refused request: the caller is at fault.
+/// A refused request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,
@@ -37,7 +37,7 @@ pub(crate) fn unknown(operation: &str) -> Refusal {
     )
 }
 
-/// Reads a request, whose type should refuse unknown fields instead of ignoring them.
+/// Reads a request. Its type should refuse unknown fields instead of ignoring them.
 pub(crate) fn parse<R: DeserializeOwned>(body: &[u8]) -> Result<R, Refusal> {
     // serde's message could quote a secret.
     serde_json::from_slice(body).map_err(|_| {

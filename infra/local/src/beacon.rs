@@ -1,5 +1,5 @@
-//! A simulated beacon: serves the rounds of its own chain over HTTP in drand's format, each from its time on. Its key is public,
-//! so draws on the local stack are rehearsals.
+//! A simulated beacon: serves its own chain's rounds over HTTP in drand's format, each from its
+//! time on. Its key is public, so draws on the local stack are rehearsals.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::loopback::{Loopback, Server};
 
-/// The same for every local stack, so that a draw can continue after a restart.
+/// The same for every stack, so that a draw can continue after a restart.
 const SEED: &[u8; 32] = b"the key of all simulated beacons";
 /// 2026-01-01T00:00:00Z.
 const GENESIS_SECONDS: i64 = 1_767_225_600;
@@ -26,7 +26,7 @@ struct Rounds {
     clock: Clock,
 }
 
-/// Starts a beacon. Returns it once it listens, with the reply to its chain's `/info`.
+/// Starts a beacon; also returns the reply to its chain's `/info`.
 pub async fn serve(clock: Clock) -> io::Result<(Server, String)> {
     let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
     let rounds = Rounds {

@@ -1,6 +1,5 @@
-//! The first screen: all addresses, and one entry to paste.
-//!
-//! It has at most 25 lines. [`demo::describe`] prints the rest: every demo campaign with its keys, codes and commands.
+//! The first screen: all addresses and one entry to paste, in at most 25 lines. [`demo::describe`]
+//! prints the rest.
 
 use std::fmt;
 use std::path::Path;
@@ -19,7 +18,7 @@ pub struct FirstScreen<'a> {
     pub ready_file: Option<&'a Path>,
     /// The demo campaigns; empty with `--no-demo`.
     pub demos: &'a [Demo],
-    /// List all demo campaigns instead of one entry.
+    /// True to list all demo campaigns instead of one entry.
     pub lists_demos: bool,
     pub has_colour: bool,
 }

@@ -1,5 +1,5 @@
-//! Emulates API Gateway: converts an HTTP request to an event, calls the function of its route, and converts the
-//! function's reply to HTTP.
+//! Emulates API Gateway: converts HTTP requests to events, calls the route's function, and converts
+//! its reply to HTTP.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use lambda_http::aws_lambda_events::apigw::{
 use percent_encoding::percent_decode_str;
 use serde_json::value::to_raw_value;
 
-/// Bytes of a body passed on. Functions refuse far smaller ones; the rest is read and discarded, so that the caller
-/// gets the refusal.
+/// Bytes of a body passed on, more than any function accepts. The rest is discarded, so that the
+/// caller gets the refusal.
 const MAX_BYTES: usize = 1024 * 1024;
 
 const DEFAULT_ROUTE: &str = "$default";
@@ -42,12 +42,12 @@ impl Gateway {
         }
     }
 
-    /// Adds a function. Add routes with fixed paths before those with `{id}`.
+    /// Adds a function. Routes with fixed paths come before those with `{id}`.
     pub fn add(&mut self, route: Route, function: impl HttpHandler + 'static) {
         self.routes.push((route, Box::new(function)));
     }
 
-    /// The gateway as a router. Opening its address in a browser redirects to the reference pages.
+    /// The gateway as a router; its root redirects browsers to the reference pages.
     pub fn router(self: Arc<Self>) -> Router {
         let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
         Router::new()
@@ -56,7 +56,7 @@ impl Gateway {
             .with_state(self)
     }
 
-    /// Passes an event to the function of its route, as JSON, like Lambda.
+    /// Passes an event to its function as JSON, like Lambda.
     pub async fn dispatch(&self, mut event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let (route_key, id, function) = self.route(&event.request_context.http.method, path);
@@ -67,7 +67,7 @@ impl Gateway {
         };
         event.route_key = Some(route_key);
         event.path_parameters = id.map(|id| ("id".to_owned(), id)).into_iter().collect();
-        // An `Event` always serializes; a function answers anything else as an unreadable event.
+        // An `Event` always serializes; a function reports anything else as an unreadable event.
         let event = to_raw_value(&event).unwrap_or_default();
         telemetry::for_target(target, api_gateway::answer(function, &event)).await
     }
@@ -97,7 +97,6 @@ async fn serve(
     into_http(gateway.dispatch(event(caller.ip(), request).await).await)
 }
 
-/// Converts a request to an event without a route.
 pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
@@ -115,8 +114,7 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     event
 }
 
-/// The method and path of a request for the log, without its query. A part of the path that could be a code or a phone
-/// is left out.
+/// Method and path for the log, without query, or any part that could be a code or a phone.
 pub(crate) fn target(event: &Event) -> String {
     const MAX_DIGITS: usize = 4;
     const MAX_CHARS: usize = 40;
@@ -156,7 +154,7 @@ fn joined(headers: &HeaderMap) -> HeaderMap {
 
 async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A caller that disconnects midway gets no reply anyway.
+    // A caller that disconnects gets no reply anyway.
     while let Some(Ok(chunk)) = stream.next().await {
         let room = MAX_BYTES - bytes.len();
         bytes.extend(chunk.iter().take(room));

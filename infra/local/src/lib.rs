@@ -1,16 +1,18 @@
 //! The whole service on one machine, for developers, testers and the tests.
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it again;
-//! - [`gateway`] emulates API Gateway: it converts HTTP requests to events, and replies back to HTTP;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`], [`secrets`] and [`sts`] are
-//!   embedded as well;
+//! - [`gateway`] emulates API Gateway;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`],
+//!   [`secrets`] and [`sts`] are embedded as well;
 //! - [`workers`] pass the events of storage, queues, [`streams`] and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
-//! - [`partner`] simulates a partner that validates codes, [`beacon`](mod@beacon) the public randomness of draws;
-//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] writes it for programs;
-//! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
+//! - [`partner`] simulates a partner that validates codes, [`beacon`](mod@beacon) the public
+//!   randomness of draws;
+//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`]
+//!   writes it for programs;
+//! - [`try_page`] is a consumer's page for them, with its brand's server.
 //!
-//! Behind the gateway run the functions themselves, the same code that Lambda runs.
+//! Behind the gateway runs the same code that Lambda runs.
 
 mod aws_json;
 pub mod beacon;

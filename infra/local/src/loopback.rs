@@ -1,4 +1,4 @@
-//! The listener of each part of the stack: on a loopback port, until it is stopped or dropped.
+//! The listener of each part of the stack, on a loopback port until it is stopped or dropped.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Timeout of requests in flight after a stop: a caller that goes silent during an upload would block it forever.
+/// Time for requests in flight after a stop: a caller that goes silent would block it forever.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A listener that is bound but not serving, so its URL is known.
+/// A listener that is bound but not yet serving.
 pub(crate) struct Loopback {
     listener: TcpListener,
     /// Without a trailing slash.
@@ -21,7 +21,7 @@ pub(crate) struct Loopback {
     stop: watch::Sender<bool>,
 }
 
-/// A serving part. Dropping it also stops it, without waiting for requests in flight.
+/// A serving part. Dropping it stops it without waiting for requests in flight.
 #[derive(Debug)]
 pub struct Server {
     /// Without a trailing slash.
@@ -47,7 +47,7 @@ impl Loopback {
     pub(crate) fn serve(self, router: Router) -> Server {
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         self.serve_with(|listener, stopping| async move {
-            // Accepting connections recovers from errors, so this ends only on a stop.
+            // Ends only on a stop: accepting connections recovers from errors.
             let _ = axum::serve(listener, service)
                 .with_graceful_shutdown(stopped(stopping))
                 .await;
@@ -68,13 +68,13 @@ impl Loopback {
 
 impl Server {
     pub async fn stop(self) {
-        // Without receivers it has already stopped.
+        // No receivers: already stopped.
         let _ = self.stop.send(true);
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, self.serving).await;
     }
 }
 
 pub(crate) async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // An error means that the sender was dropped.
+    // An error means the sender was dropped.
     let _ = stopping.wait_for(|stop| *stop).await;
 }

@@ -67,7 +67,6 @@ enum Shown {
     Draw,
 }
 
-/// The tax authority's base URL, as the functions want it.
 fn tax_authority_url(text: &str) -> Result<String, String> {
     match TaxAuthority::new(text, Limits::default()) {
         Ok(_) => Ok(text.to_owned()),
@@ -88,7 +87,7 @@ fn http_url(text: &str) -> Result<String, String> {
 }
 
 fn main() -> ExitCode {
-    // Photos are read in a child process, which runs this same program.
+    // Photos are read in a child process of this same program.
     photo::serve_if_asked();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -117,7 +116,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
     let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
-    // Before the last line is printed, so that a program that reads it can stop the stack.
+    // Before the last line is printed: a program that reads it may stop the stack.
     let mut signals = Signals::new()?;
     let demos = tokio::select! {
         demos = load_demos(arguments, &stack, &env, &clock) => demos?,
@@ -147,7 +146,7 @@ async fn stop(stack: Stack, mut signals: Signals) -> Result<(), Box<dyn std::err
     say("Stopping.\n");
     tokio::select! {
         () = stack.stop() => {}
-        // Stop even if requests never end, and at once on a second signal.
+        // Stop even if requests never end, at once on a second signal.
         () = tokio::time::sleep(STOP_TIMEOUT) => {}
         () = signals.next() => {}
     }
@@ -173,7 +172,7 @@ fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, FileError> {
     })
 }
 
-/// Loads the demo campaigns, with the draw and the entries that were asked for.
+/// Loads the demo campaigns, with the requested draw and entries.
 async fn load_demos(
     arguments: &Arguments,
     stack: &Stack,
@@ -202,7 +201,7 @@ async fn load_demos(
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// True if standard output is a terminal with colors that the user has not turned off (<https://no-color.org>).
+/// True if standard output is a terminal with colors not turned off (<https://no-color.org>).
 fn has_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");

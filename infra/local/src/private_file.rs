@@ -1,4 +1,4 @@
-//! Files with keys and secrets, for their owner alone.
+//! Files for their owner alone.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let partial = path.with_extension("partial");
-    // One that exists could be for others as well.
+    // An existing one could be readable by others.
     remove(&partial)?;
     let mut options = OpenOptions::new();
     let mut file = options

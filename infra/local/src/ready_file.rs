@@ -1,6 +1,6 @@
-//! The files that a stack writes once it serves, for programs that work with it.
+//! The files that a serving stack writes for other programs.
 //!
-//! A name that ends in `.env` gets lines for a shell or `--env-file`; any other name gets JSON.
+//! A name ending in `.env` gets lines for a shell or `--env-file`; any other gets JSON.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +57,7 @@ fn dotenv(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> String
             variables.insert(name, demo.key(*environment));
         }
     }
-    // Single quotes prevent shell expansion, and cargo-lambda accepts them too.
+    // Single quotes prevent shell expansion; cargo-lambda accepts them.
     variables
         .iter()
         .map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''")))

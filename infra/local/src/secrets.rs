@@ -1,5 +1,5 @@
-//! The embedded Secrets Manager: the deployment secret with all its versions, in a file if there is one, and read-only
-//! secrets of partners. Signatures are not checked.
+//! The embedded Secrets Manager: all versions of the deployment secret, and partners' read-only
+//! secrets. Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,16 +24,16 @@ pub const DEPLOYMENT_SECRET: &str = "local/deployment";
 
 pub struct SecretsOptions {
     pub given: BTreeMap<String, String>,
-    /// The first version of the deployment secret, unless the file has it; `None` for a random one.
+    /// First version of the deployment secret, unless the file has it; `None` for a random one.
     pub deployment_secret: Option<String>,
-    /// The file of the deployment secret; `None` keeps it in memory.
+    /// File of the deployment secret; `None` keeps it in memory.
     pub file: Option<PathBuf>,
 }
 
 struct Secrets {
     given: BTreeMap<String, String>,
     file: Option<PathBuf>,
-    /// Versions of the deployment secret, the newest last.
+    /// Newest last.
     versions: Mutex<Vec<Version>>,
 }
 

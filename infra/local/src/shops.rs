@@ -1,8 +1,8 @@
-//! The shops of the demo campaigns; the simulated tax authority has their receipts.
+//! The demo campaigns' shops; the simulated tax authority has their receipts.
 
 use crate::tax_portal::Shop;
 
-/// The shops, in the order of the two digits after a receipt code's first four letters: 01, 02, …
+/// Ordered by the two digits after a receipt code's first four letters: 01, 02, …
 pub const SHOPS: &[Shop] = &[shop("03TZ343001520"), shop("03TZ343001521")];
 
 const fn shop(serial: &'static str) -> Shop {

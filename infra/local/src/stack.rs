@@ -1,4 +1,4 @@
-//! The stack: starts everything on loopback ports, and stops it again.
+//! Starts everything on loopback ports, and stops it again.
 
 mod emulators;
 
@@ -39,13 +39,13 @@ use crate::try_page::TryPage;
 use crate::workers;
 
 const PRODUCTION: &str = "production";
-/// The access key of operators, and the prefix of each function's own. All share one secret key.
+/// Access key of operators, and prefix of each function's. All share one secret key.
 const ACCESS_KEY: &str = "local";
 
 const BUCKETS: [&str; 3] = ["receipt-photos", "draw-evidence", "draw-openings"];
 const QUEUES: [&str; 2] = ["tax-work", "partner-work"];
 
-/// Variables whose values end in a fixed name, with that name: buckets, queues and deployment secret.
+/// Variables whose values end in a fixed name, with that name.
 pub const NAMES: [(&str, &str); 6] = {
     let [photos, evidence, openings] = BUCKETS;
     let [tax, partner] = QUEUES;
@@ -60,7 +60,8 @@ pub const NAMES: [(&str, &str); 6] = {
 };
 /// Prefix of partners' secrets in Secrets Manager, before the names in campaign files.
 pub const PARTNER_SECRETS_PREFIX: &str = "local/";
-/// The secret that every stack has: its name in campaign files, and the value that the simulated partner requires.
+/// A secret that every stack has: its name in campaign files, and the value that the simulated
+/// partner requires.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
@@ -73,7 +74,7 @@ impl fmt::Debug for EndpointProxy {
     }
 }
 
-/// The environment of one function, with its own access key to tell its calls apart.
+/// A function's environment, with its own access key to tell its calls apart.
 #[must_use]
 pub fn as_function(env: &Env, function: &str) -> Env {
     let key = (
@@ -88,7 +89,7 @@ pub struct Options {
     pub port: u16,
     /// `production`, or `staging`, which refuses live keys.
     pub stage: &'static str,
-    /// The data folder; `None` keeps everything in memory.
+    /// `None` keeps everything in memory.
     pub data: Option<PathBuf>,
     /// Replaces the embedded DynamoDB; missing tables are created.
     pub dynamodb_url: Option<String>,
@@ -96,27 +97,26 @@ pub struct Options {
     pub tax_authority_url: Option<String>,
     /// Replaces the simulated partner.
     pub partner_url: Option<String>,
-    /// Partners' secrets by their names in campaign files, in addition to the demo's own.
+    /// Partners' secrets by name, besides the demo's.
     pub secrets: BTreeMap<String, String>,
-    /// The deployment secret, for several stacks over one database. `None` uses the one in the data folder, or a random
-    /// one.
+    /// For several stacks over one database. `None` uses the data folder's, or a random one.
     pub deployment_secret: Option<String>,
-    /// A proxy in front of every emulated AWS service.
     pub proxy: Option<EndpointProxy>,
-    /// Divides every scheduled wait between settling steps.
+    /// Divides the waits between settling steps.
     pub speedup: u32,
-    /// The photo reader program; `None` uses this program.
+    /// `None` uses this program itself.
     pub photo_reader: Option<PathBuf>,
-    /// Deliver events, queue messages and the schedule automatically; otherwise the caller must invoke those functions.
+    /// Deliver events, messages and the schedule; otherwise the caller must invoke those functions.
     pub background: bool,
-    /// True if tables have streams. The embedded database keeps every change, and its writes get slower with their number.
+    /// True if tables have streams. The embedded database keeps every change, which slows its
+    /// writes.
     pub streams: bool,
     pub clock: Clock,
     pub telemetry: Telemetry,
 }
 
 impl Default for Options {
-    /// Defaults for tests: a free port, production, in memory, the machine's clock, no logs.
+    /// Defaults for tests.
     fn default() -> Self {
         Self {
             port: 0,
@@ -158,7 +158,7 @@ pub enum StartError {
     },
     #[error("{} is in use by another local stack; stop it, or choose another folder with --data", .0.display())]
     InUse(PathBuf),
-    /// A variable is missing. The stack sets them all, so this is a bug.
+    /// The stack sets all variables, so this is a bug.
     #[error("the stack's own configuration is incomplete")]
     Config(#[from] ConfigError),
     #[error("the database is not usable: {0}")]
@@ -210,18 +210,18 @@ impl Stack {
         })
     }
 
-    /// Makes these campaigns available on the try page. Only the first call counts, because open pages rely on it.
+    /// Shows these campaigns on the try page. Only the first call counts, because open pages rely
+    /// on it.
     pub fn show_demos(&self, demos: Vec<Demo>) {
-        // Refused if campaigns are already set.
         let _ = self.demos.set(demos);
     }
 
-    /// The URL where the partner redeems codes, simulated or not.
+    /// The URL where the partner redeems codes.
     pub fn partner_url(&self) -> &str {
         &self.emulators.partner_url
     }
 
-    /// The clock of the queues' delays and timeouts, which the functions' clock does not move.
+    /// The clock of the queues, apart from the functions' clock.
     pub fn queue_clock(&self) -> QueueClock {
         self.emulators.queue_clock.clone()
     }
@@ -232,18 +232,18 @@ impl Stack {
             .is_some_and(|stage| stage == PRODUCTION)
     }
 
-    /// The API's base URL, without a trailing slash.
+    /// Without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.api.url
     }
 
-    /// All variables that a function or the operator's command line needs for this stack.
+    /// The variables that a function or `ops` needs for this stack.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.emulators.variables
     }
 
     pub async fn stop(self) {
-        // Without receivers everything has already stopped.
+        // No receivers: already stopped.
         let _ = self.stop_workers.send(true);
         self.api.stop().await;
         join_all(self.workers).await;
@@ -251,7 +251,7 @@ impl Stack {
     }
 }
 
-/// The functions behind their routes, as in the template: each with its own connections and caches.
+/// The functions behind the template's routes, each with its own connections and caches.
 async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(ApiDocs::new(responder.clone()));
     add::<GetCampaign>(&mut gateway, settings, &responder).await?;
@@ -282,8 +282,8 @@ fn background_context(
     settings: &Env,
     function: &str,
 ) -> Result<EventContext, ConfigError> {
-    // Changes are counted after every request, and with a speedup sweeps run about every second: their log lines would
-    // bury all others.
+    // Changes are counted after every request, and with a speedup sweeps run every second: their
+    // log lines would bury all others.
     let is_silent =
         function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
     let telemetry = if is_silent {
@@ -306,11 +306,11 @@ fn data_folder(folder: &Path, cause: io::Error) -> StartError {
     }
 }
 
-/// Creates the data folder and locks it for this stack: two databases over one file would corrupt it.
+/// Creates and locks the data folder: two databases over one file would corrupt it.
 fn lock(folder: &Path) -> Result<File, StartError> {
     let parents = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
     let mut builder = std::fs::DirBuilder::new();
-    // A new folder is for its owner alone: it has phones, photos and keys.
+    // For its owner alone: it has phones, photos and keys.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let created = parents.and_then(|()| {

@@ -1,4 +1,4 @@
-//! Reads the streams of a database in batches, as Lambda's event source mapping does.
+//! Reads a database's streams in batches, like Lambda's event source mapping.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::dynamodb::DynamoDb;
 
-/// As many as Lambda is told to take at once.
+/// As in the template.
 const BATCH_SIZE: u32 = 1000;
-/// Older changes are skipped, as DynamoDB has deleted them by then; the embedded database keeps changes forever. Marks
-/// of counted changes are kept for a week.
+/// DynamoDB deletes changes after a day, while the embedded database keeps them; marks of counted
+/// changes are kept for a week.
 const RETENTION: Duration = Duration::from_hours(24);
-/// The place in a table's stream up to which everything is handled.
+/// Place in a table's stream up to which everything is handled.
 pub struct StreamReader {
     database: DynamoDb,
     table: &'static str,
@@ -27,7 +27,7 @@ struct Place {
 }
 
 impl StreamReader {
-    /// A reader at the beginning; `None` when no client can be made for the URL.
+    /// A reader at the beginning; `None` if no client can be made for the URL.
     pub fn new(url: &str, table: &'static str) -> Option<Self> {
         Some(Self {
             database: DynamoDb::new(url)?,
@@ -37,7 +37,7 @@ impl StreamReader {
         })
     }
 
-    /// The next batch as an event for the function, the same again until it is confirmed; `None` when there is nothing new, or
+    /// The next batch as an event, again until it is confirmed; `None` if there is nothing new, or
     /// the database does not answer.
     pub async fn read(&mut self) -> Option<Value> {
         self.next = None;
@@ -81,7 +81,6 @@ impl StreamReader {
         }
     }
 
-    /// The beginning of the stream, which has one shard here.
     async fn beginning(&self) -> Option<Place> {
         let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
         let listed = self

@@ -1,5 +1,5 @@
-//! The embedded Security Token Service, which names the caller: a user with the name of the access key, so that tests
-//! have several. Signatures are not checked.
+//! The embedded Security Token Service: names the caller after its access key. Signatures are not
+//! checked.
 
 use std::io;
 
@@ -42,7 +42,7 @@ fn access_key(headers: &HeaderMap) -> Option<&str> {
     is_access_key(key).then_some(key)
 }
 
-/// True for every access key that the stack knows: with these characters it is safe in XML.
+/// True for access keys that are safe in XML, as the stack's are.
 pub(crate) fn is_access_key(key: &str) -> bool {
     !key.is_empty()
         && key

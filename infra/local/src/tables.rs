@@ -1,4 +1,4 @@
-//! The service's tables, as the template deploys them.
+//! The service's tables, as in the template.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::dynamodb::DynamoDb;
 use crate::template;
 
-/// Properties of the template that create a table; the others are for deployed ones.
+/// Properties of the template that create a table.
 const CREATED_WITH: [&str; 4] = [
     "AttributeDefinitions",
     "BillingMode",
@@ -18,17 +18,17 @@ const TEMPLATE: &str = include_str!("../../../template.yaml");
 
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The environment variable that names the table.
+    /// Environment variable that names the table.
     pub variable: &'static str,
     pub name: &'static str,
     pub key: &'static str,
     /// True if a stream carries its changes.
     pub has_stream: bool,
-    /// Everything else, as in the template.
+    /// All other properties.
     properties: Value,
 }
 
-/// The tables of the template. A test counts them: a template that cannot be read has none.
+/// The template's tables. If the template cannot be read there are none, which a test would notice.
 pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let template = template::parse(TEMPLATE).unwrap_or_default();
     let resources = template
@@ -42,10 +42,10 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Creates the tables that do not exist; with `streams`, also their streams.
+/// Creates missing tables; with `streams`, also their streams.
 ///
 /// # Errors
-/// Returns the database's reply if it refuses one.
+/// The database's reply if it refuses one.
 pub async fn create_missing(url: &str, streams: bool) -> Result<(), Value> {
     let database = DynamoDb::new(url).ok_or(Value::Null)?;
     let call = async |operation: &str, body: &Value| {
@@ -94,7 +94,7 @@ impl Table {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        // The list is made once.
+        // Made once.
         let leaked = |text: String| -> &'static str { text.leak() };
         Self {
             variable: leaked(format!("{}_TABLE", name.to_uppercase())),

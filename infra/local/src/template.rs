@@ -1,12 +1,13 @@
-//! The deployment's templates as JSON. As in CloudFormation, `!Ref X` becomes `{"Ref": "X"}`, and any other `!Name value`
-//! becomes `{"Fn::Name": value}`. As in `sam build`, `<<: *name` takes over the fields that a block does not have itself.
+//! The deployment's templates as JSON. `!Ref X` becomes `{"Ref": "X"}`, and any other `!Name value`
+//! becomes `{"Fn::Name": value}`, as in CloudFormation. `<<: *name` takes over missing fields, as
+//! in `sam build`.
 
 use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value, json};
 
-/// The text is not a template: its line, and what is wrong there.
+/// The line that is not valid, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct InvalidTemplate {
@@ -14,13 +15,12 @@ pub struct InvalidTemplate {
     what: &'static str,
 }
 
-/// A collection whose end has not been parsed yet.
 enum Open {
     List(Kept, Vec<Value>),
     Block(Kept, Map<String, Value>, Option<String>),
 }
 
-/// The tag and the number of the anchor of a collection; without an anchor, 0.
+/// Tag and anchor number of a collection; 0 without an anchor.
 type Kept = (Option<String>, usize);
 
 /// Reads a template.
@@ -90,7 +90,7 @@ pub fn parse(text: &str) -> Result<Value, InvalidTemplate> {
     })
 }
 
-/// Takes over the fields of what `<<` names; the block's own come first. `None` if that is not a block.
+/// Takes over missing fields from what `<<` names; `None` if that is not a block.
 fn merge(mut fields: Map<String, Value>) -> Option<Map<String, Value>> {
     if let Some(shared) = fields.remove("<<") {
         let Value::Object(mut merged) = shared else {

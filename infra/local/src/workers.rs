@@ -30,21 +30,21 @@ use crate::s3::ObjectCreated;
 use crate::streams::StreamReader;
 use crate::tables::TABLES;
 
-/// Concurrent invocations per queue, as deployed for the tax authority's.
+/// Concurrent invocations per queue; the tax authority's has as many when deployed.
 const MAX_CONCURRENCY: usize = 2;
 const POLL_SECONDS: i32 = 20;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// Lower bound with a speedup: each sweep costs some calls.
+/// Lower bound with a speedup.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
-/// With a speedup, no sweep runs while more messages than this wait in a queue.
+/// With a speedup, no sweep runs while a queue has more messages.
 const MAX_WAITING: usize = 20;
 const DEPENDENCIES: [Dependency; 2] = [Dependency::TaxAuthority, Dependency::Partner];
-/// Attempts per storage event, as many as Lambda makes.
+/// As many as Lambda makes per storage event.
 const MAX_ATTEMPTS: u32 = 3;
-/// Delay between attempts, and after a queue that did not answer.
+/// Delay between attempts, and if a queue does not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// While a stream has no changes; Lambda polls four times a second.
+/// Interval while a stream has no changes; Lambda's is the same.
 const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub fn start(
@@ -61,7 +61,7 @@ pub fn start(
     let marker = MarkReceiptUploaded::connect(&uploads)?;
     let sweeps = background("sweep-unsettled")?;
     let sweeper = SweepUnsettled::connect(&sweeps)?;
-    // Only the photos' bucket sends events to a function.
+    // Only this bucket sends events to a function.
     let bucket = uploads.env.required(photos::VARIABLE)?;
     let mut workers = vec![until_stopped(
         stop,
@@ -194,7 +194,7 @@ fn patient() -> aws_sdk_sqs::config::Builder {
     aws_sdk_sqs::Config::builder().timeout_config(timeouts)
 }
 
-/// Passes one message to its function; a message that failed is not deleted and comes again.
+/// Passes one message to its function; a failed one is not deleted and comes again.
 async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
@@ -202,7 +202,7 @@ where
     let reply = function.handle(sqs_event(message)).await;
     if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
         let handle = message.receipt_handle().unwrap_or_default();
-        // A message that is not deleted comes again, which is harmless.
+        // If it stays, it comes again, which is harmless.
         let _ = client
             .delete_message()
             .queue_url(queue_url)
@@ -212,7 +212,6 @@ where
     }
 }
 
-/// A reader for each stream of the database that the environment names.
 pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
     let url = env
         .optional("AWS_ENDPOINT_URL_DYNAMODB")
@@ -223,7 +222,7 @@ pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
         .collect()
 }
 
-/// Passes on batches of changes. A failed batch is delivered again; changes that are already counted are skipped.
+/// Passes on batches of changes. A failed batch comes again; changes already counted are skipped.
 async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
     loop {
         let batch = reader
@@ -260,7 +259,7 @@ fn sqs_event(message: &Message) -> SqsEvent {
     event
 }
 
-/// Sweeps on schedule. The next sweep finds what one missed.
+/// Sweeps on schedule; the next sweep finds what one missed.
 async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -270,7 +269,7 @@ async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
         if is_sped_up && is_behind(&queues).await {
             continue;
         }
-        // With a speedup, sweeps write no log line of their own.
+        // With a speedup, sweeps log nothing of their own.
         if let Err(error) = sweeper.handle(Tick::default()).await
             && is_sped_up
         {
@@ -279,8 +278,8 @@ async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     }
 }
 
-/// True while messages wait: with a speedup, sweeps would send messages faster than they are processed, until an
-/// important one waits behind thousands.
+/// True while messages wait: with a speedup, sweeps would send messages faster than they are
+/// processed, until an important one waits behind thousands.
 async fn is_behind(queues: &SettleQueues) -> bool {
     for dependency in DEPENDENCIES {
         let waiting = queues.count_waiting(dependency).await;

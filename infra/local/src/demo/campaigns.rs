@@ -1,4 +1,4 @@
-//! The demo campaigns: one list of what is loaded, printed and shown on the try page.
+//! The demo campaigns, as they are loaded, printed and shown on the try page.
 
 use serde::Serialize;
 
@@ -11,14 +11,14 @@ pub(crate) struct Words {
     sw: &'static str,
 }
 
-/// A code or receipt to click, and its outcome. `{n}` stands for digits that make it unique each time.
+/// A code or receipt to click, and its outcome. `{n}` stands for digits that make it unique.
 #[derive(Clone, Serialize)]
 pub(crate) struct Sample<V = &'static str> {
     pub(crate) value: V,
     pub(crate) what: Words,
 }
 
-/// Samples of one environment that do not depend on minted codes.
+/// Samples of one environment, without minted codes.
 pub(crate) struct Samples {
     pub(crate) codes: &'static [Sample],
     pub(crate) receipts: &'static [Sample],
@@ -35,9 +35,9 @@ pub(crate) struct DemoCampaign {
     pub(crate) test: Samples,
     pub(crate) live: Samples,
     pub(super) commands: fn(&Caller<'_>) -> Vec<Command>,
-    /// The simulator that the live key reaches; the commands are printed for it as well.
+    /// The simulator that the live key reaches; it has commands too.
     pub(super) simulator: Option<&'static str>,
-    /// Other values that the simulator knows, under a heading.
+    /// Other values that the simulator knows, with a heading.
     pub(super) cases: Option<(&'static str, Cases)>,
 }
 

@@ -1,4 +1,4 @@
-//! Commands to paste: single calls, and receipts, whose steps use the results of earlier steps.
+//! Commands to paste: single calls, and receipts, whose steps use earlier results.
 
 use super::Access;
 use crate::tax_portal::cases::TIME;
@@ -6,18 +6,18 @@ use crate::tax_portal::cases::TIME;
 /// A command and the expected result.
 pub(super) type Command = (&'static str, String);
 
-/// The campaign, key and API address that commands use.
+/// The caller that commands are printed for.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) base_url: &'a str,
     pub(super) slug: &'a str,
     pub(super) access: &'a Access,
-    /// True for a live key; with a test key, only sentinels get an answer.
+    /// True for a live key; a test key gets answers to sentinels only.
     pub(super) live: bool,
 }
 
-/// Sets a random number that makes each receipt and attempt unique. The time would not do: a block pasted in one go
-/// runs several times within a second.
+/// Sets a random number that makes each receipt and attempt unique. A pasted block runs several
+/// times within a second, so the time would not.
 const RUN: &str = r"RUN=$(od -An -N4 -tu4 /dev/urandom | tr -d ' \n')";
 
 impl Caller<'_> {
@@ -50,7 +50,7 @@ impl Caller<'_> {
         )
     }
 
-    /// A POST request; its reply does not end with a newline.
+    /// A POST request whose reply ends without a newline.
     fn post(&self, path: &str) -> String {
         let (base_url, key) = (self.base_url, &self.access.key);
         format!(
@@ -67,7 +67,7 @@ impl Caller<'_> {
         )
     }
 
-    /// Creates a typed receipt: with this code prefix for a live key, with this sentinel for a test key.
+    /// Creates a typed receipt: a live key uses the code prefix, a test key the sentinel.
     fn typed(&self, letters: &str, outcome: &str) -> String {
         let code = if self.live {
             format!("{letters}01'$RUN'")
@@ -104,8 +104,8 @@ impl Caller<'_> {
     }
 }
 
-/// A tour of a campaign with codes. Its phones are not those of the quickstart, whose entries count towards the daily
-/// limit.
+/// A tour of a campaign with codes. Its phones are not the quickstart's, whose entries count
+/// towards the daily limit.
 pub(super) fn codes(caller: &Caller<'_>) -> Vec<Command> {
     let enter = |attempt, phone, index| caller.enter(attempt, phone, caller.code(index));
     vec![
@@ -237,12 +237,11 @@ pub(super) fn ended(caller: &Caller<'_>) -> Vec<Command> {
     vec![("it has ended", enter)]
 }
 
-/// Prints a variable's value with printf, because zsh's `echo` would interpret backslashes.
+/// Prints a variable. zsh's `echo` would interpret backslashes.
 fn show(variable: &str) -> String {
     format!(r#"printf '%s\n' "${variable}""#)
 }
 
-/// A string field of the JSON in a variable.
 fn field(variable: &str, name: &str) -> String {
     format!(r#"$(printf '%s' "${variable}" | sed 's/.*"{name}":"\([^"]*\)".*/\1/')"#)
 }

@@ -1,4 +1,4 @@
-//! A finished draw of a demo campaign, to look at. It is made with the operator's commands, in some seconds.
+//! A finished draw of a demo campaign, made with the operator's commands in some seconds.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -20,11 +20,12 @@ const DRAW: &str = "demo";
 const KETTLE: &str = "A kettle";
 const ENTRANTS: u32 = 12;
 
-/// The times of the draw, in minutes before now.
+/// Times of the draw, in minutes before now.
 const FROM: i64 = 240;
 const ENTERED: i64 = 180;
 const TO: i64 = 120;
-/// Time until the round: the storage keeps the real time of the commitment, so the draw cannot be dated in the past.
+/// Time until the round: storage keeps the commitment's real time, so the draw cannot be dated in
+/// the past.
 const ROUND: Duration = Duration::from_secs(10);
 /// Divides the notice before a round.
 const SPEEDUP: &str = "1000";
@@ -59,7 +60,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let round = now.after(ROUND).to_string();
     let folder = tempfile::tempdir().map_err(|_| unusable("temporary folder"))?;
     let output = folder.path().join("draw").display().to_string();
-    // Otherwise a freeze comes at least ten minutes before its round.
+    // Without it, a freeze comes at least ten minutes before its round.
     let speedup = (config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned());
     let env = env.clone().overridden_by([speedup].into_iter().collect());
     let kettle = format!("{KETTLE}=1");

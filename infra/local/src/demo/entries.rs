@@ -1,6 +1,6 @@
-//! Two weeks of entries in the demo campaigns: what an operator sees of campaigns that run, and of one at its end.
+//! Two weeks of entries in the demo campaigns: some run, one is at its end.
 //!
-//! The records are written as the service writes them, but backdated. Statistics are counted from them like all others.
+//! The records are written as the service writes them, but backdated, and counted like all others.
 
 use std::time::Duration;
 
@@ -41,36 +41,32 @@ const REGIONS: [&str; 6] = [
     "Zanzibar",
 ];
 
-/// Entries with codes, of which some were refused.
+/// Entries with codes, including refused ones.
 const CODE_ENTRIES: u64 = 1_400;
 const CODES: u64 = 4_000;
 const PRIZE: &str = "A crate of soda";
 const PRIZE_CODES: u64 = 60;
-/// Entries of the campaign that has ended.
 const LAST_ENTRIES: u64 = 300;
 const RECEIPTS: u64 = 200;
 /// The campaign whose entries are written last.
 const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
-/// Receipts that wait for a person, each with a photo.
+/// Receipts that wait for a person, with photos.
 const WAITING: u64 = 100;
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goods {
-    /// Products that take part, among others.
+    /// Participating and other products.
     TakePart,
-    /// One that takes part under a name that the campaign does not know.
+    /// A participating product under a name that the campaign does not know.
     Misnamed,
-    /// A receipt of a trader that does not take part.
+    /// A receipt of a trader outside the campaign.
     OtherTrader,
 }
 
-/// Writes the entries, unless an earlier run did, which kept them in the data folder.
-///
-/// # Errors
-/// If a table or storage does not answer.
+/// Writes the entries, unless an earlier run did and kept them in the data folder.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
     let (_, last) = past.campaign(LAST).await?;
@@ -93,7 +89,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
 struct Entries {
     past: Past,
     now: Timestamp,
-    /// The state of a random generator that gives the same numbers in each run.
+    /// State of a random generator with a fixed seed.
     state: u64,
 }
 
@@ -106,7 +102,8 @@ impl Entries {
         self.state % end
     }
 
-    /// A time in the last two weeks of a campaign; later days have more, and afternoons more than nights.
+    /// A time in the campaign's last two weeks; later days have more, and afternoons more than
+    /// nights.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
         let end = campaign.window.end.filter(|end| *end < self.now);
         let last = end.unwrap_or(self.now);
@@ -117,7 +114,8 @@ impl Entries {
         let of_day = (0..3).map(|_| self.below(8 * HOUR_MILLIS)).sum::<u64>() + 2 * HOUR_MILLIS;
         let millis = (midnight + of_day).saturating_sub(age * DAY_MILLIS);
         let at = |millis| Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX));
-        // Today is not over. Another random number would make all that follow depend on the time of day.
+        // Today is not over. Another random number would make all later ones depend on the time of
+        // day.
         match at(millis) {
             ahead if ahead >= last => at(millis.saturating_sub(DAY_MILLIS)),
             at => at,
@@ -141,7 +139,6 @@ impl Entries {
             .submission(scope, id, &phone, region, at, campaign)
     }
 
-    /// Entries with minted codes; with a prize, some win.
     async fn codes(
         &mut self,
         slug: &str,
@@ -230,7 +227,7 @@ impl Entries {
                     false => by_a_person(&waiting, &record, decided_at.min(self.now))?,
                 }
             } else if !waits && number % 9 == 0 {
-                // Some shops have not reported the sale even two days later.
+                // Some shops have not reported the sale after two days.
                 let transition = Transition::reject(MessageKey::ReceiptNotFound);
                 let given_up_at = at.after(Duration::from_hours(48)).min(self.now);
                 applied(&pending, &transition, Findings::default(), given_up_at)?
@@ -242,7 +239,7 @@ impl Entries {
         Ok(())
     }
 
-    /// The tax authority's record of a purchase in the hours before a submission.
+    /// The tax authority's record of a purchase some hours before a submission.
     fn record(
         &mut self,
         number: u64,
@@ -289,7 +286,7 @@ impl Entries {
         })
     }
 
-    /// A submission whose receipt is still to be judged, with its photo in storage.
+    /// A submission whose receipt waits to be judged, with its photo in storage.
     async fn pending(
         &self,
         new: NewSubmission,
@@ -363,7 +360,7 @@ fn judged(
     applied(pending, &transition, findings, first_step(at))
 }
 
-/// Settled by a person, who read the code from the paper.
+/// Settled by a person who read the code from the paper.
 fn by_a_person(
     waiting: &Submission,
     record: &FiscalRecord,

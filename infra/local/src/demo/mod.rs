@@ -1,4 +1,4 @@
-//! The demo campaigns: loaded the way an operator loads them, and printed with commands to paste.
+//! The demo campaigns: loaded as an operator loads them, and printed with commands to paste.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,10 +37,10 @@ const PARTNER_URL: &str = "PARTNER_URL";
 
 const CODES: u64 = 8;
 
-/// The file in the data folder with keys and codes: the tables do not hold them in readable form.
+/// File in the data folder with keys and codes: tables do not hold them in readable form.
 const KEPT: &str = "demo.json";
 
-/// A demo campaign with all that is needed to try it. It holds keys and codes, so it has no `Debug`.
+/// A demo campaign with all that is needed to try it. Holds keys and codes, so it has no `Debug`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Demo {
     slug: CampaignSlug,
@@ -88,11 +88,8 @@ impl From<Failure> for DemoError {
     }
 }
 
-/// Loads the demo campaigns. With a data folder, only the first time: later runs keep an operator's changes and show
-/// the same keys and codes again.
-///
-/// # Errors
-/// If they cannot be loaded, or keys and codes cannot be saved.
+/// Loads the demo campaigns. With a data folder, only the first time: later runs keep an operator's
+/// changes and show the same keys and codes.
 pub async fn load(
     env: &Env,
     data: Option<&Path>,
@@ -119,7 +116,8 @@ pub async fn load(
     Ok(demos)
 }
 
-/// Updates the simulated partner's port, which differs in each run. A partner that an operator configured is kept.
+/// Updates the simulated partner's port, which differs in each run. Keeps a partner that an
+/// operator configured.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
@@ -135,7 +133,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
         };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
-            // A refusal means that an operator toggled its pause switch at the same time.
+            // Refused if an operator toggled its pause switch at the same time.
             tables
                 .campaigns
                 .replace(Some(&before), &after)

@@ -1,4 +1,4 @@
-//! Photos of sample receipts. Those of the demo are drawn from the tax authority's records, so that paper and record
+//! Photos of sample receipts. The demo's are drawn from the tax authority's records, so that they
 //! agree.
 
 use common::domain::receipt::payload::ReceiptTime;
@@ -6,7 +6,7 @@ use common::domain::receipt::record::{FiscalRecord, Quantity};
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 use qrcode::{Color, QrCode};
 
-/// Columns of a character, from the left; the lowest bit is at the top.
+/// Columns of each character, from the left; the lowest bit is at the top.
 const GLYPHS: [(char, [u8; 5]); 43] = [
     (' ', [0x00, 0x00, 0x00, 0x00, 0x00]),
     ('*', [0x2a, 0x1c, 0x7f, 0x1c, 0x2a]),
@@ -56,22 +56,22 @@ const GLYPHS: [(char, [u8; 5]); 43] = [
 const PORTAL: &str = "https://verify.tra.go.tz";
 
 const COLUMNS: usize = 34;
-/// Pixels of a dot of the printer, and of a module of the QR code.
+/// Pixels of a printer's dot, and of a module of the QR code.
 const DOT: usize = 3;
 const MODULE: usize = 6;
 const CHARACTER: usize = 6 * DOT;
 const LINE: usize = 11 * DOT;
-/// The table around the paper, and the paper's margin.
+/// Pixels of table around the paper, and the paper's margin.
 const TABLE: usize = 30;
 const MARGIN: usize = 36;
 const WIDTH: usize = COLUMNS * CHARACTER + 2 * (TABLE + MARGIN);
 
-/// The paper's brightness at the top; it gets darker towards the bottom.
+/// Brightness at the top; it gets darker towards the bottom.
 const PAPER: u8 = 244;
 const TABLE_TOP: u8 = 120;
 const INK: u8 = 50;
 
-/// A photo of a receipt as PNG. Without its QR code, which is torn off, only a person can read it.
+/// A photo of a receipt as PNG. Without its QR code, only a person can read it.
 pub(crate) fn photo(lines: &[String], qr_text: Option<&str>) -> Result<Vec<u8>, EncodingError> {
     let qr = qr_text.and_then(|text| QrCode::new(text).ok());
     let qr_height = qr.as_ref().map_or(0, |qr| (qr.width() + 8) * MODULE);
@@ -86,7 +86,6 @@ pub(crate) fn photo(lines: &[String], qr_text: Option<&str>) -> Result<Vec<u8>, 
     picture.into_png()
 }
 
-/// The text of a receipt's QR code.
 pub(super) fn payload(record: &FiscalRecord) -> String {
     portal_link(record.code.as_str(), &time(record))
 }
@@ -100,7 +99,6 @@ fn time(record: &FiscalRecord) -> String {
     record.time.map(ReceiptTime::expose).unwrap_or_default()
 }
 
-/// The lines on the paper of a receipt.
 pub(super) fn lines(record: &FiscalRecord) -> Vec<String> {
     let items = record.items.iter().map(|item| {
         let quantity = item.quantity.map_or(1_000, Quantity::as_thousandths);
@@ -120,7 +118,7 @@ pub(super) fn lines(record: &FiscalRecord) -> Vec<String> {
     )
 }
 
-/// A receipt's lines; amounts are in cents.
+/// The lines of a receipt; amounts are in cents.
 pub(crate) fn print(
     head: [String; 3],
     date: &str,

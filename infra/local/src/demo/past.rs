@@ -1,4 +1,4 @@
-//! Writes records of the past, as the service writes them.
+//! Writes backdated records as the service writes them.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use ops_core::tables::Tables;
 
 use super::{DemoError, unusable};
 
-/// The access key of the writer. The stack announces none of its photos: their receipts know of them already, or their
-/// event is a sample to be sent by hand.
+/// Access key of the writer. The stack does not announce its photos: their receipts know of them,
+/// or their event is a sample to be sent by hand.
 pub(crate) const ACCESS_KEY: &str = "demo";
 
-/// On a slow machine, the database can still be at an attempt that timed out.
+/// On a slow machine, the database may still process an attempt that timed out.
 const MAX_ATTEMPTS: u32 = 5;
 
 pub(super) struct Past {
@@ -120,7 +120,7 @@ impl Past {
                 store.create_rejected(write, None, at).await?
             };
             match written {
-                // A failed condition means that an attempt whose reply was lost wrote it.
+                // An attempt whose reply was lost wrote it.
                 WriteResult::Committed | WriteResult::ConditionFailed(_) => return Ok(()),
                 WriteResult::ReferenceTaken | WriteResult::Conflict { .. } => {}
             }

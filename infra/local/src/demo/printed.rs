@@ -1,7 +1,7 @@
 //! The demo campaigns as printed in the terminal: keys, codes, and blocks of commands to paste.
 //!
-//! A block works in bash and zsh, line by line or pasted at once. Interactive zsh does not accept comments, so `echo`
-//! announces each step.
+//! A block works in bash and zsh, line by line or at once. Interactive zsh refuses comments, so
+//! `echo` announces each step.
 
 use common::domain::scope::Environment;
 
@@ -9,14 +9,16 @@ use super::campaigns::DemoCampaign;
 use super::commands::{Caller, Command};
 use super::{Access, Demo};
 
-/// Describes the demo campaigns with the blocks that work in this stage: staging refuses live keys.
+/// Describes the demo campaigns, with the blocks that work in this stage: staging refuses live
+/// keys.
 pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
     let describe = |demo: &Demo| demo.describe(base_url, stage == "production");
     demos.iter().map(describe).collect()
 }
 
 impl Demo {
-    /// A command that enters a consumer with the test key and a code. Sending it again returns the same entry.
+    /// A command that enters a consumer with the test key and a code. Repeated, it returns the same
+    /// entry.
     pub fn first_entry(&self, base_url: &str) -> String {
         let caller = self.caller(base_url, Environment::Test);
         caller.enter("first-entry", "0715000444", caller.code(7))

@@ -1,4 +1,4 @@
-//! The simulated partner's behavior by a code's first four letters.
+//! The simulated partner's behavior, by a code's first four letters.
 
 /// Codes that begin with the same four letters.
 #[derive(Clone, Copy, Debug)]
@@ -13,14 +13,14 @@ pub(super) enum Behavior {
     Accept,
     Win,
     Fixed(Reply),
-    /// Redeems the code, but replies slowly the first time.
+    /// Redeems the code; the first reply is slow.
     Slow,
     /// Unavailable for the first requests of a reference, then accepts.
     Down,
     DownThenInvalid,
-    /// Redeems the code; a retry with the same reference is told that it was used.
+    /// Redeems the code; a retry of the reference is told that it was used.
     Flip,
-    /// Redeems the code, but closes the connection the first time instead of replying.
+    /// Redeems the code, but closes the connection instead of the first reply.
     Gone,
 }
 
@@ -31,17 +31,17 @@ pub(super) enum Reply {
     /// HTTP status, media type and body.
     Text(u16, &'static str, &'static str),
     Huge,
-    /// A redirect to the metadata address of some clouds, which serves credentials.
+    /// A redirect to some clouds' metadata address, which serves credentials.
     Move,
     /// One byte at a time, without end.
     Drip,
 }
 
-/// Failures per reference before a partner that is down recovers.
+/// Failures per reference before recovery.
 pub(super) const FAILURES: u32 = 2;
 
-/// Statuses of the partner: accepted, with an instant prize, no such code, redeemed before, a limit reached, a blocked
-/// consumer.
+/// The partner's statuses: accepted, with an instant prize, no such code, redeemed before, a limit
+/// reached, a blocked consumer.
 pub(super) const ACCEPTED: i64 = 0;
 pub(super) const WON: i64 = 1;
 const INVALID: i64 = 20;
@@ -152,7 +152,7 @@ const fn fixed(prefix: &'static str, what: &'static str, reply: Reply) -> Case {
     case(prefix, what, Behavior::Fixed(reply))
 }
 
-/// Strips everything but letters and digits, and uppercases.
+/// Keeps letters and digits, in uppercase.
 pub(super) fn normalize(code: &str) -> String {
     code.chars()
         .filter(|c| c.is_alphanumeric())

@@ -1,5 +1,6 @@
-//! A simulated partner that validates codes, for local use only. Its behavior depends on the code: see
-//! [`cases::CASES`]. It shares no code with the client, so that a mistake in one does not hide in the other.
+//! A simulated partner that validates codes. Its behavior depends on the code: see
+//! [`cases::CASES`]. It shares no code with the client, so that a mistake in one does not hide in
+//! the other.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +19,7 @@ pub const PATH: &str = "/redeem";
 
 #[derive(Clone)]
 pub struct PartnerOptions {
-    /// The header and value that authenticate callers; `None` admits everyone.
+    /// Header and value that authenticate callers; `None` admits everyone.
     pub secret: Option<(String, String)>,
     pub slow_for: Duration,
 }
@@ -32,9 +33,8 @@ impl Default for PartnerOptions {
     }
 }
 
-/// A partner that serves until it is dropped.
 pub struct SimulatedPartner {
-    /// Such as `http://127.0.0.1:4050`; codes are redeemed at [`PATH`] below it.
+    /// Such as `http://127.0.0.1:4050`; [`PATH`] is below it.
     pub base_url: String,
     state: Arc<PartnerState>,
     _server: Server,
@@ -49,7 +49,6 @@ struct PartnerState {
 struct Memory {
     asked: HashMap<String, u32>,
     owners: HashMap<String, String>,
-    /// The codes of all requests, as sent.
     codes: Vec<String>,
 }
 
@@ -78,7 +77,7 @@ impl SimulatedPartner {
         self.redemptions().get(reference).copied().unwrap_or(0)
     }
 
-    /// The number of redemptions by reference, without zeros.
+    /// Redemptions by reference, without zeros.
     pub fn redemptions(&self) -> HashMap<String, u32> {
         let mut redemptions = HashMap::new();
         for owner in self.state.memory().owners.values() {
@@ -92,12 +91,11 @@ impl SimulatedPartner {
         self.state.memory().owners.get(&code).cloned()
     }
 
-    /// The codes of all requests, in order and exactly as sent.
     pub fn codes(&self) -> Vec<String> {
         self.state.memory().codes.clone()
     }
 
-    /// The number of requests under a reference, whatever the reply.
+    /// Requests under a reference, whatever the reply.
     pub fn asked(&self, reference: &str) -> u32 {
         let memory = self.state.memory();
         memory.asked.get(reference).copied().unwrap_or(0)
@@ -109,7 +107,7 @@ impl PartnerState {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request; returns its number under its reference, from 1.
+    /// Counts a request and returns its number under its reference, from 1.
     fn count(&self, reference: &str, code: &str) -> u32 {
         let mut memory = self.memory();
         memory.codes.push(code.to_owned());
@@ -118,7 +116,7 @@ impl PartnerState {
         *asked
     }
 
-    /// Redeems a code, once and again under one reference. Returns false if another reference redeemed it.
+    /// Redeems a code for a reference. Returns false if another reference redeemed it.
     fn redeem(&self, code: &str, reference: &str) -> bool {
         let mut memory = self.memory();
         let owner = memory.owners.entry(code.to_owned());

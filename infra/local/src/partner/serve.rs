@@ -24,7 +24,7 @@ use super::cases::{
 /// Of 62,500 bytes each: 10 MB in all.
 const HUGE_PARTS: usize = 160;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
-/// The target of a redirect that the client must not follow.
+/// A target that the client must not follow.
 const AWAY: &str = "http://169.254.169.254/";
 const DRIP_INTERVAL: Duration = Duration::from_millis(20);
 

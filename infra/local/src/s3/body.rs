@@ -1,4 +1,4 @@
-//! Reads the whole body of a PUT, within the size limit, and verifies its checksums.
+//! Reads the body of a PUT, within the size limit, and verifies its checksums.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,6 @@ use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
 type Sum = fn(&[u8]) -> String;
 
-/// Reads the body and checks it against its length, and the checksums that the SDK sends.
 pub(super) async fn read(
     request: &mut S3Request<PutObjectInput>,
     max_bytes: usize,
@@ -26,7 +25,7 @@ pub(super) async fn read(
             let chunk =
                 chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
-            // Bytes beyond the limit are read and discarded, so that the caller gets the refusal.
+            // Bytes beyond the limit are discarded, so that the caller gets the refusal.
             if read <= max_bytes {
                 bytes.extend_from_slice(&chunk);
             }
@@ -46,7 +45,7 @@ pub(super) async fn read(
     Ok(bytes)
 }
 
-/// Checksums are in headers, or in trailers after the body.
+/// Checksums are in headers, or in trailers.
 fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
     let trailers = request
         .trailing_headers

@@ -1,4 +1,4 @@
-//! CORS: answers preflight requests, and lets a page of any origin read the replies.
+//! CORS: pages of any origin may read the replies.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -15,7 +15,6 @@ const ANY_ORIGIN: (axum::http::HeaderName, HeaderValue) =
     (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 const METHODS: [&str; 3] = ["PUT", "GET", "HEAD"];
 
-/// Answers preflight requests; passes all others to S3.
 pub(super) async fn serve(State(service): State<S3Service>, request: Request) -> Response {
     if request.method() == Method::OPTIONS {
         return preflight(request.headers());

@@ -1,5 +1,5 @@
-//! A bucket in a folder, with one file per object. The first line is the object's metadata in JSON; its bytes follow.
-//! The file name is a digest of the key, so no key can leave the folder or exceed the length of a file name.
+//! A bucket in a folder, with a file per object: metadata as a line of JSON, then the bytes. The
+//! name is a digest of the key, so no key can leave the folder or be too long.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -12,13 +12,13 @@ use super::store::Object;
 use crate::private_file;
 
 const WHOLE: &str = "object";
-/// Name of the file being written; there is never more than one.
+/// Name of the only file being written.
 const UNFINISHED: &str = "unfinished";
 
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Creates the folder if it is missing, and removes an interrupted write.
+    /// Opens or creates the folder, and removes an interrupted write.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&path)?;
         private_file::remove(&path.join(UNFINISHED))?;
@@ -36,7 +36,7 @@ impl Folder {
         Ok(objects)
     }
 
-    /// Writes an object, replacing the one under its key atomically.
+    /// Writes an object, replacing an earlier one atomically.
     pub(super) fn write(&self, object: &Object, bytes: &[u8]) -> io::Result<()> {
         let unfinished = self.0.join(UNFINISHED);
         let mut file = File::create(&unfinished)?;

@@ -1,5 +1,5 @@
-//! The embedded S3: buckets in memory or in a folder, signatures checked like AWS, and an event for every object that
-//! is written.
+//! The embedded S3: buckets in memory or in a folder, signatures checked, and an event for every
+//! object written.
 
 mod body;
 mod browser;
@@ -24,24 +24,24 @@ pub(crate) use self::store::etag;
 use crate::loopback::{Loopback, Server};
 use crate::sts::is_access_key;
 
-/// Maximum size of an object of the stack: the openings of a draw of a million entrants have 60 MB.
+/// Maximum size of an object: the openings of a draw of a million entrants have 60 MB.
 pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 
 pub struct S3Options<'a> {
     /// The buckets; no others can be created.
     pub buckets: &'a [&'a str],
-    /// The folder for objects, used by this S3 alone; `None` keeps them in memory.
+    /// The folder for objects, of this S3 alone; `None` keeps them in memory.
     pub folder: Option<PathBuf>,
     pub secret_key: &'a str,
-    /// Receives an event for each object written; the receiver may be dropped.
+    /// Receives an event for each object written; may be closed.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
-    /// The time stored with objects. Signatures expire by the machine's clock.
+    /// Clock for the objects' times. Signatures expire by the machine's clock.
     pub clock: Clock,
-    /// Maximum size of an object; a larger one is refused with `EntityTooLarge`.
+    /// Maximum size; larger objects are refused with `EntityTooLarge`.
     pub max_object_bytes: usize,
 }
 
-/// An object was written, like `s3:ObjectCreated:Put`.
+/// An object was written: `s3:ObjectCreated:Put`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCreated {
     pub bucket: String,
@@ -49,13 +49,13 @@ pub struct ObjectCreated {
     pub key: String,
     /// In bytes.
     pub size: i64,
-    /// The MD5 of the content in hexadecimal, without quotes.
+    /// MD5 in hexadecimal, without quotes.
     pub etag: String,
     pub access_key: String,
     pub time: DateTime<Utc>,
 }
 
-/// The secret key of every user that the local STS names.
+/// The secret key of every user.
 struct Keys(SecretKey);
 
 #[async_trait::async_trait]
@@ -71,10 +71,9 @@ impl S3Auth for Keys {
     }
 }
 
-/// Starts an S3 and returns once it listens. Bucket names are part of the path.
+/// Starts an S3, with bucket names in the path, and returns once it listens.
 ///
-/// # Errors
-/// If it cannot listen, or the folder is unusable or holds something else.
+/// # Errors If it cannot listen, or the folder is unusable or holds something else.
 pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
     let mut service = S3ServiceBuilder::new(Objects {
         store: Store::open(options.buckets, options.folder)?.into(),

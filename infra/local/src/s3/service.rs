@@ -1,4 +1,4 @@
-//! The S3 operations that the service uses; all others are answered with `NotImplemented`.
+//! The S3 operations that the service uses; others get `NotImplemented`.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,7 +28,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Runs work on the store on a blocking thread. Once started it completes, even if the caller disconnects.
+    /// Runs work on a blocking thread. It completes even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, S3Refusal> + Send + 'static,
@@ -171,7 +171,7 @@ fn condition(input: &PutObjectInput) -> S3Result<Condition> {
     }
 }
 
-/// A range of the bytes, and its `Content-Range`. An empty object has no range.
+/// A range of the bytes, and its `Content-Range`; an empty object has none.
 fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
     let whole = u64::try_from(bytes.len()).map_err(S3Error::internal_error)?;
     let place = range.check(whole)?;

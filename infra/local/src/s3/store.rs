@@ -1,4 +1,4 @@
-//! The objects. All operations hold one lock, so that exactly one of several concurrent first writes succeeds.
+//! The objects, under one lock, so that exactly one of several concurrent first writes succeeds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,6 @@ pub(super) enum Condition {
     None,
     /// No object has the key.
     Missing,
-    /// The object has this ETag.
     Is(String),
 }
 
@@ -37,7 +36,6 @@ pub(super) enum S3Refusal {
     NoSuchBucket,
     #[error("no such key")]
     NoSuchKey,
-    /// The condition of a write does not hold.
     #[error("the condition does not hold")]
     Exists,
     #[error(transparent)]
@@ -46,7 +44,7 @@ pub(super) enum S3Refusal {
 
 struct Stored {
     object: Arc<Object>,
-    /// `None` if they are in the bucket's folder.
+    /// `None` if in the bucket's folder.
     bytes: Option<Bytes>,
 }
 
@@ -131,7 +129,7 @@ impl Store {
         })
     }
 
-    /// The objects with a prefix after a key, in key order; and true if there are more than the limit.
+    /// Objects with a prefix after a key, in key order; true if there are more.
     pub(super) fn list(
         &self,
         bucket: &str,
@@ -153,7 +151,7 @@ impl Store {
         bucket: &str,
         work: impl FnOnce(&mut Bucket) -> Result<T, S3Refusal>,
     ) -> Result<T, S3Refusal> {
-        // A panic while writing leaves only whole objects: each is written by one insertion.
+        // Each object is written by one insertion, so a panic leaves only whole objects.
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?)
     }
@@ -174,7 +172,6 @@ impl Bucket {
     }
 }
 
-/// S3's ETag of an object uploaded in one part.
 pub(crate) fn etag(bytes: &[u8]) -> String {
     hex::encode(Md5::checksum(bytes))
 }

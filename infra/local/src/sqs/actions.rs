@@ -1,4 +1,4 @@
-//! The SQS actions that the service uses, over HTTP.
+//! The SQS actions that the service uses.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ use super::queues::Message;
 use crate::aws_json::{Refusal, operation, parse, reply, unknown};
 use crate::loopback::stopped;
 
-/// Limit of a message, and of all messages in a batch together: 1 MiB.
+/// Limit of a message, and of a whole batch: 1 MiB.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 const MAX_BATCH: usize = 10;
 const MAX_RECEIVED: usize = 10;
@@ -143,7 +143,7 @@ fn send(
     Ok(json!({ "MessageId": id }))
 }
 
-/// Each entry of a batch succeeds or fails separately.
+/// Sends a batch; each entry succeeds or fails separately.
 fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refusal> {
     let url = &request.queue_url;
     let bytes = request.entries.iter().map(|entry| entry.message_body.len());
@@ -175,14 +175,14 @@ fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refus
     Ok(json!({ "Successful": successful, "Failed": failed }))
 }
 
-/// Waits until there are messages, the long poll ends, or the stack stops.
+/// Waits for messages, the end of the long poll, or a stop.
 async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refusal> {
     let limit = request.max_number_of_messages.unwrap_or(1);
     let limit = within("MaxNumberOfMessages", limit, 1..=MAX_RECEIVED)?;
     let wait = request.wait_time_seconds.unwrap_or(0);
     let wait = Duration::from_secs(within("WaitTimeSeconds", wait, 0..=MAX_WAIT_SECONDS)?);
     let until = shared.with(|_, now| now + wait);
-    // Subscribe before looking at the queue, so that no change in between is missed.
+    // Subscribe before looking, so that no change in between is missed.
     let mut changed = shared.changed.subscribe();
     loop {
         let (messages, next, now) = shared.with(|queues, now| {
@@ -190,7 +190,7 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
             Ok::<_, Refusal>((messages, queues.next_visible(now), now))
         })?;
         if !messages.is_empty() {
-            // Receivers of the dead letters must learn when these messages become visible again.
+            // Receivers of the dead letters must learn when these become visible again.
             shared.changed.send_replace(());
         }
         if !messages.is_empty() || now >= until {

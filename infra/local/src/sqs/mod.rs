@@ -1,5 +1,5 @@
-//! The embedded SQS: standard queues in memory, with the calls that the service makes. Signatures are not checked.
-//! Messages are lost when it stops, so nothing may depend on a queue alone.
+//! The embedded SQS: standard queues in memory. Signatures are not checked. Messages are lost on a
+//! stop, so nothing may depend on a queue alone.
 
 mod actions;
 #[cfg(test)]
@@ -24,7 +24,7 @@ const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SqsOptions<'a> {
-    /// Each queue `name` gets a second one, `name-dead-letters`.
+    /// Each queue `name` also gets `name-dead-letters`.
     pub queues: &'a [&'a str],
     /// Time until a received message comes again.
     pub visibility: Duration,
@@ -34,7 +34,7 @@ pub struct SqsOptions<'a> {
 
 pub struct Sqs {
     pub server: Server,
-    /// The clock of delays and timeouts, for tests that move it.
+    /// Clock of delays and timeouts; tests move it.
     pub clock: QueueClock,
 }
 
@@ -43,14 +43,14 @@ pub struct QueueClock(Arc<Shared>);
 
 struct Shared {
     state: Mutex<QueueState>,
-    /// Notifies waiting receivers whenever the time at which messages become visible may have changed.
+    /// Notifies waiting receivers when messages may become visible at another time.
     changed: watch::Sender<()>,
     stopping: watch::Receiver<bool>,
 }
 
 struct QueueState {
     queues: Queues,
-    /// The lead of the queues' clock over the runtime's.
+    /// Lead over the runtime's clock.
     ahead: Duration,
 }
 
@@ -66,7 +66,7 @@ impl Sqs {
             stopping: loopback.stopping.clone(),
         });
         let router = Router::new()
-            // SDKs may post to a queue's URL as well; the body always names the queue.
+            // SDKs may post to a queue's URL; the body names the queue anyway.
             .route("/", post(actions::serve))
             .route("/{account}/{queue}", post(actions::serve))
             .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
@@ -83,7 +83,7 @@ impl Sqs {
 }
 
 impl QueueClock {
-    /// Moves the clock forward, past all delays, timeouts and long polls that end within the span.
+    /// Moves the clock past all delays, timeouts and long polls that end within the span.
     pub fn advance(&self, span: Duration) {
         {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,8 +94,8 @@ impl QueueClock {
 }
 
 impl Shared {
-    /// Runs work on the queues at the current time of their clock, after moving messages that were received too often
-    /// to their dead letters.
+    /// Runs work at the current time of the queues' clock, after moving messages received too often
+    /// to the dead letters.
     fn with<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now() + state.ahead;
@@ -103,7 +103,7 @@ impl Shared {
         work(&mut state.queues, now)
     }
 
-    /// Like [`Self::with`], for work that changes when messages become visible.
+    /// Like [`Self::with`], if messages become visible at another time.
     fn with_news<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let result = self.with(work);
         self.changed.send_replace(());

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::SqsOptions;
 use crate::aws_json::Refusal;
 
-/// The end of the names of queues with dead letters.
+/// Suffix of dead letter queues.
 const DEAD_LETTERS: &str = "-dead-letters";
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Counts {
 }
 
 pub(super) struct Queues {
-    /// Messages in order of arrival, by the name of their queue.
+    /// Messages in order of arrival, by queue.
     queues: BTreeMap<String, Vec<Message>>,
     visibility: Duration,
     max_receives: u32,
@@ -47,7 +47,7 @@ impl Queues {
         }
     }
 
-    /// The messages of the queue at a URL. The host is ignored, since callers use several names for it.
+    /// The messages of a queue. The URL's host is ignored, since callers use several.
     pub(super) fn queue(&mut self, url: &str) -> Result<&mut Vec<Message>, Refusal> {
         let name = url.rsplit('/').next().unwrap_or(url);
         self.queues
@@ -74,7 +74,6 @@ impl Queues {
         Ok(id)
     }
 
-    /// Takes the oldest visible messages, which are then in flight.
     pub(super) fn receive(
         &mut self,
         url: &str,
@@ -93,7 +92,7 @@ impl Queues {
         Ok(visible.take(limit).map(take).collect())
     }
 
-    /// Deletes the message of a receipt handle. A handle of an earlier receive deletes nothing.
+    /// Deletes a message, unless its receipt handle is of an earlier receive.
     pub(super) fn delete(&mut self, url: &str, receipt: &str) -> Result<(), Refusal> {
         self.queue(url)?
             .retain(|message| message.receipt != receipt);
@@ -133,7 +132,7 @@ impl Queues {
         Ok(counts)
     }
 
-    /// Moves messages that reached their maximum receives to the dead letters, where they are visible at once.
+    /// Moves messages that reached their maximum receives to the dead letters, visible at once.
     pub(super) fn move_dead_letters(&mut self, now: Instant) {
         let max_receives = self.max_receives;
         let is_dead =
@@ -147,14 +146,14 @@ impl Queues {
             }
         }
         for (target, mut message) in dead {
-            // Receipt handles of the source queue no longer match.
+            // Handles of the source queue no longer match.
             message.receipt = String::new();
             self.queues.entry(target).or_default().push(message);
         }
     }
 
-    /// The time at which the next message becomes visible, the earliest at which a receive without a result can find
-    /// one. All queues count, because a message of one may move to another.
+    /// The next time at which a message becomes visible. All queues count, because a message may
+    /// move to another.
     pub(super) fn next_visible(&self, now: Instant) -> Option<Instant> {
         let messages = self.queues.values().flatten();
         let times = messages.map(|message| message.visible_at);

@@ -1,4 +1,4 @@
-//! The emulated services of a stack, each on a port of its own, and the variables that lead functions to them.
+//! The emulated services of a stack, and the variables that lead functions to them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,16 +29,16 @@ const SECRET_KEY: &str = "local";
 const VISIBILITY: Duration = Duration::from_mins(9);
 /// As deployed.
 const MAX_RECEIVES: u32 = 5;
-/// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
+/// Since midnight, to the time on every receipt of the simulated tax authority.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
-/// UTC offset of the clocks in its fiscal devices.
+/// UTC offset of fiscal devices.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 
 pub(super) struct Emulators {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) servers: Vec<Server>,
     pub(super) queue_clock: QueueClock,
-    /// The URL where the partner redeems codes, simulated or not.
+    /// The URL where the partner redeems codes.
     pub(super) partner_url: String,
     /// `None` if others are used.
     _simulators: (Option<TaxPortal>, Option<SimulatedPartner>),
@@ -161,7 +161,6 @@ impl Emulators {
     }
 }
 
-/// The secrets that were given, and the demo's own.
 fn partner_secrets(options: &Options) -> BTreeMap<String, String> {
     let (name, value) = PARTNER_SECRET;
     let mut given = BTreeMap::from([(name.to_owned(), value.to_owned())]);
@@ -172,7 +171,7 @@ fn partner_secrets(options: &Options) -> BTreeMap<String, String> {
 
 async fn tax_portal(options: &Options) -> std::io::Result<TaxPortal> {
     let clock = options.clock.clone();
-    // The latest day on which the time of every receipt has passed, so that no receipt is in the future.
+    // The latest day on which no receipt is in the future.
     let today = move || {
         let over_at = DateTime::from(clock.now()) - SINCE_MIDNIGHT;
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()

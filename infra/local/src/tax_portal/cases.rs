@@ -2,8 +2,8 @@
 
 use chrono::Days;
 
-/// Behavior for all codes with one prefix. A code is the prefix, the shop's two digits, then any running number:
-/// `GOOD010001` is a receipt of the first shop.
+/// Behavior of all codes with one prefix. A code is the prefix, the shop's two digits and a running
+/// number: `GOOD010001` is a receipt of the first shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
@@ -14,7 +14,7 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behavior {
     Found(Paper),
-    /// Found only after [`FIRST`] look-ups without it, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
+    /// Found after [`FIRST`] look-ups, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
     Late,
     Busy,
     Down,
@@ -34,11 +34,10 @@ pub(super) enum Behavior {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paper {
-    /// One product that a campaign wants, and others.
+    /// One wanted product, and others.
     Wanted,
     /// Several wanted products, with quantities.
     Many,
-    /// No line names a product.
     Generic,
     /// Products, but no wanted ones.
     Unwanted,
@@ -52,15 +51,15 @@ pub(super) enum Paper {
     OlderPage,
 }
 
-/// Look-ups with another result before a receipt is found.
+/// Look-ups before a receipt is found.
 pub(super) const FIRST: u32 = 2;
-/// Look-ups that show another receipt's page before the right one.
+/// Look-ups that show another receipt's page first.
 pub(super) const SWAPPED_FIRST: u32 = 1;
 pub(super) const LONG_AGO: Days = Days::new(400);
-/// The time on every receipt, as sent in a look-up.
+/// Time on every receipt.
 pub const TIME: &str = "10:15:30";
 
-/// All cases. Other prefixes and unknown shops are never found.
+/// Other prefixes and unknown shops are never found.
 pub const CASES: &[Case] = &[
     case(
         "GOOD",
@@ -166,7 +165,7 @@ const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> C
     }
 }
 
-/// The case of a code, and the index of its shop.
+/// The code's case, and the index of its shop.
 pub(super) fn of(code: &str) -> Option<(&'static Case, usize)> {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix))?;
     let shop: usize = code.get(4..6)?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! A simulation of the tax authority's receipt portal, for local use only. Its behavior depends on the receipt code:
-//! see [`cases::CASES`]. It shares no code with the portal's client, so that a mistake in one does not hide in the
-//! other.
+//! A simulation of the tax authority's receipt portal. Its behavior depends on the receipt code:
+//! see [`cases::CASES`]. It shares no code with the portal's client, so that a mistake in one does
+//! not hide in the other.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -24,7 +24,8 @@ pub struct Shop {
     pub trader: &'static str,
     pub tin: &'static str,
     pub serial: &'static str,
-    /// Products that a campaign wants, as receipts name them, with the price of one, with tax, in cents of a shilling.
+    /// Wanted products, as receipts name them, with the price of one, with tax, in cents of a
+    /// shilling.
     pub items: &'static [(&'static str, i64)],
 }
 
@@ -35,7 +36,7 @@ pub struct Throttle {
 }
 
 pub struct TaxPortalOptions {
-    /// The shops, in the order of the two digits after a code's first four letters, from 01.
+    /// Ordered by the two digits after a code's first four letters, from 01.
     pub shops: &'static [Shop],
     pub today: Box<dyn Fn() -> NaiveDate + Send + Sync>,
     /// `None` for no limit.
@@ -59,7 +60,6 @@ impl TaxPortalOptions {
     }
 }
 
-/// A portal that serves until it is dropped.
 pub struct TaxPortal {
     pub base_url: String,
     state: Arc<PortalState>,
@@ -94,7 +94,7 @@ impl TaxPortal {
         })
     }
 
-    /// The number of look-ups of a code, not counting refused or throttled ones.
+    /// Look-ups of a code, without refused or throttled ones.
     pub fn asked(&self, code: &str) -> u32 {
         let memory = self.state.memory();
         let asked = memory.asked.get(&code.to_ascii_uppercase());
@@ -115,7 +115,6 @@ impl PortalState {
         *asked
     }
 
-    /// True if this look-up exceeds the limit.
     fn is_too_quick(&self, now: Instant) -> bool {
         let Some(throttle) = self.options.throttle else {
             return false;

@@ -1,4 +1,4 @@
-//! The portal's receipts, made from a shop and the requested contents.
+//! The portal's receipts.
 
 use chrono::{Days, NaiveDate};
 
@@ -68,7 +68,7 @@ impl Receipt {
         receipt
     }
 
-    /// The receipt's number on its device: the part of the code after its first six characters.
+    /// The receipt's number on its device: the code after its first six characters.
     pub(super) fn number(&self) -> &str {
         self.code.get(6..).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl Receipt {
     }
 }
 
-/// Every product with quantities 2, 3, 4 and so on, then half a unit of the first one.
+/// Every product with quantities 2, 3, 4 and so on, then half a unit of the first.
 fn many(shop: &Shop) -> Vec<Line> {
     let whole = |(&(description, price_cents), quantity)| line(description, quantity, price_cents);
     let mut lines: Vec<Line> = shop.items.iter().zip(2..).map(whole).collect();

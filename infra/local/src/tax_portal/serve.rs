@@ -40,7 +40,7 @@ pub(super) async fn answer(State(state): State<Arc<PortalState>>, request: Reque
     }
 }
 
-/// The base URL that the caller used, always with http; redirects are absolute.
+/// The base URL that the caller used, with http; redirects are absolute.
 struct Site(String);
 
 impl Site {
@@ -125,7 +125,7 @@ fn page(paper: Paper, receipt: &Receipt) -> String {
     }
 }
 
-/// The portal asks for the time again, in place or on the page that the receipt's QR code points to.
+/// Asks for the time again, in place or on the QR code's page.
 fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response {
     if case.prefix == "TIME" {
         return html(pages::time_prompt());

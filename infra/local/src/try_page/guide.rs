@@ -1,4 +1,4 @@
-//! The guide to the demo campaigns: each in a sentence, with codes and receipts to click and their outcomes.
+//! The guide to the demo campaigns, with codes and receipts to click and their outcomes.
 
 use common::domain::message::Language;
 use common::domain::scope::{CampaignSlug, Environment};

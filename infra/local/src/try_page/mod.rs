@@ -1,7 +1,7 @@
-//! The try page: the consumer's side of a campaign, as a brand would build it, with the server behind it.
+//! The try page: the consumer's side of a campaign, as a brand would build it, with its server.
 //!
-//! Only a local stack has it. The page's files are in `infra/local/try/` and meant to be read; `proxy` is the part that
-//! runs on a brand's own server, so that the key never reaches a browser; `guide` lists what to try.
+//! Its files are in `infra/local/try/` and meant to be read; `proxy` is what runs on a brand's
+//! server, so that the key never reaches a browser; `guide` lists what to try.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -38,7 +38,7 @@ mod sample_receipt;
 
 pub const PATH: &str = "/try";
 
-/// The page's files: name, media type and text. The first is the page itself.
+/// Name, media type and text. The first is the page itself.
 const FILES: [(&str, &str, &str); 13] = [
     (PAGE, HTML, include_str!("../../try/index.html")),
     (
@@ -66,18 +66,18 @@ const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// The photo of a receipt; `?code=` is the code printed on it.
+/// A receipt's photo; `?code=` is the code printed on it.
 const SAMPLE_RECEIPT: &str = "receipt.png";
-/// The place in the page for what it begins with.
+/// Marks where the first data goes in the page.
 const LOADED: &str = r#"id="loaded">"#;
 
-/// The page asks for its files under their version, so a browser keeps them; the page itself is asked for each time.
+/// The page asks for its files under their version, so browsers keep them.
 const KEPT: &str = "public, max-age=31536000, immutable";
 const ASKED_ANEW: &str = "no-cache";
-/// A shorter text is not worth compressing.
+/// Shorter texts are not worth compressing.
 const MIN_COMPRESSED_BYTES: usize = 512;
 
-/// The version of the page's files: a digest.
+/// A digest of the page's files.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     etag(FILES.map(|(_, _, text)| text).concat().as_bytes())
         .chars()
@@ -88,10 +88,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 pub(crate) struct TryPage {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) responder: Responder,
-    /// The campaigns to try, set once they are loaded.
+    /// Set once the campaigns are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     pub(crate) takes_live_keys: bool,
-    /// The origin to which browsers upload photos: scheme, host and port.
+    /// The origin to which browsers upload photos.
     pub(crate) storage: String,
 }
 
@@ -173,7 +173,7 @@ impl TryPage {
         Ok(reply)
     }
 
-    /// The page with the versions of its files, and with what it begins with.
+    /// The page with its files' versions and its first data.
     async fn page(&self, event: &Event) -> Result<String, Error> {
         let query = event.raw_query_string.as_deref().unwrap_or_default();
         let asked: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
@@ -203,7 +203,7 @@ impl TryPage {
             None => None,
         };
         let guide = guide::Guide::new(demos, self.takes_live_keys, language, first);
-        // So that no text of a campaign ends the element.
+        // No text of a campaign may end the element.
         let loaded = serde_json::to_string(&guide)
             .map_err(Error::internal)?
             .replace('<', "\\u003c");
@@ -212,7 +212,7 @@ impl TryPage {
         Ok(page.replace(LOADED, &format!("{LOADED}{loaded}")))
     }
 
-    /// The page loads only its own files, and talks only to its own server and to storage.
+    /// The page loads only its own files, and talks to its own server and storage.
     fn content_security_policy(&self) -> String {
         format!(
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
@@ -253,7 +253,7 @@ fn compressed(mut reply: Reply) -> Reply {
         return reply;
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to a vector does not fail; if it did, the text would go as it is.
+    // Writing to a vector does not fail; if it did, the text would go uncompressed.
     if let Ok(bytes) = encoder.write_all(text).and_then(|()| encoder.finish()) {
         reply
             .headers

@@ -1,4 +1,4 @@
-//! Photos of sample receipts, for users without one.
+//! Photos of sample receipts for users without one.
 
 use common::error::{Error, FieldProblem};
 
@@ -6,7 +6,7 @@ use crate::demo::paper::{photo, portal_link, print};
 use crate::shops::SHOPS;
 use crate::tax_portal::cases::TIME;
 
-/// Prefix of test receipt codes; such a code is the whole text of its QR code.
+/// Prefix of test codes, whose QR code has no other text.
 const TEST_PREFIX: &str = "TEST0";
 
 pub(super) fn draw(query: &str) -> Result<Vec<u8>, Error> {
