@@ -1,6 +1,7 @@
 //! `cargo run -p api-pages` writes the files that the function `api-docs` serves.
 //!
-//! With the base URL of a deployment and a folder, it writes that deployment's description to the folder instead.
+//! With a deployment's base URL and a folder, it writes that deployment's description there
+//! instead.
 
 use std::io;
 use std::path::Path;

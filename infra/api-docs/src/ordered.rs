@@ -1,10 +1,10 @@
-//! Writes JSON as text with its members in reading order. In memory, JSON objects are sorted by name.
+//! Writes JSON in reading order; in memory, objects are sorted by name.
 
 use common::http::routes::ROUTES;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// Members that come first in an object of the description.
+/// First members of an object of the description.
 const FIRST: [&str; 19] = [
     "openapi",
     "info",
@@ -27,7 +27,7 @@ const FIRST: [&str; 19] = [
     "schema",
 ];
 
-/// A value of a schema, with its fields in the schema's order.
+/// A value with its fields in its schema's order.
 pub(crate) fn value(whole: &Value, value: &Value, schema: &Value) -> String {
     text(&arranged(whole, value, Order::Schema(schema)))
 }
@@ -41,7 +41,6 @@ fn text(ordered: &Ordered<'_>) -> String {
     serde_json::to_string_pretty(ordered).unwrap_or_default()
 }
 
-/// JSON whose objects keep their order.
 enum Ordered<'a> {
     Object(Vec<(&'a String, Ordered<'a>)>),
     Array(Vec<Ordered<'a>>),
@@ -62,16 +61,14 @@ impl Serialize for Ordered<'_> {
 
 #[derive(Clone, Copy)]
 enum Order<'a> {
-    /// Keywords of the description itself.
     Description,
-    /// Names of the API, in this listed order.
+    /// Names of the API in this order.
     Listed(&'a Value),
-    /// Examples of a schema, in this listed order.
+    /// Examples of a schema in this order.
     Examples(&'a Value, &'a Value),
-    /// One example of a schema: summary and value.
+    /// Summary and value, with the schema.
     Example(&'a Value),
     Paths,
-    /// A value of this schema.
     Schema(&'a Value),
 }
 
@@ -83,7 +80,7 @@ fn arranged<'a>(whole: &'a Value, value: &'a Value, order: Order<'a>) -> Ordered
     match value {
         Value::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            // The sort is stable: members of the same rank stay sorted by name.
+            // A stable sort keeps equal ranks sorted by name.
             sorted.sort_by_key(|(name, _)| rank(name, order));
             let inside = |(name, value): (&'a String, _)| {
                 (
@@ -105,7 +102,7 @@ fn arranged<'a>(whole: &'a Value, value: &'a Value, order: Order<'a>) -> Ordered
     }
 }
 
-/// The object schema behind references, choices with null, and variants.
+/// The object behind references, choices with null, and variants.
 fn object_of<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = linked(whole, schema);
     let choices = ["anyOf", "oneOf"]

@@ -1,4 +1,4 @@
-//! The tables of the reference that are made from the code: message keys, test codes and receipts, states.
+//! The reference's tables from the code: message keys, test codes and receipts, states.
 
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey, TextKey};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, markdown, text_of};
 
-/// A section with an introduction and a table, whose rows have ids that begin with the name. Cells are Markdown.
+/// An introduction and a table of Markdown cells; the ids of rows begin with the name.
 fn section<const N: usize>(
     name: &str,
     title: &str,
@@ -22,7 +22,7 @@ fn section<const N: usize>(
     format!("{heading}{text}\n\n:::table {name} {title}\n{table}")
 }
 
-/// The message keys with their meanings, from their schema, and the service's default texts.
+/// Message keys with their meanings from the schema, and default texts.
 pub(crate) fn message_keys(schema: &Value) -> String {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: TextKey| {
@@ -48,7 +48,6 @@ pub(crate) fn message_keys(schema: &Value) -> String {
     )
 }
 
-/// The codes that produce a given outcome with test keys.
 pub(crate) fn test_codes() -> String {
     let keys = MessageKey::ALL
         .iter()
@@ -91,7 +90,6 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
     }
 }
 
-/// The receipts that produce a given outcome with test keys.
 pub(crate) fn test_receipts() -> String {
     let keys = MessageKey::ALL
         .iter()
@@ -180,7 +178,7 @@ fn display_status(state: State, review: Option<ReviewStatus>) -> String {
         .unwrap_or_default()
 }
 
-/// An enum value as it appears in replies.
+/// An enum value as in replies.
 fn in_json(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value

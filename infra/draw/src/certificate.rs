@@ -1,4 +1,4 @@
-//! The certificate: a page that computes a draw again in the browser, without requests.
+//! The certificate: a page that repeats a draw's computation in the browser, without requests.
 
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -6,8 +6,8 @@ use serde_json::json;
 use crate::beacon::Chain;
 use crate::page::{content_security_digest, escaped, fill};
 
-/// A certificate with more would not open on a phone: 16 MB. Its reader chooses the published file
-/// instead.
+/// Rows of a certificate of 16 MB, the most that a phone opens. The reader of a larger one's
+/// chooses the published file.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
 const PAGE: &str = include_str!("../certificate/page.html");
@@ -17,7 +17,7 @@ const SCRIPT: &str = concat!(
     include_str!("../certificate/page.js")
 );
 
-/// The published files, and names, which are not part of the proof.
+/// The published files, and names outside the proof.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Certificate<'a> {
     pub campaign: &'a str,
@@ -30,7 +30,7 @@ pub struct Certificate<'a> {
     pub chain: &'a Chain,
 }
 
-/// The times of a chain other than quicknet, which the page knows.
+/// Times of a chain other than quicknet, which the page knows.
 fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error> {
     let times = json!({
         "genesis_time": chain.genesis().timestamp(),
@@ -42,9 +42,9 @@ fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl Certificate<'_> {
-    /// The page, with `entries.csv` or without.
+    /// The page, with `entries.csv` if given.
     pub fn html(&self, entries: Option<&str>) -> String {
-        // Does not end the script element.
+        // No text may end the script element.
         let draw = json!(self).to_string().replace('<', "\\u003c");
         fill(
             PAGE,

@@ -2,12 +2,11 @@
 
 use crate::digest::Digest;
 
-/// Commits to a header, by its exact bytes, and to a root.
+/// Commits to the exact bytes of a header, and to a root.
 pub fn commitment(header: &[u8], root: Digest) -> Digest {
     Digest::from_parts(&[b"svc-draw-v1\n", header, b"\n", root.as_bytes()])
 }
 
-/// The digest of a round's signature.
 pub fn randomness(signature: &[u8]) -> Digest {
     Digest::from_parts(&[signature])
 }

@@ -1,4 +1,4 @@
-//! The first difference between the files of a draw and what they have to be, in words.
+//! The first difference between a draw's files and what they must be.
 
 use std::io;
 
@@ -13,7 +13,7 @@ impl From<io::Error> for Difference {
     }
 }
 
-/// Returns a [`Difference`] with this text unless the condition holds.
+/// Returns a [`Difference`] unless the condition holds.
 macro_rules! check {
     ($holds:expr, $($said:tt)+) => {
         if !$holds {

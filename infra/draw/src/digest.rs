@@ -6,14 +6,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes with one text, lower-case: another text would have another digest, and give other winners.
+/// Bytes with a single text, in lower case: another text has another digest, and other winners.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>([u8; N]);
 
 pub type Digest = Hex<32>;
 
-/// A round's signature: a compressed point of G1.
+/// A compressed point of G1.
 pub type RoundSignature = Hex<48>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
-    /// Groups of four digits, to be copied by hand.
+    /// Groups of four digits, for copying by hand.
     pub fn in_groups(&self) -> String {
         let groups: Vec<_> = self.0.chunks(2).map(hex::encode).collect();
         groups.join(" ")
@@ -53,7 +53,7 @@ impl<const N: usize> FromStr for Hex<N> {
 
     fn from_str(text: &str) -> Result<Self, InvalidHex> {
         let mut bytes = [0; N];
-        // The library takes capitals too.
+        // The library accepts capitals.
         match hex::decode_to_slice(text, &mut bytes) {
             Ok(()) if hex::encode(bytes) == text => Ok(Self(bytes)),
             Ok(()) | Err(_) => Err(InvalidHex(N * 2)),

@@ -29,20 +29,18 @@ pub struct Evidence<'a> {
     pub commitment: &'a str,
 }
 
-/// A frozen draw whose files agree, in 40 bytes a row.
+/// A frozen draw with files that agree, in 40 bytes a row.
 #[derive(Clone, Debug)]
 pub struct Committed {
     header: Header,
     root: Digest,
     commitment: Digest,
-    /// The first tickets of the rows.
     starts: Vec<u64>,
     hashes: Vec<Digest>,
 }
 
 impl Committed {
-    /// # Errors
-    /// The first difference between the files.
+    /// Reads and verifies the files of a frozen draw.
     pub fn read(evidence: Evidence<'_>) -> Result<Self, Difference> {
         let header: Header =
             strict::read("header.json is not the header of a draw", evidence.header)?;
@@ -80,11 +78,8 @@ impl Committed {
         self.commitment
     }
 
-    /// Reads `openings.csv`, which is secret, and compares each opening with its row. Those of
-    /// erased people are missing. Returns the chosen ones, by row.
-    ///
-    /// # Errors
-    /// The first difference, or a file that cannot be read.
+    /// Compares each opening in `openings.csv`, which is secret, with its row; erased people's are
+    /// missing. Returns the chosen ones, by row.
     pub fn read_openings(
         &self,
         file: impl BufRead,
@@ -126,10 +121,10 @@ impl Committed {
         Ok(())
     }
 
-    /// The order of each tier. [`crate::beacon::Chain::verify`] comes first.
+    /// Computes each tier's order. [`crate::beacon::Chain::verify`] comes first.
     ///
     /// # Errors
-    /// When it is another round than the header's.
+    /// A round other than the header's.
     pub fn run(
         &self,
         round: NonZeroU64,
@@ -155,7 +150,7 @@ impl Committed {
         })
     }
 
-    /// The result with more places in each order, for when alternates run out.
+    /// The result with more places in each order, if alternates run out.
     #[must_use]
     pub fn with_more_places(&self, result: &DrawResult, more: u64) -> DrawResult {
         let mut longer = result.clone();
@@ -166,11 +161,8 @@ impl Committed {
         longer
     }
 
-    /// Reads `result.json`, and runs the draw to compare. [`crate::beacon::Chain::verify`] checks
+    /// Reads `result.json` and runs the draw to compare. [`crate::beacon::Chain::verify`] checks
     /// the signature.
-    ///
-    /// # Errors
-    /// The first difference.
     pub fn read_result(&self, result: &[u8]) -> Result<DrawResult, Difference> {
         let result: DrawResult = strict::read("result.json is not the result of a draw", result)?;
         self.check_round(result.round)?;
@@ -196,10 +188,10 @@ impl Committed {
         Ok(result)
     }
 
-    /// The time of the round, which follows from the chain's constants alone.
+    /// The round's time by the chain's constants.
     ///
     /// # Errors
-    /// When the round came before the period's end.
+    /// A round before the period's end.
     pub fn check_round_time(
         &self,
         given_at: Option<DateTime<Utc>>,
@@ -219,10 +211,7 @@ impl Committed {
         Ok(given_at)
     }
 
-    /// Reads `log.json`, and compares it with the header, the order and the rows.
-    ///
-    /// # Errors
-    /// The first difference.
+    /// Reads `log.json` and compares it with header, order and rows.
     pub fn read_log(
         &self,
         result: &DrawResult,
@@ -240,7 +229,7 @@ impl Committed {
         }
         for prize in &self.header.prizes {
             let places = log.places.iter().filter(|place| place.tier == prize.name);
-            // A log of many skips reaches further than result.json.
+            // With many skips, a log reaches further than result.json.
             let mut order = self.order(result.randomness, &prize.name);
             for (number, logged) in (1..).zip(places) {
                 self.check_logged(number, logged, order.next(), given_at)?;
@@ -322,7 +311,7 @@ impl Committed {
     }
 }
 
-/// Hashes, first tickets and root of `entries.csv`.
+/// Hashes, first tickets and root.
 fn read_rows(
     mut file: &mut dyn BufRead,
     header: &Header,

@@ -1,4 +1,4 @@
-//! Freezes the entries of a period: files that are published, and the commitment to them.
+//! Freezes a period's entries: files to publish, and the commitment to them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::row::Row;
 pub(crate) const OPENINGS_HEADER: &str = "row,refs,salt";
 const MAX_LARGEST: usize = 5;
 
-/// The reason why entries cannot be frozen. Names no entrant.
+/// An error that names no entrant.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
     #[error("the period has no accepted entry; check its dates and the campaign")]
@@ -54,7 +54,7 @@ impl<K: Ord> Entries<K> {
     /// Adds an accepted submission.
     ///
     /// # Errors
-    /// When the reference could be read as two.
+    /// A reference that could be read as two.
     pub fn add(
         &mut self,
         entrant: K,
@@ -63,7 +63,7 @@ impl<K: Ord> Entries<K> {
     ) -> Result<(), InvalidOpening> {
         check_reference(reference)?;
         let entrant = self.by_entrant.entry(entrant).or_default();
-        // A header refuses what is far less.
+        // A header refuses far smaller totals.
         entrant.count = entrant.count.saturating_add(count.get());
         if !entrant.references.is_empty() {
             entrant.references.push(' ');
@@ -75,7 +75,7 @@ impl<K: Ord> Entries<K> {
     /// Makes a row of each entrant, with its own salt.
     ///
     /// # Errors
-    /// When there is no entry, or a reference is repeated.
+    /// No entry, or a repeated reference.
     pub fn into_rows(self, mut salt: impl FnMut() -> Salt) -> Result<Rows, FreezeError> {
         let mut rows = Vec::with_capacity(self.by_entrant.len());
         let mut total = 0_u64;
@@ -135,7 +135,7 @@ pub struct LargestRow {
     pub reference: String,
 }
 
-/// Rows in the order of their hashes, which are not written yet.
+/// Rows in the order of their hashes, before they are written.
 pub struct Rows {
     rows: Vec<UnwrittenRow>,
     count: NonZeroU64,
@@ -149,12 +149,12 @@ impl Rows {
         &self.largest
     }
 
-    /// Entrants, for [`Header::rows`].
+    /// See [`Header::rows`].
     pub fn count(&self) -> NonZeroU64 {
         self.count
     }
 
-    /// Entries of all entrants, for [`Header::total`].
+    /// See [`Header::total`].
     pub fn total(&self) -> NonZeroU64 {
         self.total
     }
@@ -162,7 +162,7 @@ impl Rows {
     /// Writes `entries.csv` and `openings.csv`, and commits to them.
     ///
     /// # Errors
-    /// When the header is not of these rows, or a writer fails.
+    /// A header of other rows, or a failed writer.
     pub fn freeze(
         self,
         header: &Header,
@@ -201,7 +201,7 @@ impl Rows {
     }
 }
 
-/// The commitment, and what it is to.
+/// A commitment and its header.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     /// The exact bytes of `header.json`.

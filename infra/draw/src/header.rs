@@ -1,4 +1,4 @@
-//! The published header of a draw: the decisions before the round.
+//! The published header of a draw: all decisions before the round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -19,7 +19,7 @@ pub enum Algorithm {
     V1,
 }
 
-/// The end is not in the period.
+/// The end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Period {
@@ -27,7 +27,7 @@ pub struct Period {
     pub to: DateTime<FixedOffset>,
 }
 
-/// A tier: prizes that are alike.
+/// A tier of equal prizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prize {
@@ -43,12 +43,12 @@ pub struct OtherDraw {
     pub commitment: Digest,
 }
 
-/// Accepted entries that are not in the draw, by the day they were made.
+/// Accepted entries left out of the draw, by their day.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOut {
     pub blocked: BTreeMap<String, u64>,
-    /// Entries of erased people, or whose number was deleted.
+    /// Entries of erased people, or with a deleted number.
     pub without_phone: BTreeMap<String, u64>,
 }
 
@@ -60,32 +60,29 @@ pub struct Header {
     pub campaign: String,
     pub draw: String,
     pub period: Period,
-    /// Lines of `entries.csv`: entrants.
+    /// Entrants: lines of `entries.csv`.
     pub rows: NonZeroU64,
-    /// Tickets: entries of all rows.
+    /// Tickets: all rows' entries.
     pub total: NonZeroU64,
-    /// Entries by the day they were made, which the brand compares with its own totals.
+    /// Entries by their day; the brand compares them with its own totals.
     pub days: BTreeMap<String, u64>,
     pub left_out: LeftOut,
-    /// Earlier draws with an overlapping period; otherwise the best of several could be shown as
-    /// the only one.
+    /// Earlier draws of an overlapping period: the best of several must not pass for the only one.
     pub overlapping: Vec<OtherDraw>,
     /// Drawn in this order.
     pub prizes: Vec<Prize>,
-    /// Applied by the log: a row with a prize is skipped for all others.
+    /// A rule for the log: a row with a prize is skipped in the others.
     pub one_prize_per_row: bool,
     pub chain: Digest,
     pub round: NonZeroU64,
 }
 
-/// The reason why there is no such draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidHeader(pub(crate) &'static str);
 
 impl Header {
-    /// # Errors
-    /// When a verifier would refuse it.
+    /// Refuses what a verifier would refuse.
     pub fn check(&self) -> Result<(), InvalidHeader> {
         let check = |holds, otherwise| {
             if holds {
@@ -153,8 +150,8 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// Places of each tier's order that are published. Winners of earlier tiers may be skipped, so
-    /// they count too.
+    /// Published places of each tier's order. Winners of earlier tiers may be skipped, so they
+    /// count.
     pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());
@@ -162,13 +159,13 @@ impl Header {
         })
     }
 
-    /// Places that a verifier asks for.
+    /// Places that verifiers need.
     pub(crate) fn needed_places(&self, prizes: NonZeroU64) -> u64 {
         prizes.get().saturating_add(ALTERNATES).min(self.rows.get())
     }
 }
 
-/// Places of an order after the winners.
+/// Places after the winners.
 pub const ALTERNATES: u64 = 20;
 
 fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
@@ -180,7 +177,7 @@ fn is_day(day: &str) -> bool {
         .is_ok_and(|date| is_year(date.year()) && date.to_string() == day)
 }
 
-/// True if all verifiers read it alike.
+/// True if all verifiers read the time alike.
 pub(crate) fn is_time(time: DateTime<FixedOffset>) -> bool {
     let nanoseconds = time.timestamp_subsec_nanos();
     is_year(time.year()) && nanoseconds < 1_000_000_000 && nanoseconds.is_multiple_of(1_000_000)
@@ -194,12 +191,12 @@ fn is_name(name: &str) -> bool {
     name.chars().count() <= MAX_NAME_CHARACTERS && is_text(name)
 }
 
-/// True if no other text looks the same because of a character that cannot be seen.
+/// True if no invisible character makes two texts look the same.
 pub(crate) fn is_text(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && text.chars().all(is_printable)
 }
 
-/// The text as a log can have it; `None` if nothing of it can be seen.
+/// The text as a log can have it; `None` if nothing is visible.
 pub fn printable(text: &str) -> Option<String> {
     let seen: String = text.chars().filter(|c| is_printable(*c)).collect();
     Some(seen.trim().to_owned()).filter(|text| !text.is_empty())

@@ -1,9 +1,9 @@
 //! Draws that anyone can check.
 //!
-//! The list of entries is committed to before a public random value exists that cannot be foreseen
-//! or choose; the order of winners follows from both by a computation that anyone can repeat. This
-//! crate is that computation, and [`beacon`] the public random value. It has no clock, no
-//! randomness and no files: readers, writers and salts are arguments.
+//! The list of entries is committed to before a public random value exists, which no one can
+//! foresee or choose; the order of winners follows from both. This crate is that computation, and
+//! [`beacon`] the random value. It has no clock, randomness or files: readers, writers and salts
+//! are arguments.
 //!
 //! | step | here |
 //! | --- | --- |
@@ -15,17 +15,18 @@
 //! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then [`beacon::Chain::verify`] |
 //! | opening | an [`Opening`] gives the hash of its row; [`Committed::read_openings`] compares all |
 //!
-//! `one_prize_per_row` is a rule for the log: a row that has a prize is skipped in the other tiers.
+//! `one_prize_per_row` is a rule for the log: a row with a prize is skipped in other tiers.
 //!
 //! The computation, step by step:
 //!
-//! 1. [`Opening`]: an entrant's references and a salt; SHA-256 of its text is the hash of the entrant's [`Row`].
-//! 2. Rows are sorted by hash; `start` is the sum of the counts before. A line is `hash,start,count`.
+//! 1. [`Opening`]: an entrant's references and a salt; SHA-256 of its text is the hash of its [`Row`].
+//! 2. Rows are sorted by hash; `start` is the sum of the counts before. A line is
+//!    `hash,start,count`.
 //! 3. The Merkle root of the lines, by RFC 9162.
 //! 4. [`commitment()`]: over the [`Header`]'s exact bytes and the root.
 //! 5. [`seed`]: of a prize tier, out of the commitment and the beacon's [`randomness`].
-//! 6. Tickets are HMAC-SHA256 values without bias; rows take [`Place`]s by the first of their tickets that is drawn. It is exact
-//!    weighted sampling without replacement, and ends when every row has a place.
+//! 6. Tickets are HMAC-SHA256 values without bias; rows take [`Place`]s by their first drawn ticket.
+//!    It is exact weighted sampling without replacement, and ends when every row has a place.
 //!
 //! ```
 //! use std::num::NonZeroU64;

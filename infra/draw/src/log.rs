@@ -1,4 +1,4 @@
-//! `log.json`: the times of a draw, and the log of calls.
+//! `log.json`: times of a draw, and the log of calls.
 
 use std::num::NonZeroU64;
 
@@ -9,12 +9,12 @@ use crate::difference::{Difference, check};
 use crate::header::{Header, Period, Prize, is_text, is_time};
 use crate::opening::Opening;
 
-/// Shortest time between two calls to a winner.
+/// Shortest time between calls to a winner.
 const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
-/// Calls before a winner counts as one who does not answer.
+/// Calls before a winner counts as unreachable.
 const MAX_CALLS: usize = 3;
 
-/// Reasons of a skip: three of the rules, then those that operators give before an inspector.
+/// Reasons of a skip: three of the rules, then those that operators give with an inspector.
 pub const SKIP_REASONS: [&str; 11] = [
     HAS_PRIZE,
     "erased",
@@ -38,11 +38,10 @@ pub struct Log {
     pub frozen_at: DateTime<FixedOffset>,
     pub published_at: DateTime<FixedOffset>,
     pub drawn_at: DateTime<FixedOffset>,
-    /// The places of each tier from 1 on, without a gap.
+    /// Each tier's places from 1 on, without a gap.
     pub places: Vec<LoggedPlace>,
 }
 
-/// A place of a tier's order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoggedPlace {
@@ -51,12 +50,12 @@ pub struct LoggedPlace {
     pub place: NonZeroU64,
     /// Counted from 0.
     pub row: u64,
-    /// Published with the opening that proves it.
+    /// Published with its proof, the opening.
     pub reference: Option<String>,
     pub region: Option<String>,
-    /// Masked. `None` once the person is erased.
+    /// Masked; `None` once the person is erased.
     pub phone: Option<String>,
-    /// Tells all references of the entrant.
+    /// Reveals all references of the entrant.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub opening: Option<Opening>,
     /// Oldest first.
@@ -70,7 +69,7 @@ pub struct Step {
     pub is: Event,
     /// One of [`SKIP_REASONS`].
     pub reason: Option<String>,
-    /// The witness of a skip; `None` where the rules decide.
+    /// Witness of a skip; `None` where the rules decide.
     pub inspector: Option<String>,
 }
 
@@ -82,7 +81,7 @@ pub enum Event {
     Reached,
     Identified,
     HandedOver,
-    /// The next place is drawn instead.
+    /// The next place is drawn.
     Skipped,
 }
 
@@ -100,7 +99,7 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Openin
 }
 
 impl Log {
-    /// The list was public after the period and before the round, and the draw came after it.
+    /// Checks that the list was public between period and round, and that the draw came after.
     pub(crate) fn check_times(
         &self,
         header: &Header,
@@ -143,7 +142,7 @@ impl Log {
         Ok(())
     }
 
-    /// Each prize has its winners, drawn one after the other, and no entrant too many prizes.
+    /// Checks that each prize has winners in order, and no entrant too many prizes.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
         for one in &self.places {
             let is_other = |other: &&LoggedPlace| {
@@ -196,12 +195,12 @@ fn to_u64(number: usize) -> u64 {
 }
 
 impl LoggedPlace {
-    /// The step by which the place lost its prize.
+    /// The step that lost the place its prize.
     pub fn skip(&self) -> Option<&Step> {
         self.steps.last().filter(|step| step.is == Event::Skipped)
     }
 
-    /// True if the place has its prize, or can get it.
+    /// True if the place has its prize or can get it.
     pub fn is_open(&self) -> bool {
         self.skip().is_none()
     }
@@ -211,7 +210,7 @@ impl LoggedPlace {
         format!("place {} of {}", self.place, self.tier)
     }
 
-    /// True if the place had its prize then.
+    /// True if the place had its prize at this time.
     fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
         let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
         let is_kept = |skip: &Step| skip.at >= at && !skip.is_by_rule();

@@ -5,7 +5,7 @@ use crate::digest::Digest;
 const LEAF: &[u8] = &[0];
 const NODE: &[u8] = &[1];
 
-/// Takes memory for the logarithm of the lines.
+/// Uses memory for the logarithm of the lines.
 #[derive(Debug, Default)]
 pub(crate) struct MerkleTree {
     /// Full subtrees from left to right.
@@ -33,7 +33,7 @@ impl MerkleTree {
         self.subtrees.push(last);
     }
 
-    /// The root of all lines; without a line, the digest of nothing.
+    /// The root of all lines; without lines, the digest of nothing.
     pub(crate) fn root(&self) -> Digest {
         let roots = self.subtrees.iter().rev().map(|subtree| subtree.root);
         roots

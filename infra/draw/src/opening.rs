@@ -1,4 +1,4 @@
-//! The opening of a row: its entrant's references.
+//! A row's opening: its entrant's references.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 use crate::digest::Digest;
 
 const FIRST_LINE: &str = "svc-draw-entry-v1";
-/// A reference has 9 today.
+/// References have 9 today.
 const MAX_REFERENCE_BYTES: usize = 64;
 
-/// Keeps references from being tried against the published hashes.
+/// Prevents guessing references from published hashes.
 pub type Salt = [u8; 16];
 
-/// The references of one entrant, with a salt. Its hash is published.
+/// One entrant's references and a salt; the hash is published.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opening {
     references: Vec<String>,
     salt: Salt,
 }
 
-/// The reason why there is no such opening. Names no reference.
+/// An error that names no reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOpening {
     #[error("the opening has no reference")]
@@ -36,8 +36,7 @@ pub enum InvalidOpening {
 }
 
 impl Opening {
-    /// # Errors
-    /// When a reference is repeated or invalid.
+    /// Refuses repeated and invalid references.
     pub fn new(mut references: Vec<String>, salt: Salt) -> Result<Self, InvalidOpening> {
         if references.is_empty() {
             return Err(InvalidOpening::NoReference);
@@ -58,7 +57,7 @@ impl Opening {
         Digest::from_parts(&[self.to_string().as_bytes()])
     }
 
-    /// The row and opening of a line of `openings.csv`; `None` for its header line.
+    /// Row and opening of a line of `openings.csv`; `None` for its header.
     pub fn from_csv_line(line: &str) -> Option<(u64, Self)> {
         let [row, references, salt] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
         let references = references.split(' ').map(str::to_owned).collect();

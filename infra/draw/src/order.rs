@@ -1,4 +1,4 @@
-//! The order of a tier: winners first, then alternates.
+//! A tier's order: winners, then alternates.
 
 use std::num::NonZeroU64;
 
@@ -15,13 +15,13 @@ fn tickets(seed: Digest, total: NonZeroU64) -> impl Iterator<Item = u64> {
     kept.map(move |value| value % total)
 }
 
-/// 2^64 - (2^64 mod total) - 1: values above it would favour low tickets.
+/// 2^64 - (2^64 mod total) - 1: larger values would favour low tickets.
 fn max_value(total: NonZeroU64) -> u64 {
     let excess = (u64::MAX % total + 1) % total;
     u64::MAX - excess
 }
 
-/// The numbers of HMAC-SHA256 of 0, 1, 2 and so on, four of each.
+/// HMAC-SHA256 of 0, 1, 2 and so on, as four numbers each.
 fn values(seed: Digest) -> impl Iterator<Item = u64> {
     let mut key = [0; 64];
     // HMAC pads a short key with zeros.
@@ -49,8 +49,7 @@ pub struct Place {
     pub ticket: u64,
 }
 
-/// Rows by their first ticket that is drawn. `starts` has the first ticket of each row, ascending
-/// from 0.
+/// Rows by their first drawn ticket. `starts` are the rows' first tickets, ascending from 0.
 pub(crate) fn order(
     starts: &[u64],
     total: NonZeroU64,
@@ -65,7 +64,7 @@ pub(crate) fn order(
         let row = u64::try_from(row).ok().filter(|_| is_first)?;
         Some(Place { row, ticket })
     });
-    // It would look for another row for ever.
+    // Afterwards it would look for another row for ever.
     places.take(starts.len())
 }
 

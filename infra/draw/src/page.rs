@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::digest::Digest;
 
-/// Fills in the parts. A name without a part stays.
+/// Fills in the parts; a name without one stays.
 pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     let mut pieces = page.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -19,7 +19,7 @@ pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Names a script or style in a page's policy.
+/// The digest that admits a script or style in a page's policy.
 pub(crate) fn content_security_digest(text: &str) -> String {
     format!(
         "sha256-{}",
@@ -27,7 +27,7 @@ pub(crate) fn content_security_digest(text: &str) -> String {
     )
 }
 
-/// Text that is never markup.
+/// Escapes text for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! `result.json`: the round, and the order of each tier.
+//! `result.json`: the round, and each tier's order.
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,4 @@
-//! Lines of `entries.csv`: one for each entrant.
+//! Lines of `entries.csv`, one an entrant.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::digest::Digest;
 
-/// An entrant's row: its tickets are `start` to `start + count - 1`.
+/// An entrant's row, with tickets `start` to `start + count - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub hash: Digest,
@@ -14,13 +14,12 @@ pub struct Row {
     pub count: NonZeroU64,
 }
 
-/// The text is no line of `entries.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a hash, a start and a count, joined by commas")]
 pub struct InvalidRow;
 
 impl Row {
-    /// First ticket of the next row; `None` above 2^64.
+    /// The next row's first ticket; `None` above 2^64.
     pub fn end(&self) -> Option<u64> {
         self.start.checked_add(self.count.get())
     }
@@ -45,7 +44,7 @@ impl FromStr for Row {
             start: start.parse().map_err(|_| InvalidRow)?,
             count: count.parse().map_err(|_| InvalidRow)?,
         };
-        // `+1` and `01` are numbers too, but other lines.
+        // `+1` and `01` are also numbers, but other lines.
         if row.to_string() == line {
             Ok(row)
         } else {

@@ -24,9 +24,9 @@ pub struct Sheet<'a> {
     pub round_at: DateTime<FixedOffset>,
     /// The beacon in words.
     pub beacon: &'a str,
-    /// The round's page; `None` if the chain is not public.
+    /// The round's public page.
     pub round_address: Option<&'a str>,
-    /// Entries of each, largest first.
+    /// Their entries, largest first.
     pub largest_rows: &'a [u64],
     pub given_by_hand: u64,
 }

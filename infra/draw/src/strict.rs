@@ -1,4 +1,4 @@
-//! Strict reading of JSON, so that it means the same to every verifier.
+//! Strict reading of JSON, the same for every verifier.
 
 use std::fmt;
 
@@ -8,14 +8,11 @@ use serde_json::{Error, Map, Value};
 
 use crate::difference::Difference;
 
-/// Largest integer that a floating-point number holds exactly.
+/// Largest integer that a double holds exactly.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// Reads JSON without repeated keys, with exactly the keys of `T`, whose numbers are integers from
-/// 0 on. `what` begins the difference.
-///
-/// # Errors
-/// The first thing that is different.
+/// Reads JSON with exactly the keys of `T`, each once, and integers from 0 on. `what` begins the
+/// difference.
 pub(crate) fn read<T: DeserializeOwned + Serialize>(
     what: &str,
     bytes: &[u8],
@@ -36,7 +33,7 @@ fn from_slice<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, Error>
     )))
 }
 
-/// The keys that lead to it.
+/// The keys that lead to the difference.
 fn first_difference(found: &Value, written: &Value) -> String {
     let key = match (found, written) {
         (Value::Object(found), Value::Object(written)) => written

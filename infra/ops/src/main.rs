@@ -1,4 +1,4 @@
-//! The operator's command line; the work is done in the library.
+//! The operator's command line, around the library.
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use common::config::Env;
 use ops_core::Terminal;
 
 fn main() -> ExitCode {
-    // Photos are copied in a child process, which runs this same program.
+    // Photos are copied in a child process of this same program.
     photo::copy_if_asked();
     run()
 }
@@ -18,7 +18,7 @@ async fn run() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
     let mut answers = BufReader::new(io::stdin());
-    // The question goes to standard error, so that has to be seen too.
+    // The question goes to standard error, which must be seen too.
     let asks = io::stdin().is_terminal() && err_is_terminal;
     let input: Option<&mut (dyn BufRead + Send)> = if asks { Some(&mut answers) } else { None };
     let mut terminal = Terminal {

@@ -1,4 +1,4 @@
-//! Examples of replies and requests. Their messages are the service's default texts.
+//! Examples of requests and replies, with the service's default messages.
 
 use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
@@ -20,7 +20,7 @@ pub(crate) struct Example {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) value: Value,
-    /// For a request: the name of the example with its reply.
+    /// A request's: name of the example with its reply.
     pub(crate) reply: Option<&'static str>,
 }
 
@@ -42,7 +42,7 @@ impl Example {
     }
 }
 
-/// A JSON body with examples. `x-order` records their order, which JSON objects do not keep.
+/// A JSON body with examples; `x-order` is their order.
 pub(crate) fn media(schema: Value, examples: Vec<Example>) -> Value {
     let order: Vec<&str> = examples.iter().map(|example| example.name).collect();
     let entries = examples.into_iter().map(
@@ -102,7 +102,7 @@ pub(crate) fn campaign(with_receipts: bool) -> Value {
     })
 }
 
-/// The submission of an accepted consumer, with some fields changed.
+/// An accepted consumer's submission, with some fields changed.
 pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
     let mut submission = json!({
         "id": SUBMISSION_ID,
@@ -149,7 +149,7 @@ pub(crate) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     submission(key, changes)
 }
 
-/// A summary of the tax authority's record: of a participating branch, or of another shop.
+/// A summary of the tax authority's record, of a participating branch or another shop.
 pub(crate) fn record(takes_part: bool) -> Value {
     json!({
         "date": "2026-03-14",

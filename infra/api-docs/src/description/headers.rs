@@ -1,4 +1,4 @@
-//! The headers of replies, as components of the description.
+//! The headers of replies.
 
 use common::http::schema::RequestId;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::schemas;
 
 /// Limits as a structured field: `"key";q=600;w=60, "address";q=30;w=600`.
 const LIMITS: &str = "^\"[a-z]+\"(;[a-z]+=[0-9]+)+(, \"[a-z]+\"(;[a-z]+=[0-9]+)+)*$";
-/// Enough for three limits, the most of any endpoint.
+/// Enough for three limits, an endpoint's most.
 const LIMITS_CHARS: usize = 200;
 const MAX_WAIT: u64 = 86_400;
 
@@ -81,7 +81,7 @@ pub(crate) fn all(replies: Replies) -> Map<String, Value> {
     all
 }
 
-/// Headers that some replies have only if the request was counted.
+/// Headers that some replies have only if counted.
 const SOMETIMES: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
 const WHEN_COUNTED: &str = "-When-Counted";
 

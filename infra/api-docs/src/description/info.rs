@@ -1,11 +1,11 @@
-//! The introduction of the description: title, version, text and tags.
+//! The introduction of the description.
 
 use serde_json::{Value, json};
 
-/// The version of the API. Changes within v1 only add.
+/// Version of the API. Changes within v1 only add.
 const VERSION: &str = "1.0.0";
 
-/// `docs` is the URL of the reference pages.
+/// The introduction; `docs` is the reference's URL.
 pub(crate) fn info(docs: &str) -> Value {
     json!({
         "title": "Campaign Entry Service",

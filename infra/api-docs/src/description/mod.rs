@@ -1,9 +1,12 @@
-//! Generates the API description in OpenAPI 3.1 from the service's reply types, and from texts and examples.
+//! Generates the API description in OpenAPI 3.1 from the service's reply types, and from texts and
+//! examples.
 //!
-//! - `schemas` generates objects from types; `requests` has the request objects, which the service has no types for;
-//! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
-//! - `info` has the introduction, `examples` the examples, `schema` the building blocks of hand-written schemas;
-//! - `replies` leaves out of replies what would break generated clients later.
+//! - `schemas` generates objects from types, `requests` has the request objects, `schema` the parts
+//!   of hand-written ones;
+//! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything
+//!   beside bodies;
+//! - `info` has the introduction, `examples` the examples;
+//! - `replies` leaves out what would break generated clients later.
 
 mod endpoints;
 mod examples;

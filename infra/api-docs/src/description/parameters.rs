@@ -1,4 +1,4 @@
-//! Parameters beside the body: the id in the path, the query, headers.
+//! Parameters in the path, the query and headers.
 
 use common::http::schema::{Slug, Uuid};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::schema::{set, text, with_example};
 use super::schemas;
 
-/// Parameters of every endpoint.
 pub(crate) const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
 
 const ANYTHING: &str = "^[\\s\\S]*$";
@@ -112,7 +111,7 @@ const KEY_OF_SUBMISSION: &str = "One key for each attempt, such as a UUID; send 
 const KEY_OF_RECEIPT: &str = "With a key, a retry returns the first request's receipt, with a fresh upload target while \
     the photo has not arrived. 16 to 128 printable ASCII characters without commas. Keys are remembered for 30 days.";
 
-/// Text that is never refused, so any limit would be wrong.
+/// Text that is never refused, so it has no limit.
 fn anything() -> Value {
     json!({ "type": "string", "pattern": ANYTHING })
 }

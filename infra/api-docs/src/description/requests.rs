@@ -1,6 +1,6 @@
-//! The request objects. The service has no types of this shape: it reads a body field by field, to report every problem
-//! at once. A field that may be omitted may also be null; unknown fields are ignored. Patterns are such that every
-//! language's engine reads them alike; that a text has no control characters stands in words.
+//! The request objects. The service has no such types: it reads a body field by field, to report
+//! every problem at once. A field that may be omitted may be null; unknown fields are ignored.
+//! Every language reads the patterns alike; words say that a text has no control characters.
 
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
@@ -8,17 +8,15 @@ use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::http::schema::Uuid;
 use schemars::JsonSchema;
 
-/// Every spelling of a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with 61 to 69 or 70
+/// A Tanzanian mobile number: `+255`, `255` or `0`, then nine digits beginning with 61 to 69 or 70
 /// to 79, with spaces, dots, dashes and brackets anywhere.
 const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
                      [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
-/// Text with something besides white space.
 const NOT_BLANK: &str = "\\S";
-/// Text of at least six characters that neither begins nor ends with white space.
+/// At least six characters, without white space at either end.
 const SIX_AT_LEAST: &str = "^\\S.{4,}\\S$";
-/// A code has something besides spaces and dashes.
+/// Something besides spaces and dashes.
 const CODE: &str = "[A-Za-z0-9]";
-/// With or without seconds.
 const TIME_OF_DAY: &str = "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$";
 
 /// A phone number as typed.

@@ -1,4 +1,4 @@
-//! The request and reply objects, generated from their Rust types.
+//! The request and reply objects, generated from Rust types.
 
 use common::http::campaign::CampaignObject;
 use common::http::code_check::PrecheckObject;
@@ -17,7 +17,7 @@ use super::requests::{
 };
 use super::schema::{reference, set};
 
-/// Text in replies. Campaigns may use line breaks in their texts.
+/// Text in replies, with line breaks of campaigns' texts.
 const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
 type Contract = fn(SchemaSettings) -> SchemaSettings;
@@ -29,7 +29,7 @@ pub(crate) fn all(detail: Replies) -> Map<String, Value> {
         open_schemas(&mut answered, &schemas);
     }
     schemas.extend(answered);
-    // The names of their values need no explanation.
+    // Their values' names need no explanation.
     for name in ["ErrorCode", "PhotoType"] {
         schemas
             .get_mut(name)
@@ -70,8 +70,8 @@ fn requests() -> Map<String, Value> {
         generator.take_definitions(true)
     };
     let mut requests = definitions(SchemaSettings::for_deserialize);
-    // Request schemas take the order of all fields from the serialize form, where optional fields are listed as
-    // required too.
+    // Requests take the order of all fields from the serialize form, which requires optional ones
+    // too.
     for (name, in_order) in definitions(SchemaSettings::for_serialize) {
         if let (Some(schema), Some(order)) = (requests.get_mut(&name), in_order.get("x-order")) {
             set(schema, "x-order", order.clone());
@@ -81,7 +81,7 @@ fn requests() -> Map<String, Value> {
     requests
 }
 
-/// A choice by the value of a field. The derived schema would repeat the fields of both variants.
+/// A choice by a field's value. The derived schema would repeat the fields of both variants.
 fn receipt_request() -> Value {
     json!({
         "description": "A photo that will be uploaded, or a typed verification code and time.",
@@ -103,7 +103,7 @@ fn settings(contract: Contract) -> SchemaSettings {
     contract(settings).with_transform(RecursiveTransform(complete))
 }
 
-/// Adds what Rust types imply: limits, and the order of fields.
+/// Adds limits, and the order of fields.
 fn complete(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(Value::as_str) {
         let in_one_line = text.replace('\n', " ");
@@ -126,14 +126,14 @@ fn complete(schema: &mut Schema) {
     if is_free_text(schema) {
         default(schema, "minLength", 0);
     }
-    // JSON objects have no order; for requests, it is the order in which fields are checked.
+    // JSON objects have no order; requests are checked in this one.
     if let (Some(_), Some(required)) = (schema.get("properties"), schema.get("required")) {
         let order = required.clone();
         default(schema, "x-order", order);
     }
 }
 
-/// Replies have no control characters.
+/// Forbids control characters, which replies never have.
 fn printable(schema: &mut Schema) {
     if is_free_text(schema) {
         default(schema, "pattern", WORDS);
@@ -159,7 +159,7 @@ fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
     schema.ensure_object().entry(word).or_insert(value.into());
 }
 
-/// Turns the variants of an enum into a list of values, with their meanings beside it.
+/// Turns an enum's variants into a list of values and their meanings.
 fn values(schema: &mut Schema) {
     let choices = schema
         .get("oneOf")
@@ -190,7 +190,7 @@ fn values(schema: &mut Schema) {
     );
 }
 
-/// Flattens nested choices, and drops what their types imply anyway.
+/// Flattens nested choices, and drops what their types imply.
 fn choices(schema: &mut Schema) {
     let Some(Value::Array(outer)) = schema.get_mut("anyOf") else {
         return;

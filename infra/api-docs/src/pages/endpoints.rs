@@ -1,4 +1,4 @@
-//! The pages of endpoints: their parameters, bodies, replies and errors.
+//! The pages of endpoints.
 
 use common::http::routes::{ROUTES, Route};
 use serde_json::Value;
@@ -48,7 +48,6 @@ pub(super) fn receipts(source: &Source<'_>) -> String {
     page(source, "Receipts", "/docs/endpoints/receipts")
 }
 
-/// The endpoints of a tag, and their objects.
 fn page(source: &Source<'_>, tag: &str, path: &str) -> String {
     let described = items(source.part("/tags")).find(|described| text_of(described, "name") == tag);
     let lead = text_of(described.unwrap_or(&Value::Null), "description");
@@ -109,7 +108,7 @@ fn section(source: &Source<'_>, route: &Route, endpoint: &Value) -> String {
     heading(2, id, text_of(endpoint, "summary")) + &columns(&left, &right)
 }
 
-/// The right column: each request sample with its reply, then the replies without a request sample.
+/// The right column: request samples with their replies, then other replies.
 fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &Value) -> String {
     let replies = at(reply, &["content", "application/json"]);
     let (of_request, of_reply) = (at(request, &["schema"]), at(replies, &["schema"]));
@@ -146,12 +145,12 @@ fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &
     text
 }
 
-/// JSON as a sample, its fields in the order of the reference.
+/// A JSON sample, its fields in the reference's order.
 pub(super) fn json_of(source: &Source<'_>, caption: &str, value: &Value, schema: &Value) -> String {
     sample("json", caption, &ordered::value(source.0, value, schema))
 }
 
-/// Keeps only a few of a campaign's many messages.
+/// Keeps a few of a campaign's many messages.
 fn shortened(example: &Value) -> Value {
     let mut example = example.clone();
     if let Some(Value::Object(messages)) = example.get_mut("messages") {
@@ -236,7 +235,7 @@ pub(super) fn header_field(source: &Source<'_>, name: &str) -> String {
     field.lines()
 }
 
-/// Lowers the first letter, to use the text inside a sentence. A name such as `JSON` stays unchanged.
+/// Lowers the first letter of a sentence, but not of a name such as `JSON`.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());

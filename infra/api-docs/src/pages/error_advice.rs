@@ -1,8 +1,8 @@
-//! Advice for each error, beyond what the reply itself says.
+//! Advice for each error, beyond the reply's own.
 
 use common::error::ErrorCode;
 
-/// When the error happens, and what to check. Paragraphs of inline Markdown.
+/// The cause, and what to check, in paragraphs of inline Markdown.
 pub(super) fn advice(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::KeyMissing => {

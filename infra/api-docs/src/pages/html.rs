@@ -7,15 +7,15 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use super::markdown::{inline_events, language, parse_fields, parser, plain, plain_of, row_id};
 use super::search::Place;
 
-/// A page as HTML, and the places in it that a search finds.
+/// HTML, and the places that a search finds.
 pub(super) struct Rendered {
     pub(super) body: Markup,
-    /// Ids and texts of the headings of its parts.
+    /// Ids and texts of headings.
     pub(super) parts: Vec<(String, Markup)>,
     pub(super) places: Vec<Place>,
 }
 
-/// Renders what follows the title and the lead of a page.
+/// Renders a page without its title and lead.
 pub(super) fn render(title: &str, lead: &str, markdown: &str) -> Rendered {
     let mut page = Page {
         heading: title.to_owned(),
@@ -36,19 +36,18 @@ pub(super) fn inline(line: &str) -> Markup {
 
 #[derive(Default)]
 struct Page<'a> {
-    /// The last heading, which labels the tables under it.
+    /// The last heading; labels the tables under it.
     heading: String,
     table: Option<(&'a str, &'a str)>,
     caption: &'a str,
     tags: Vec<String>,
-    /// Choices so far, for names that are unique on the page.
+    /// Choices so far, for unique names.
     choices: usize,
     parts: Vec<(String, Markup)>,
     places: Vec<Place>,
 }
 
 impl<'a> Page<'a> {
-    /// Renders up to the end of a directive.
     fn blocks(&mut self, lines: &mut dyn Iterator<Item = &'a str>) -> Markup {
         let mut out = String::new();
         let mut text = String::new();
@@ -123,7 +122,7 @@ impl<'a> Page<'a> {
         html
     }
 
-    /// The same sample in several languages.
+    /// A sample in several languages.
     fn choice(&mut self, lines: &mut dyn Iterator<Item = &'a str>) -> Markup {
         self.choices += 1;
         let name = format!("choice-{}", self.choices);
@@ -169,7 +168,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Each cell carries its column's name, which narrow screens show instead of the table head.
+    /// A table. Cells carry their column's name for narrow screens, which have no table head.
     fn table(&mut self, events: Vec<Event<'_>>) -> Markup {
         let (id, label) = match self.table.take() {
             Some((id, label)) => (Some(id).filter(|id| *id != "-"), label.to_owned()),
@@ -220,7 +219,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds text to the last place.
     fn find(&mut self, event: &Event<'_>) {
         let Some(place) = self.places.last_mut() else {
             return;
@@ -238,7 +236,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds a row. If its table has an id, it is a place of its own, whose id is returned.
+    /// Adds a row. In a table with an id it is a place of its own, whose id is returned.
     fn find_row(
         &mut self,
         id: Option<&str>,
@@ -273,7 +271,6 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The lines up to the end of a directive.
 fn rest(lines: &mut dyn Iterator<Item = &str>) -> String {
     lines
         .take_while(|line| *line != ":::end")
@@ -287,7 +284,7 @@ fn until<'a>(events: &mut Parser<'a>, is_end: impl Fn(&TagEnd) -> bool) -> Vec<E
         .collect()
 }
 
-/// Text that looks like HTML stays text.
+/// Renders text that looks like HTML as text.
 fn rendered(events: Vec<Event<'_>>) -> Markup {
     let as_text = |event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
@@ -334,7 +331,8 @@ fn figure(tag: &str, caption: &str, text: &str) -> Markup {
     }
 }
 
-/// Highlights names, strings and other values, with the shortest elements possible: most of a page is samples.
+/// Highlights names, strings and other values with the shortest elements: most of a page is
+/// samples.
 fn json(text: &str) -> Markup {
     let mut marked = String::new();
     let mut rest = text;

@@ -6,7 +6,7 @@ use super::html::{Rendered, inline};
 use super::{GROUPS, digest};
 
 const STYLE: &str = include_str!("../../../../functions/api-docs/files/style.css");
-/// Search, copy buttons and the remembered language; pages are complete without it.
+/// Search, copy buttons and the remembered language; optional.
 const SCRIPT: &str = include_str!("../../../../functions/api-docs/files/script.js");
 
 fn head(path: &str, title: &str) -> Markup {
@@ -16,7 +16,7 @@ fn head(path: &str, title: &str) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             link rel="icon" href="/favicon.ico" type="image/svg+xml";
-            // A changed file gets a new URL, so browsers never need to revalidate.
+            // A changed file gets a new URL, so browsers keep it.
             link rel="stylesheet" href={ "/docs/style.css?" (digest(STYLE)) };
             @if !path.is_empty() { link rel="alternate" type="text/markdown" href={ (path) ".md" }; }
             title { (title) " · Campaign Entry Service" }
@@ -25,7 +25,7 @@ fn head(path: &str, title: &str) -> Markup {
     }
 }
 
-/// A page in its frame; the path of the "not found" page is empty.
+/// A page in its frame; the "not found" page has no path.
 pub(super) fn around(path: &str, title: &str, lead: &str, page: &Rendered) -> String {
     let parts = html! {
         @if page.parts.len() > 1 {

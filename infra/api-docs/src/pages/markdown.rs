@@ -1,13 +1,13 @@
-//! The Markdown of pages. Its `.md` twin and the HTML are made from it.
+//! The Markdown from which the HTML and `.md` pages are made.
 //!
-//! Lines that begin with `:::` are directives, which end with `:::end`: `:::columns` with `:::aside` between its
-//! halves, `:::details SUMMARY`, `:::choice` around the same sample in several languages, and `:::fields PREFIX` around
-//! a list of fields, whose ids begin with the prefix. `:::table ID LABEL` and `:::caption TEXT` stand before a table and
-//! a code block, and have no end.
+//! Lines with `:::` are directives, which end with `:::end`: `:::columns` with `:::aside` between
+//! its halves, `:::details SUMMARY`, `:::choice` around the same sample in several languages, and
+//! `:::fields PREFIX` around a list of fields, whose ids begin with the prefix. `:::table ID LABEL`
+//! and `:::caption TEXT` stand before a table and a code block, and have no end.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// The languages of samples: name in Markdown, label of a tab beside other languages, name.
+/// Language in Markdown, label of its tab, name.
 const LANGUAGES: [(&str, &str, &str); 6] = [
     ("sh", "curl", "Shell"),
     ("js", "Node.js", "Node.js"),
@@ -84,7 +84,7 @@ pub(super) fn fields(prefix: &str, lines: &str) -> String {
     format!(":::fields {prefix}\n{lines}:::end\n\n")
 }
 
-/// The fields in lines as [`Field::lines`] writes them.
+/// Fields in lines of [`Field::lines`].
 pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     let mut found: Vec<Field<'_>> = Vec::new();
     for line in lines.lines() {
@@ -112,14 +112,14 @@ pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     found
 }
 
-/// The lead, which is the first paragraph, and what follows it.
+/// The title, the first paragraph, and the rest.
 pub(super) fn split(markdown: &str) -> (&str, &str, &str) {
     let (title, rest) = markdown.split_once("\n\n").unwrap_or((markdown, ""));
     let (lead, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
     (title.trim_start_matches("# "), lead, rest)
 }
 
-/// The id of a table's row: its first cell as a URL fragment.
+/// A row's id: its first cell as a URL fragment.
 pub(super) fn row_id(table: &str, first: &str) -> String {
     let first = first.to_lowercase();
     let words = first.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -134,7 +134,6 @@ pub(super) fn parser(markdown: &str) -> Parser<'_> {
     )
 }
 
-/// What is in a line, even if it looks like a list's item.
 pub(super) fn inline_events(line: &str) -> Vec<Event<'static>> {
     let heading = format!("# {line}");
     let is_inside = |event: &Event<'_>| {
@@ -165,7 +164,7 @@ pub(super) fn plain_of<'a>(events: impl IntoIterator<Item = Event<'a>>) -> Strin
     text
 }
 
-/// The page as it is served at `.md`: without directives, and with links to other pages' Markdown.
+/// The page at `.md`: without directives, and with links to other pages' Markdown.
 pub(super) fn served(markdown: &str) -> String {
     let mut text = String::new();
     let mut is_code = false;
@@ -191,7 +190,7 @@ fn links(line: &str) -> String {
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (path, rest) = part.split_at(part.find(['#', ')']).unwrap_or(part.len()));
-        // A file has no twin.
+        // Files have no twin.
         let ending = if path.contains('.') { "" } else { ".md" };
         text.push_str(&format!("](/docs{path}{ending}{rest}"));
     }

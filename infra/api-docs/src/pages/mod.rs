@@ -1,8 +1,9 @@
 //! The reference pages, made from the description and from prose.
 //!
-//! Every page is `markdown` first. `endpoints` and `errors` write theirs from the description, with `objects` for
-//! fields and `samples` for code; the others are in `prose/`, where `{{name}}` alone on a line stands for blocks made
-//! here. `html` renders a page, `layout` is the frame around it, and `search` indexes it.
+//! Every page is `markdown` first. `endpoints` and `errors` write theirs from the description, with
+//! `objects` for fields and `samples` for code; others are in `prose/`, where `{{name}}` alone on a
+//! line stands for generated blocks. `html` renders a page, `layout` frames it, and `search`
+//! indexes it.
 
 mod endpoints;
 mod error_advice;
@@ -21,7 +22,7 @@ use self::markdown::{fields, plain, served, split};
 use crate::EXAMPLE_BASE_URL;
 use crate::tables;
 
-/// A page: its path, its name in the navigation, and its source.
+/// Path, name in the navigation, and source.
 struct Page {
     path: &'static str,
     name: &'static str,
@@ -136,7 +137,7 @@ pub(crate) fn files(description: &Value) -> Vec<(String, String)> {
             ));
         }
     }
-    // The list of pages for language models: <https://llmstxt.org>.
+    // A list of pages for language models: <https://llmstxt.org>.
     list.push_str(&format!(
         "\n## API description\n\n- [OpenAPI 3.1]({EXAMPLE_BASE_URL}/openapi.json)\n"
     ));
@@ -169,7 +170,7 @@ fn missing_page() -> String {
     layout::around("", title, lead, &page)
 }
 
-/// The blocks for `{{name}}` in prose; empty if there are none.
+/// The blocks for `{{name}}` in prose.
 fn include(source: &Source<'_>, name: &str) -> String {
     match name {
         "enter" => samples::enter(),
@@ -205,7 +206,7 @@ impl Source<'_> {
         self.part(&format!("/components/schemas/{name}"))
     }
 
-    /// Follows a `$ref`; returns any other value unchanged.
+    /// Follows a `$ref`; returns other values unchanged.
     fn resolve<'v>(&'v self, value: &'v Value) -> &'v Value {
         match text_of(value, "$ref").strip_prefix('#') {
             Some(pointer) => self.part(pointer),
@@ -214,7 +215,7 @@ impl Source<'_> {
     }
 }
 
-/// A short digest, for the URLs of style and script.
+/// A short digest for URLs.
 fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
 }
@@ -246,7 +247,7 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     items(value).filter_map(Value::as_str)
 }
 
-/// The name of the schema that a `$ref` points to.
+/// The schema's name in a `$ref`.
 fn linked(value: &Value) -> Option<&str> {
     text_of(value, "$ref")
         .rsplit_once('/')

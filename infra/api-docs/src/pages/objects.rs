@@ -1,4 +1,4 @@
-//! Objects: their fields and types, and the page that documents each.
+//! Objects: their fields and types, and their pages.
 
 use serde_json::Value;
 
@@ -45,7 +45,6 @@ const PLACES: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// The objects of a page, each under a heading.
 pub(super) fn of_page(source: &Source<'_>, path: &str) -> String {
     let names = PLACES.iter().find(|(page, _)| *page == path);
     let names = names.map(|(_, names)| *names).unwrap_or_default();
@@ -83,12 +82,12 @@ fn object(source: &Source<'_>, name: &str) -> String {
     format!("{}{description}\n\n{values_of}", heading(2, name, name))
 }
 
-/// The values of an enum: all that a request may have, or those that a reply has so far.
+/// An enum's values: all for requests, those so far for replies.
 fn values(schema: &Value) -> impl Iterator<Item = &str> {
     texts(at(schema, &["enum"])).chain(texts(at(schema, &["x-known-values"])))
 }
 
-/// The writer of an object: caller or service. Replies do not mark fields as required, since they always have them.
+/// The writer of an object. Replies do not mark fields as required, since they always have them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Sent,
@@ -144,7 +143,7 @@ pub(super) fn kind(schema: &Value) -> String {
             at(schema, &["maxItems"])
         );
     }
-    // Limits that no real value reaches are left out.
+    // Without limits that no real value reaches.
     let is_telling = |most: &&Value| most.as_u64().is_some_and(|most| most < u64::from(u32::MAX));
     if let (Some(least), Some(most)) = (
         schema.get("minimum"),

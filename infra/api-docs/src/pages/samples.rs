@@ -1,4 +1,4 @@
-//! Code samples in each language: calls, made from an endpoint's first example, and whole programs.
+//! Code samples in each language: calls from an endpoint's first example, and whole programs.
 
 use common::http::routes::Route;
 use serde_json::Value;
@@ -13,7 +13,7 @@ macro_rules! files {
     };
 }
 
-/// Language, name and text of a file, and the command that runs it.
+/// Language, name, text, and the command that runs it.
 type File = (&'static str, &'static str, &'static str, &'static str);
 
 const ENTER: [File; 4] = files![
@@ -46,7 +46,7 @@ fn files(files: &[File]) -> String {
     choice(&files.iter().map(one).collect::<String>())
 }
 
-/// A call with its body, in each language. The clients' methods are named like the operations.
+/// A call in each language. Clients' methods are named like operations.
 pub(super) fn call(
     source: &Source<'_>,
     route: &Route,
@@ -142,7 +142,7 @@ impl SampleCall<'_> {
         )
     }
 
-    /// The arguments of a client's method: id or body, and the attempt.
+    /// Arguments of a client's method: id or body, and the attempt.
     fn arguments(&self, id: &str, body: impl Fn(&str) -> String, attempt: &str) -> String {
         let id = self.has_id.then(|| id.to_owned());
         let attempt = self.keyed.then(|| attempt.to_owned());
@@ -151,7 +151,7 @@ impl SampleCall<'_> {
     }
 }
 
-/// JSON as a PHP array. The examples have no quote and no colon before a space inside a name or string.
+/// JSON as a PHP array, if no name or string has a quote, or a colon before a space.
 fn php_array(json: &str) -> String {
     json.replace(['{', '['], "[")
         .replace(['}', ']'], "]")
@@ -169,7 +169,7 @@ pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     }
 }
 
-/// The examples of a body, in order: name, summary and the whole example.
+/// A body's examples in order: name, summary, and the example.
 pub(super) fn examples(media: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     texts(at(media, &["x-order"])).map(|name| {
         let example = at(media, &["examples", name]);

@@ -1,8 +1,8 @@
-//! The index for searching the pages in the browser: a list of places, each with a title and some text.
+//! The index for searching in the browser: places with a title and some text.
 
 use serde_json::{Value, json};
 
-/// Maximum text of a place that is searched and shown in parts.
+/// A longer text is searched and shown in parts.
 const MAX_TEXT_CHARS: usize = 240;
 
 pub(super) struct Place {
@@ -17,7 +17,7 @@ impl Place {
         Self { title, id, text }
     }
 
-    /// `[title, page, URL, text]` of a place on this page.
+    /// `[title, page, URL, text]` of a place.
     pub(super) fn entry(&self, path: &str, page: &str) -> Value {
         let mark = if self.id.is_empty() { "" } else { "#" };
         let url = format!("{path}{mark}{}", self.id);
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-/// The text up to the last whole word that fits.
+/// Cuts after the last word that fits.
 fn shortened(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) else {
         return text.to_owned();

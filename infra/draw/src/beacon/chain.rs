@@ -1,4 +1,4 @@
-//! A chain's constants, and the verification of its rounds.
+//! A chain's constants, and verification of its rounds.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -23,7 +23,6 @@ pub struct Chain {
     period_seconds: NonZeroU32,
 }
 
-/// The reason why there is no such chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidChain {
     #[error(
@@ -36,7 +35,6 @@ pub enum InvalidChain {
     NotQuicknet,
 }
 
-/// The reason why a reply or signature is not the round's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRound {
     #[error("is not a relay's reply")]
@@ -47,7 +45,7 @@ pub enum InvalidRound {
     Forged,
 }
 
-/// A round whose signature is the chain's.
+/// A round with the chain's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedRound {
     number: NonZeroU64,
@@ -65,7 +63,7 @@ impl VerifiedRound {
     }
 }
 
-/// The reply of a relay. Its randomness is computed, not believed.
+/// A relay's reply. Its randomness is computed, not believed.
 #[derive(Deserialize)]
 struct RelayReply {
     round: u64,
@@ -84,15 +82,16 @@ impl Chain {
         Self::with_key(hash, public_key, genesis, period_seconds).expect("a key")
     }
 
-    /// True for the public chain. The holder of another one's key knows its rounds in advance.
+    /// True for the public chain. A holder of another chain's key knows its rounds in advance.
     pub fn is_quicknet(&self) -> bool {
         self.hash.to_string() == QUICKNET
     }
 
-    /// The public key is in hexadecimal. With quicknet's hash, no other constants are taken.
+    /// A chain with a public key in hexadecimal. With quicknet's hash, its other constants must be
+    /// quicknet's.
     ///
     /// # Errors
-    /// When the key is invalid, or quicknet has other constants.
+    /// An invalid key or constant.
     pub fn new(
         hash: Digest,
         public_key: &str,
@@ -139,7 +138,7 @@ impl Chain {
         self.period_seconds
     }
 
-    /// The first round at this time or after it. `None` on overflow.
+    /// The first round at or after this time. `None` on overflow.
     pub fn first_round_from(&self, time: DateTime<Utc>) -> Option<NonZeroU64> {
         let since_genesis = time.signed_duration_since(self.genesis);
         let has_begun = since_genesis.subsec_nanos() > 0;
@@ -152,25 +151,24 @@ impl Chain {
         NonZeroU64::MIN.checked_add(periods)
     }
 
-    /// The time of a round. `None` on overflow.
+    /// A round's time. `None` on overflow.
     pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
         let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
         self.genesis
             .checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)
     }
 
-    /// # Errors
-    /// When it is not the round's.
+    /// Verifies the signature of a round.
     pub fn verify(
         &self,
         number: NonZeroU64,
         signature: RoundSignature,
     ) -> Result<VerifiedRound, InvalidRound> {
-        // Only compressed: other forms would have other digests.
+        // Compressed only: other forms have other digests.
         let point = Signature::uncompress(signature.as_bytes());
         let point = point.map_err(|_| InvalidRound::Forged)?;
         let message = message(number);
-        // The key was checked when the chain was made.
+        // The key was checked by `new`.
         match point.verify(
             true,
             message.as_bytes(),
@@ -184,10 +182,7 @@ impl Chain {
         }
     }
 
-    /// Verifies a reply from anywhere.
-    ///
-    /// # Errors
-    /// When it is not the round's.
+    /// Verifies a round's reply from anywhere.
     pub fn verify_reply(
         &self,
         round: NonZeroU64,
@@ -202,7 +197,7 @@ impl Chain {
     }
 }
 
-/// The signed message, without the round before: rounds are unchained.
+/// The signed message; rounds are unchained, so it has no earlier signature.
 pub(super) fn message(round: NonZeroU64) -> Digest {
     Digest::from_parts(&[&round.get().to_be_bytes()])
 }

@@ -1,12 +1,12 @@
 //! Public randomness for draws: rounds of a [drand](https://drand.love) chain.
 //!
-//! A round's signature is unknown until its time, and anyone can verify it. So relays need not be
-//! trusted.
+//! A round's signature is unknown until its time, and anyone can verify it: relays need no trust.
 //!
-//! - [`Chain`]: constants, times of rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
+//! - [`Chain`]: constants, times of rounds, and [`Chain::verify`], the only way to a
+//!   [`VerifiedRound`];
 //! - [`Relays`]: rounds over HTTP;
-//! - [`Chain::verify_reply`]: a reply that was brought from anywhere;
-//! - [`SimulatedChain`]: for a machine without a network.
+//! - [`Chain::verify_reply`]: a reply from anywhere;
+//! - [`SimulatedChain`]: rounds without a network.
 //!
 //! ```
 //! use draw::beacon::Chain;

@@ -1,4 +1,4 @@
-//! Relays: servers of a chain's rounds over HTTP. None is trusted.
+//! Relays: untrusted HTTP servers of a chain's rounds.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::chain::{Chain, InvalidRound, VerifiedRound};
 
-/// Relays of drand's own chains, run by different companies.
+/// Relays of drand's chains, run by different companies.
 pub const PUBLIC_RELAYS: [&str; 3] = [
     "https://api.drand.sh",
     "https://api2.drand.sh",
@@ -24,9 +24,9 @@ const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
     read: Duration::from_secs(5),
 };
-/// Timeout of an exchange, for a relay that sends byte by byte.
+/// Timeout of a whole exchange, since a relay may send byte by byte.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause between two tours of all relays, which have a round a second or two after its time.
+/// Pause between tours of all relays. They have a round a second or two after its time.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -36,11 +36,10 @@ pub struct Relays {
     pause: Duration,
 }
 
-/// No relay has the round.
 #[derive(Debug)]
 pub struct Unavailable {
     pub round: NonZeroU64,
-    /// Hosts, in the order of asking.
+    /// Hosts in the order asked.
     pub relays: Vec<(String, RelayFailure)>,
 }
 
@@ -63,7 +62,7 @@ impl Relays {
         Self::new(urls.into(), Addresses::PublicOnly)
     }
 
-    /// The rounds of a relay are below its URL, at `{chain hash}/public/{round}`.
+    /// Relays with a chain's rounds below these URLs, at `{chain hash}/public/{round}`.
     pub fn new(urls: Vec<Url>, addresses: Addresses) -> Self {
         Self::with_times(urls, addresses, TIMEOUTS, PAUSE)
     }
@@ -81,10 +80,7 @@ impl Relays {
         }
     }
 
-    /// Asks one relay after the other.
-    ///
-    /// # Errors
-    /// When none does.
+    /// Asks relays in turn, each once.
     pub async fn fetch(
         &self,
         chain: &Chain,
@@ -100,10 +96,7 @@ impl Relays {
         Err(Unavailable { round, relays })
     }
 
-    /// Asks again until a relay has the round, from the round's time on.
-    ///
-    /// # Errors
-    /// When none does within `patience`.
+    /// Asks until a relay has the round, from the round's time on and within `patience`.
     pub async fn fetch_within(
         &self,
         patience: Duration,
@@ -138,7 +131,7 @@ impl Relays {
 
 fn round_url(relay: &Url, chain: &Chain, round: NonZeroU64) -> Url {
     let mut url = relay.clone();
-    // The client refuses a URL without a path.
+    // The client refuses URLs without a path.
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend([
             chain.hash().to_string().as_str(),
@@ -149,7 +142,7 @@ fn round_url(relay: &Url, chain: &Chain, round: NonZeroU64) -> Url {
     url
 }
 
-/// Not the whole URL: an operator's own relay may have a secret in it.
+/// The host only: an operator's own URL may have a secret.
 fn host(url: &Url) -> String {
     url.host_str().unwrap_or("a URL without a host").to_owned()
 }

@@ -10,7 +10,7 @@ use super::chain::{Chain, DOMAIN, message};
 use crate::commitment::randomness;
 use crate::digest::{Digest, RoundSignature};
 
-/// The owner of the seed knows every round: for rehearsals only.
+/// The seed's owner knows every round, so only rehearsals use it.
 pub struct SimulatedChain {
     key: SecretKey,
     chain: Chain,

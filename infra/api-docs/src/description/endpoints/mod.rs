@@ -19,7 +19,7 @@ use crate::description::headers::{header, when_counted};
 use crate::description::{parameters, schema};
 
 const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
-/// The headers of every counted reply.
+/// Headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
 struct Endpoint {
@@ -28,11 +28,11 @@ struct Endpoint {
     tag: &'static str,
     summary: &'static str,
     description: &'static str,
-    /// Parameters in addition to [`COMMON`](parameters::COMMON).
+    /// Besides [`COMMON`](parameters::COMMON).
     parameters: Vec<&'static str>,
     request: Option<RequestBody>,
     reply: Reply,
-    /// Errors in addition to those of every endpoint.
+    /// Besides those of every endpoint.
     refusals: Vec<Refusal>,
 }
 
@@ -49,7 +49,7 @@ struct Reply {
     links: Value,
 }
 
-/// The endpoints by path and method; `docs` is the URL of the reference pages.
+/// The endpoints by path and method; `docs` is the reference's URL.
 pub(crate) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let groups = [
@@ -114,7 +114,7 @@ impl Reply {
     }
 }
 
-/// The errors by status; an endpoint's own come before the common ones.
+/// Errors by status; an endpoint's own come before the common ones.
 fn refused(route: Route, own: Vec<Refusal>, docs: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
     for refusal in own.into_iter().chain(refusals::shared()) {
@@ -151,9 +151,10 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
         _ => {}
     }
     match status {
-        // Nothing is counted before the key is known, nor for a path with another method.
+        // Nothing is counted before the key is known, nor for a wrong method.
         401 | 403 | 405 => {}
-        // A mismatched campaign is found before the request is counted; a failure may come before or after.
+        // A mismatched campaign is found before the request is counted; failures come before or
+        // after.
         422 | 500 | 503 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }

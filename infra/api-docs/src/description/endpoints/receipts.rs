@@ -1,4 +1,4 @@
-//! The endpoints on receipts: start, refresh the upload URL, read.
+//! The endpoints on receipts.
 
 use common::error::ErrorCode;
 use common::http::routes;

@@ -23,7 +23,7 @@ impl Refusal {
         }
     }
 
-    /// Renames the example, for a second one with the same error code.
+    /// Renames the example; needed for a second one with the same error code.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self {
             name: Some(name),
@@ -60,7 +60,7 @@ impl Refusal {
         self.name.unwrap_or(self.code.as_str())
     }
 
-    /// The reply's body as the service renders it; `docs` is the URL of the reference pages.
+    /// The reply's body as the service renders it; `docs` is the reference's URL.
     pub(crate) fn body(&self, docs: &str) -> Value {
         serde_json::from_str(&Reply::error(&self.error, docs, examples::REQUEST_ID).body)
             .unwrap_or_default()

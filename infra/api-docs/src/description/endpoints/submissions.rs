@@ -1,4 +1,4 @@
-//! The endpoints on submissions: enter, read, look up.
+//! The endpoints on submissions.
 
 use common::domain::message::MessageKey;
 use common::error::ErrorCode;
@@ -42,7 +42,7 @@ fn create() -> Endpoint {
 }
 
 fn requests() -> Vec<Example> {
-    // Each sample has its own phone, because a campaign may limit entries per phone and day.
+    // Each sample has its own phone, because campaigns may limit entries per phone and day.
     vec![
         Example::new(
             "code",
@@ -81,7 +81,7 @@ fn requests() -> Vec<Example> {
 }
 
 fn outcomes() -> Vec<Example> {
-    // Hand-written, because no test submission has a tax record or a partner's message.
+    // By hand: no test submission has a tax record or a partner's message.
     let under_review = json!({
         "campaign": OF_RECEIPTS, "livemode": true, "state": "pending", "review_status": "under_review",
         "display_status": "receipt_in_review", "entries": 0, "reasons": ["no_qr_code"], "terminal": false,
