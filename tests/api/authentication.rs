@@ -192,7 +192,7 @@ async fn a_live_key_works_on_production_alone() {
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
 
-    // The order of checks: unknown and revoked keys come before a wrong environment, and that before a wrong campaign.
+    // Order of checks: unknown and revoked keys, wrong environment, wrong campaign.
     let mismatched = campaign
         .live("GET", CAMPAIGN)
         .header("svc-campaign", "another")

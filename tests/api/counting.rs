@@ -1,4 +1,4 @@
-//! Counting of changes: each once, however its batch is delivered, and wherever counting is cut.
+//! Counting of changes: each once, however batches are delivered, and wherever counting is cut.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::config::Env;
@@ -30,7 +30,7 @@ async fn set_up() -> (TestCampaign, Counter) {
     (TestCampaign::on(&service, plain()).await, counter)
 }
 
-/// Enters once with a good code, and writes copies of that submission from many regions.
+/// Enters once, and copies that submission to many regions.
 async fn enter(campaign: &TestCampaign, round: u32) {
     let sending = campaign.entry(&phone(round), &campaign.code(u64::from(round)));
     let id: SubmissionId = id_of(&sending.send().await).parse().expect("an id");
@@ -176,7 +176,6 @@ async fn environments_are_counted_apart_and_phones_by_their_own_counts() {
     assert!(test.is_empty(), "{test:#?}");
 }
 
-/// Puts an entrant with submissions on many days, or removes it.
 async fn put_entrant(campaign: &TestCampaign, scope: &Scope, days: Option<u32>) {
     let (client, table) = (campaign.service.dynamodb(), "entrants");
     let key = AttributeValue::S(scope.key("a-phone"));
@@ -226,7 +225,6 @@ async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_b
     );
 }
 
-/// The sort keys of the table of numbers.
 async fn stored(campaign: &TestCampaign) -> String {
     let pages = campaign
         .service

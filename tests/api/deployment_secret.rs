@@ -1,5 +1,5 @@
-//! The deployment's secret, which encrypts the keys of code books: what the table holds, and what callers get while
-//! Secrets Manager refuses or does not answer.
+//! The deployment's secret, which encrypts code books: what the table holds, and what callers get
+//! while Secrets Manager fails.
 
 use std::error::Error as _;
 use std::net::Ipv4Addr;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
-/// Starts a function as Lambda does, with this Secrets Manager.
+/// Starts a function with this Secrets Manager.
 async fn start<O: Endpoint>(service: &Service, secrets: &Interceptor) -> ApiHandler<O> {
     let env = as_function(&service.env, O::ROUTE.function);
     let env = secrets.in_front_of_all(&[ENDPOINT], &env).await;
@@ -40,7 +40,6 @@ async fn start<O: Endpoint>(service: &Service, secrets: &Interceptor) -> ApiHand
     function
 }
 
-/// A second stack over the same database, with another secret.
 fn with_another_secret(service: &Service) -> Service {
     let deployment_secret = Some("another-secret-than-that-of-the-other-stacks".to_owned());
     service.beside(Options {
@@ -49,7 +48,6 @@ fn with_another_secret(service: &Service) -> Service {
     })
 }
 
-/// Status and body of a function's answer to a POST.
 async fn post(
     function: &impl HttpHandler,
     path: &str,
@@ -248,7 +246,7 @@ async fn while_secrets_manager_refuses_look_ups_are_unavailable_and_use_up_no_li
     secrets.deny(true);
     let lookup = start::<LookupSubmissions>(&service, &secrets).await;
     let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
-    // More than the five that a phone has.
+    // More than a phone's five.
     for _ in 0..6 {
         let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
         assert_eq!(

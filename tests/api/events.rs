@@ -1,4 +1,4 @@
-//! Every sample event through the function that it is named after.
+//! Every sample event through its function.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,13 +34,11 @@ fn read<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_str(&text).expect("an event")
 }
 
-/// The expected answers for events with matching names.
 fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let all: BTreeMap<String, Value> = read(EXPECTED);
     all.into_iter().filter(|(file, _)| of(file)).collect()
 }
 
-/// True if the event's function runs asynchronously.
 fn is_of_the_background(file: &str) -> bool {
     [
         "count-changes",

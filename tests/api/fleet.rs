@@ -24,7 +24,7 @@ fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
     Fleet::new(program, &[function], service.variables.clone(), routing)
 }
 
-/// How many of `requests` requests a key's rate limit admits.
+/// Admitted requests of `requests`.
 async fn admitted(fleet: &Fleet, environments: usize, key: &str, requests: usize) -> usize {
     fleet.warm_up(environments).await;
     let event = event::of("GET", "/api/v1/campaign", &[], None, key);
@@ -51,7 +51,7 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
     let clock = Clock::system();
     for routing in [Routing::Even, Routing::Skewed] {
         let fleet = fleet("get-campaign", &campaign.service, routing);
-        // Retries with a new key if the minute changed during the count.
+        // Again if the minute changed during the count.
         let admitted = loop {
             let key = campaign.issue(Environment::Test, PER_MINUTE).await;
             let minute = clock.now().as_minutes();
@@ -70,7 +70,7 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
 #[tokio::test]
 async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     let clock = Clock::manual(Clock::system().now());
-    // The stack fetched the deployment's secret at start-up, so decrypting the code book costs no round trip.
+    // The secret was fetched at start-up, so the code book costs no round trip.
     let options = Options {
         clock: clock.clone(),
         background: false,
@@ -89,7 +89,8 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
         proxy.take_seen().round_trips
     };
     assert_eq!(trips("entered", 0).await, 3, "cold");
-    // The first one waits for a lease. After it the environment is busy, and leases beside its writes.
+    // The first waits for a lease. Afterwards the environment is busy, and leases beside its
+    // writes.
     let warm = [
         trips("entered", 1).await,
         trips("entered", 2).await,
@@ -137,7 +138,7 @@ async fn a_warm_entry_is_one_call_of_nine_write_units() {
         let seen = proxy.take_seen();
         costs.push((seen.calls.len(), seen.capacity));
     }
-    // The first fills the caches, and others lease the key's requests.
+    // The first fills caches, and others lease.
     let cheapest = costs
         .iter()
         .copied()
@@ -157,7 +158,7 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
-    // The environment is warm after the first.
+    // Warm after the first.
     for number in 0..3 {
         assert_eq!(
             campaign
@@ -210,7 +211,7 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
             .await;
         assert_eq!(reply.field("message_key"), outcome, "{}", reply.text);
         let seen = proxy.take_seen();
-        // The page tells the cost of the key's limit apart: one write unit for each lease.
+        // The key's limit is told apart: a write unit for each lease.
         let leases = seen.leases();
         let leased = f64::from(u32::try_from(leases).expect("a few"));
         let (calls, writes, reads) = (

@@ -1,4 +1,4 @@
-//! Changes that an operator makes to a key in use: another rate limit, and a successor.
+//! An operator's changes to a key in use: another rate limit, and a successor.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ const CAMPAIGN: &str = "/api/v1/campaign";
 /// How long functions cache a key.
 const CACHE_AGE: Duration = Duration::from_secs(5);
 
-/// How many of `requests` requests are admitted.
 async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
@@ -90,7 +89,7 @@ async fn processes_between_two_limits_admit_the_larger_at_most() {
         let key = campaign.issue(Environment::Test, before).await;
         let mut all = admitted(&campaign, &key, 5).await;
         set(&campaign, &key, after).await;
-        // The second process reads the change at once; the first still has the cached key.
+        // The second process reads the change; the first has the key cached.
         all += admitted(&elsewhere, &key, 30).await + admitted(&campaign, &key, 30).await;
         first.clock.advance(CACHE_AGE);
         all += admitted(&campaign, &key, 30).await + admitted(&elsewhere, &key, 30).await;

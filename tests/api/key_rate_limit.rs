@@ -21,7 +21,7 @@ async fn a_key_over_its_limit_is_told_when_the_next_minute_begins() {
     let other = campaign.issue(Environment::Test, 1).await;
     let read = || campaign.with_key(&key, "GET", CAMPAIGN).send();
 
-    // Requests with validation errors count; requests that name another campaign do not.
+    // Invalid requests count; those that name another campaign do not.
     let bad = campaign
         .with_key(&key, "POST", "/api/v1/codes/check")
         .raw("not JSON")

@@ -23,10 +23,10 @@ use service_tests::receipts::{TIME, receipts_alone};
 use service_tests::service::Service;
 use service_tests::template::text_of;
 
-/// A field of the query's filter, and the id that it must have.
+/// A field, and the id that it must have.
 type Condition = (String, String);
 
-/// The conditions of the query, one of which a line has to meet.
+/// A line has to meet one of these.
 fn conditions() -> Vec<Condition> {
     let page = text_of("infra/docs/runbook.md");
     let query = page
@@ -40,13 +40,12 @@ fn conditions() -> Vec<Condition> {
     query.split(" or ").map(condition).collect()
 }
 
-/// Processes of functions over a database whose table of limits, leases and turns can be throttled.
+/// Functions over a database whose table of limits, leases and turns can be throttled.
 struct Functions {
     service: Service,
     proxy: Interceptor,
     _database: Service,
     lines: Vec<Value>,
-    /// The ids of the submission, by their names in the query.
     ids: Vec<(&'static str, String)>,
 }
 
@@ -105,8 +104,8 @@ impl Functions {
         move || proxy.disturb(Random::new(7), disturbance.clone())
     }
 
-    /// Hands an event to a function and keeps the lines that it logs. Returns its answer and the line of its request or
-    /// job, which is the last.
+    /// Hands over an event and keeps the logged lines. Returns the answer and the last line, which
+    /// is the request's or job's.
     async fn invoke(&mut self, process: &mut Process, event: &Value) -> (Value, Value) {
         let answer = process.invoke(event).await.expect("an answer");
         self.proxy.disturb_no_more();
@@ -119,7 +118,6 @@ impl Functions {
         }
     }
 
-    /// Sends a request, and returns the body and the id of the reply.
     async fn send(
         &mut self,
         process: &mut Process,
@@ -140,7 +138,6 @@ impl Functions {
         (serde_json::from_str(&reply.text).expect("JSON"), request_id)
     }
 
-    /// Sends a submission, and keeps its ids.
     async fn submit(&mut self, campaign: &TestCampaign, body: &Value) -> SettleMessage {
         let mut process = self.process("create-submission").await;
         let path = "/api/v1/submissions";
@@ -160,7 +157,7 @@ impl Functions {
         }
     }
 
-    /// Delivers a message until its step was due, and returns the outcome.
+    /// Delivers a message until its step was due; returns the outcome.
     async fn settle(&mut self, process: &mut Process, message: &SettleMessage) -> Value {
         let event = event::of_queue(
             "1",
@@ -175,7 +172,7 @@ impl Functions {
         }
     }
 
-    /// Checks that the query finds every line, and that these warnings are among them.
+    /// Checks that the query finds every line, these warnings among them.
     fn assert_all_found(&self, warnings: &[&str]) {
         let conditions = conditions();
         let is_met = |line: &Value, (field, name): &Condition| {
@@ -222,7 +219,7 @@ async fn query_finds_every_line_of_a_receipt_until_its_acceptance() {
 #[tokio::test]
 async fn it_finds_every_line_of_a_code_whose_partner_fails_twice() {
     let mut functions = Functions::start().await;
-    // Whether the table is throttled before the partner answers, and whether it accepts.
+    // Table throttled before the partner answers; partner accepts.
     let answers = [(true, false), (false, false), (true, true)];
     let (answers, throttle) = (
         Arc::new(Mutex::new(VecDeque::from(answers))),

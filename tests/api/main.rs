@@ -1,4 +1,4 @@
-//! Black-box tests over HTTP: a module for each path, and for each rule that all paths share.
+//! Black-box tests over HTTP: a module for each path, and for each rule of all paths.
 
 mod authentication;
 mod conventions;

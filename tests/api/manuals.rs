@@ -1,4 +1,4 @@
-//! The manuals against the code: their generated parts are up to date, and the commands that they name exist.
+//! The manuals' generated parts are up to date, and the commands that they name exist.
 //!
 //! `WRITE_DOCS=1 cargo test --workspace --test api manuals` writes the generated parts.
 
@@ -14,7 +14,7 @@ use service_tests::template::{service, text_of};
 const FOLDER: &str = "infra/docs";
 const END: &str = "<!-- end -->";
 
-/// The generated parts: page, name, and the text between the two comments.
+/// Page, name, and the text between the two comments.
 fn generated() -> [(&'static str, &'static str, String); 4] {
     [
         ("architecture.md", "rights", rights()),
@@ -57,7 +57,7 @@ fn table(titles: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String
     format!("{head}{rows}")
 }
 
-/// The tables that a function reads and writes, and what else its role allows.
+/// Tables that a function reads and writes, and its other rights.
 fn rights() -> String {
     let rows = policies().into_iter().map(|(function, policy)| {
         let mut tables = BTreeMap::<String, bool>::new();
@@ -99,7 +99,7 @@ fn rights() -> String {
     table(&["function", "tables", "others"], rows)
 }
 
-/// The workspace's crates with those that they use, not for tests alone.
+/// Crates with those that they use outside tests.
 fn crates() -> String {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
@@ -140,7 +140,6 @@ fn crates() -> String {
     table(&["crate", "uses"], rows)
 }
 
-/// The template's parameters.
 fn parameters() -> String {
     let template = service();
     let parameters = template["Parameters"].as_object().expect("parameters");
@@ -157,7 +156,6 @@ fn parameters() -> String {
     table(&["parameter", "default", "meaning"], rows)
 }
 
-/// The commands of `ops`, with their arguments.
 fn commands() -> String {
     let mut rows = Vec::new();
     push_commands(&ops_core::command(), "ops", &mut rows);
@@ -176,7 +174,7 @@ fn push_commands(command: &clap::Command, path: &str, rows: &mut Vec<Vec<String>
     }
 }
 
-/// The arguments of a command that it cannot do without; `--help` has the others.
+/// Required arguments; `--help` has the others.
 fn usage(command: &clap::Command) -> String {
     let one_of = command.get_groups().filter(|group| group.is_required_set());
     let groups: Vec<Vec<_>> = one_of.map(|group| group.get_args().collect()).collect();
@@ -225,7 +223,7 @@ fn table_of_tables_is_that_of_the_template() {
     assert_eq!(keys, tables.collect());
 }
 
-/// The commands in code spans and blocks of a page, each a line.
+/// Commands in a page's code spans and blocks, each a line.
 fn commands_of(page: &str) -> Vec<String> {
     let blocks = page.split("```").skip(1).step_by(2);
     let lines = blocks.flat_map(str::lines).map(str::to_owned);

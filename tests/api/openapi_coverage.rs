@@ -1,4 +1,4 @@
-//! Provokes every reply in the API description, except for internal failures.
+//! Provokes every described reply, except internal failures.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ fn to_each(campaign: &TestCampaign, key: &str) -> Vec<RequestBuilder> {
     ROUTES.iter().map(sending).collect()
 }
 
-/// Refusals of authentication and rate limits, for every endpoint.
+/// Refusals of authentication and rate limits.
 async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCampaign) {
     let revoked = campaign.issue(Environment::Test, 100).await;
     campaign.revoke(&revoked).await;
@@ -91,7 +91,7 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
     }
 }
 
-/// Successful replies, and the refusals of each endpoint's own checks.
+/// Successful replies, and each endpoint's own refusals.
 async fn replies_after_authentication(
     seen: &mut Seen,
     codes: &TestCampaign,
@@ -224,7 +224,7 @@ async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
         .await;
 }
 
-/// A receipt with a stored file over the size limit, which no upload target would admit.
+/// A receipt with a file over the size limit, which upload targets refuse.
 async fn too_large(campaign: &TestCampaign) -> String {
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
@@ -244,7 +244,7 @@ async fn too_large(campaign: &TestCampaign) -> String {
     id_of(&made)
 }
 
-/// Conflicts in the database, until the service answers that the first attempt is still in progress.
+/// Database conflicts, until the first attempt is reported as in progress.
 async fn in_progress(seen: &mut Seen) {
     let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
@@ -278,7 +278,7 @@ async fn every_described_reply_can_be_had() {
         .into_iter()
         .filter(|described| !seen.0.contains(described))
         .collect();
-    // Every endpoint describes these failures; `internal_errors` and `faults` test them.
+    // Tested by `internal_errors` and `faults`.
     let failures = [Some("internal_error"), Some("service_unavailable")];
     let unexpected: Vec<_> = never
         .iter()

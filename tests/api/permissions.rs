@@ -1,5 +1,5 @@
-//! The roles in the stack template against what the functions do. The IAM guard rejects calls in all tests that no role
-//! allows; these tests show that every permission is used.
+//! The template's roles against what functions do. The IAM guard rejects in all tests what no role
+//! allows; these show that every permission is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use service_tests::service::{Service, entrant_id};
 use service_tests::template::{deployer, logical_id, resources, service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
-/// A service with accelerated settling, or without background work, whose calls are recorded.
+/// A service with recorded calls, and with fast settling or no background work.
 fn recorded(record: &Record, background: bool) -> Service {
     Service::with_options(Options {
         proxy: Some(front(record.clone(), Arc::new(|_| true))),
@@ -57,7 +57,6 @@ async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
     campaign.entry(phone, code).send().await
 }
 
-/// Polls until the submission is settled.
 async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
     let polling = async {
         loop {
@@ -73,7 +72,6 @@ async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
         .expect("it settles")
 }
 
-/// Exercises codes: accepted, rejected, repeated, looked up, checked.
 async fn codes(service: &Service) {
     let campaign = campaign(service, |_| {}).await;
     campaign
@@ -107,7 +105,6 @@ async fn codes(service: &Service) {
         .await;
 }
 
-/// Exercises receipts: created, uploaded, read, rejected, settled.
 async fn receipts(service: &Service) {
     let alone = campaign(service, receipts_alone).await;
     let key = &alone.live_key;
@@ -136,7 +133,7 @@ async fn receipts(service: &Service) {
     let id = alone.photo(key, &photo, None).await;
     let sent = alone.with_receipt(key, &phone(1), "", &id).send().await;
     assert_eq!(settled(&alone, &sent).await.field("state"), "accepted");
-    // The same purchase again, a receipt of another shop, and one with a wrong time.
+    // The same purchase again, another shop's receipt, and a wrong time.
     for (number, code, time) in [
         (2, "GOOD010001", TIME),
         (3, "SHOP010001", TIME),
@@ -165,7 +162,6 @@ async fn receipts(service: &Service) {
     }
 }
 
-/// Exercises a partner that accepts, rejects, and is down for a while.
 async fn partners(service: &Service) {
     let partner = simulated(|_| {}).await;
     let campaign = campaign(service, judged_by(partner.url())).await;
@@ -182,12 +178,12 @@ async fn partners(service: &Service) {
     }
 }
 
-/// Exercises late events, lost messages and deleted photos, on a service without background work.
+/// Late events, lost messages and deleted photos, without background work.
 async fn by_hand(service: &Service) {
     let receipts = campaign(service, receipts_alone).await;
     let key = &receipts.live_key;
     let photo = hardly_a_photo();
-    // Requested again after the upload, but before the storage event.
+    // After the upload, before the storage event.
     let announcing = receipts
         .receipt(key, &announced(&photo, None))
         .header("idempotency-key", fresh_key());
@@ -202,7 +198,7 @@ async fn by_hand(service: &Service) {
         .await;
     assert_eq!(refreshing.send().await.field("state"), "uploaded");
 
-    // The photo is deleted before it is read; its storage event comes later.
+    // The photo is deleted before it is read; its event comes later.
     let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
     let s3 = Aws::for_function(&service.env)
         .expect("the stack sets every variable")
@@ -259,7 +255,7 @@ async fn by_hand(service: &Service) {
         .await;
     settler.settle_due().await;
 
-    // A partner's submission, written by a later build.
+    // A partner's, written by a later build.
     let partner = simulated(|_| {}).await;
     let campaign = campaign(service, judged_by(partner.url())).await;
     let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
@@ -290,7 +286,7 @@ async fn by_hand(service: &Service) {
     );
 }
 
-/// Exercises a campaign that keeps phones and photos no longer, and its numbers.
+/// A campaign after its retention, and its numbers.
 async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     let mut ended = campaign(service, receipts_alone).await;
     let key = ended.test_key.clone();
@@ -337,11 +333,11 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     for _ in 0..8 {
         sweeper.handle(Tick::default()).await.expect("it sweeps");
     }
-    // Nothing is counted under the region any more.
+    // The region has no entries left.
     counter.count_all().await;
 }
 
-/// Lets the next sweep look through the campaigns, although an earlier one did so within the hour.
+/// Lets the next sweep look through the campaigns within the hour.
 async fn forget_schedule(service: &Service) {
     let retention =
         RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
@@ -358,7 +354,6 @@ async fn forget_schedule(service: &Service) {
     );
 }
 
-/// An event handler with the access key of its function.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
@@ -402,7 +397,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
             .map(|(function, (action, resource))| format!("{function} {action} {resource}"))
             .collect()
     };
-    // Calls of the scheduled function come without a request.
+    // Calls of the scheduled function have no request.
     let polling = async {
         while !unused(&record.calls()).is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -455,7 +450,6 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     assert_eq!(refused, Vec::<String>::new());
 }
 
-/// The ARN that CloudFormation would give a resource of a local stack.
 fn arn(resource: &str) -> String {
     let (kind, name) = resource.split_once('/').expect("a kind and a name");
     match kind {
@@ -474,7 +468,7 @@ fn arn(resource: &str) -> String {
     }
 }
 
-/// Matches a policy's pattern, in which `*` is any text.
+/// Matches a pattern, in which `*` is any text.
 fn is_like(pattern: &Value, name: &str) -> bool {
     let mut parts = pattern.as_str().expect("a pattern").split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {

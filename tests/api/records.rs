@@ -1,4 +1,4 @@
-//! Each kind of record, as this build writes it, has a version and no phone in clear.
+//! Each kind of record has a version and no phone in clear.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -45,7 +45,6 @@ async fn submit(campaign: &TestCampaign, number: u32, code: &str) {
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
 
-/// Changes a campaign as an operator does, which keeps what it was.
 async fn change(campaign: &TestCampaign) {
     let (service, config) = (&campaign.service, &campaign.config);
     let versions =
@@ -68,7 +67,8 @@ async fn change(campaign: &TestCampaign) {
     );
 }
 
-/// Minted, imported, void and wrong codes; a test code; a blocked and a throttled phone; a revoked key; limits.
+/// Minted, imported, void, wrong and test codes; a blocked and a throttled phone; a revoked key;
+/// limits.
 async fn codes(service: &Service) {
     let campaign = campaign(service, "codes-2026", |campaign| {
         campaign.limits.phone_daily = Some(50)
@@ -155,7 +155,7 @@ async fn partners(service: &Service) {
     }
 }
 
-/// A draw that was run, with a winner.
+/// A drawn draw with a winner.
 async fn draws(service: &Service) {
     let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let scope = Scope {
@@ -291,7 +291,7 @@ async fn draws(service: &Service) {
             .await
             .expect("written")
     );
-    // What was written once stays, and comes back as it was.
+    // A first write stays, and reads back the same.
     assert!(!draws.create(&scope, &draw, &first).await.expect("refused"));
     let released = FreezeLock {
         expires_at: None,
@@ -338,7 +338,7 @@ async fn draws(service: &Service) {
     );
 }
 
-/// All items of a table in DynamoDB's JSON, sorted by key.
+/// A table's items in DynamoDB's JSON, sorted by key.
 async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     let scan = request_to_storage("POST", format!("{}/", service.database_url()));
     let scan = scan.header("x-amz-target", "DynamoDB_20120810.Scan");

@@ -117,7 +117,7 @@ async fn every_link_of_the_pages_leads_somewhere_in_both_forms() {
                     texts.insert(target.to_owned(), get(target).await.text);
                 }
                 let text = &texts[target];
-                // In Markdown, fields have no anchors.
+                // Fields have no anchors in Markdown.
                 let is_there = [format!("id=\"{place}\""), format!("{{#{place}}}")]
                     .iter()
                     .any(|id| text.contains(id));
@@ -402,7 +402,7 @@ async fn every_entering_sample_does_what_its_code_says() {
         get("/docs/endpoints/submissions").await.text,
     ];
     let mut outcomes = Vec::new();
-    // A sample in several languages has the same phone and code in each, so it is sent once.
+    // Each language's sample has the same phone and code, so one is sent.
     let mut sent = HashSet::new();
     for sample in pages.iter().flat_map(|page| samples(page)) {
         let phone = sample.find(" 345 678").map(|end| &sample[end - 4..end + 8]);

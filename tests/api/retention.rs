@@ -1,4 +1,4 @@
-//! Phones and photos that a campaign keeps no longer, deleted by the sweep.
+//! The sweep deletes expired phones and photos.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 const DAY: Duration = Duration::from_hours(24);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A stack without background work, whose clock a test moves.
-/// A campaign that ends in a day, and keeps phones for two days more and photos for one.
+/// On a stack without background work, a campaign that ends in a day, and keeps phones for two days
+/// more and photos for one.
 async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
     let mut config = plain();
     code_and_receipt(&mut config);
@@ -51,9 +51,9 @@ pub(crate) fn sweeper(service: &Service) -> SweepUnsettled {
     SweepUnsettled::connect(&context.expect("all variables")).expect("all variables")
 }
 
-/// Runs the sweeps after an hour, in which campaigns are looked through, until nothing is left to do.
+/// Sweeps until nothing is left, after the hour in which campaigns are not looked through again.
 async fn sweep_an_hour_later(service: &Service) {
-    /// One for each environment and kind of data of two campaigns, and some that find nothing.
+    /// One for each environment and kind of data of two campaigns, and some idle.
     const SWEEPS: u32 = 12;
     service.clock.advance(MINUTE * 60);
     let sweeper = sweeper(service);
@@ -62,7 +62,7 @@ async fn sweep_an_hour_later(service: &Service) {
     }
 }
 
-/// Enters with a code, a region and a claim, and returns the submission's id.
+/// Enters with code, region and claim; returns the id.
 async fn enter(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> String {
     let mut entry = body(&phone(number), code);
     entry["region"] = json!("Mwanza");
@@ -94,14 +94,13 @@ async fn has_phone(campaign: &TestCampaign, id: &str) -> bool {
     found.phone.is_some()
 }
 
-/// Records done and left by a live deletion, and true if it is finished.
+/// Records done and left by a live deletion; true if finished.
 async fn progress(campaign: &TestCampaign, data: PersonalData) -> (u64, u64, bool) {
     let begun = deletion(campaign, Environment::Live, data).await;
     let begun = begun.expect("it has begun");
     (begun.done, begun.left, begun.finished_at.is_some())
 }
 
-/// The reason why the live deletion of phones waits.
 async fn postponed(campaign: &TestCampaign) -> Option<PostponeReason> {
     let begun = deletion(campaign, Environment::Live, PersonalData::Phones).await;
     Some(begun?.postponed?.reason)
@@ -142,7 +141,6 @@ async fn photos(service: &Service, scope: &Scope) -> usize {
     listed.contents().len()
 }
 
-/// Uploads a photo that no submission uses.
 async fn upload(campaign: &TestCampaign, key: &str) {
     campaign.photo(key, &hardly_a_photo(), None).await;
 }
@@ -451,7 +449,7 @@ fn operator() -> Operator {
     }
 }
 
-/// A draw with one prize, which was frozen just now.
+/// A draw with one prize, frozen now.
 fn frozen(now: Timestamp) -> Draw {
     Draw {
         name: "final".parse().expect("a name"),
@@ -485,7 +483,7 @@ async fn record(draws: &Draws, scope: &Scope, draw: &Draw) {
     assert!(draws.create(scope, draw, &lock).await.expect("it answers"));
 }
 
-/// The winner of this place in that draw, drawn just now.
+/// The draw's winner at this place, drawn now.
 fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
     Contact {
         draw: frozen(now).name,
@@ -633,10 +631,11 @@ async fn a_prolonged_campaign_keeps_its_phones_until_it_ends_again() {
     assert!(!has_phone(&campaign, &entered).await);
 }
 
-/// A sweep that dies at any of its calls is finished by the next ones, and nothing is counted twice.
+/// A sweep dies at each of its calls; the next finish it, and nothing is counted twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_interrupted_sweep_is_finished_by_the_next() {
-    /// Every call would take minutes. The partitions of the index, which are most of the calls, are no multiple of it.
+    /// Every call would take minutes. Most read the index's partitions, whose number is no multiple
+    /// of it.
     const STRIDE: usize = 11;
     let service = Service::still();
     let faults = Interceptor::at(0, FaultKind::DiesBefore);
@@ -659,7 +658,7 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
         for _ in 0..3 {
             let dying = sweeper(&faulty);
             tokio::select! {
-                // A failed sweep is found by its alarm, and the next one comes in any case.
+                // The alarm finds a failed sweep, and the next comes anyway.
                 _ = dying.handle(Tick::default()) => {}
                 () = faults.death() => break,
             }

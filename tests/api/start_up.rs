@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// Enough scheduler turns for the connection's task to see that its response was read. A function gets as many while it
-/// polls for its first event.
+/// Scheduler turns in which the connection's task sees its response. A function has as many while
+/// it polls for its first event.
 const TURNS: usize = 100;
 
 #[tokio::test]
@@ -73,7 +73,6 @@ async fn database_that_is_not_there_is_not_waited_for() {
     assert_eq!(began.elapsed().as_millis(), 0);
 }
 
-/// A listener on a free port, and its URL.
 async fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .await
@@ -82,7 +81,6 @@ async fn listen() -> (TcpListener, String) {
     (listener, url)
 }
 
-/// A client with this database and static credentials.
 fn connected_to(database: String) -> Aws {
     let env = [
         ("AWS_ACCESS_KEY_ID", "a-key".to_owned()),
@@ -98,7 +96,7 @@ fn connected_to(database: String) -> Aws {
     .expect("every variable is set")
 }
 
-/// Forwards bytes to a server: the relay's URL, and how many connections it accepted.
+/// Forwards bytes to a server: URL, and connections accepted.
 async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
     let (listener, url) = listen().await;
     let server = server
@@ -113,7 +111,7 @@ async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
             let server = server.clone();
             tokio::spawn(async move {
                 let mut server = TcpStream::connect(server).await.expect("the server");
-                // An error means that one side closed the connection.
+                // One side closed the connection.
                 let _ = copy_bidirectional(&mut client, &mut server).await;
             });
         }

@@ -1,4 +1,4 @@
-//! The deployment's template against the code: routes, tables, variables and events must be in both.
+//! Routes, tables, variables and events are in both template and code.
 
 mod alarms;
 mod deploying;
@@ -31,10 +31,9 @@ use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
-/// API Gateway's maximum integration timeout, in seconds.
+/// API Gateway's integration timeout, in seconds.
 const API_LIMIT: u64 = 30;
 
-/// Names of the function crates.
 fn crates() -> BTreeSet<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions");
     let names = std::fs::read_dir(folder)
@@ -61,7 +60,7 @@ fn each_function_crate_is_deployed_with_its_own_role_and_logs() {
         let id = logical_id(&name);
         let expected = json!({
             "Metadata": { "BuildMethod": "rust-cargolambda" },
-            // An alarm has to exist before a rollout heeds it.
+            // A rollout heeds existing alarms only.
             "DependsOn": "Monitoring",
             "Properties": {
                 "CodeUri": format!("functions/{name}/"),
@@ -350,7 +349,7 @@ fn an_output_is_the_env_file_of_ops() {
     assert_eq!(given["PARTNER_CONCURRENCY"], "${PartnerConcurrency}");
 }
 
-/// Without the secret, every minted and imported code of the deployment is invalid.
+/// Without the secret, all codes are invalid.
 #[test]
 fn deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     let template = service();
@@ -359,7 +358,7 @@ fn deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     let expected = json!({
         "DeletionPolicy": "RetainExceptOnCreate",
         "UpdateReplacePolicy": "Retain",
-        // CloudFormation generates another secret when any of this changes.
+        // A change here generates another secret.
         "Properties": {
             "Name": { "Fn::Sub": ["${AWS::StackName}/deployment-${Id}", stack] },
             "GenerateSecretString": { "PasswordLength": 64, "ExcludePunctuation": true },

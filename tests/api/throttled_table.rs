@@ -1,4 +1,4 @@
-//! One table answers every call with throttling for a while.
+//! One table throttles every call for a while.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use service_tests::random::Random;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
-/// A stack over this database, behind a proxy that can throttle its tables.
+/// A stack over this database, behind a proxy.
 async fn stack_over(database: &Service) -> (Service, Interceptor) {
     let options = Options {
         clock: Clock::manual(NOON),
@@ -27,7 +27,6 @@ async fn stack_over(database: &Service) -> (Service, Interceptor) {
     database.intercepted_beside(options).await
 }
 
-/// A submission that is due to be settled.
 struct Due {
     campaign: TestCampaign,
     submitted: Reply,
@@ -83,7 +82,6 @@ impl Due {
     }
 }
 
-/// Throttles every call to a table.
 fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) {
     let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
     let disturbance = Disturbance {
@@ -94,8 +92,8 @@ fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) 
     proxy.disturb(Random::new(7), disturbance);
 }
 
-/// Throttles a table while requests are sent and due steps run, and checks which requests are refused and which steps
-/// have to wait; later all of them succeed, once.
+/// Throttles a table while requests are sent and due steps run: some are refused or wait, and later
+/// all succeed once.
 async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
     let partner = simulated(|_| {}).await;
     let database = Service::with_options(Options {
@@ -235,7 +233,7 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
     throttle("RECEIPTS_TABLE", &["receipt"], &[Dependency::TaxAuthority]).await;
 }
 
-/// Longer than five leases of a step. The table of codes is not read by a step, so a step fails at its last write.
+/// Longer than five leases. Steps do not read the table of codes, so they fail at the last write.
 #[tokio::test]
 async fn refused_last_write_of_a_step_leaves_none_to_an_operator() {
     let partner = simulated(|_| {}).await;

@@ -1,4 +1,4 @@
-//! Crates without unit tests build no program for them, so a test in one would never run.
+//! Crates without unit tests build no program for them; a test in one would never run.
 
 use std::path::Path;
 

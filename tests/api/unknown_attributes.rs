@@ -1,5 +1,4 @@
-//! Attributes that a newer build has added stay through every write of a function, and through
-//! those of operators' records.
+//! Attributes of a newer build stay through every write of a function, and of operators' records.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::retention::sweeper;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// A record with attributes of a newer build, whose values are their paths.
+/// A record with attributes of a newer build; their values are their paths.
 struct Planted<'a> {
     service: &'a Service,
     table: &'static str,
@@ -60,7 +59,7 @@ impl<'a> Planted<'a> {
         }
     }
 
-    /// In a submission's record, and in a map of it.
+    /// In a submission's record and a map of it.
     async fn in_submission(campaign: &'a TestCampaign, id: &str) -> Self {
         let id: SubmissionId = id.parse().expect("an id");
         let key = submissions::key(&campaign.live_scope(), id.reference());

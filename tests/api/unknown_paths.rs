@@ -1,4 +1,4 @@
-//! Paths and methods outside the API, which are refused before authentication.
+//! Paths and methods outside the API are refused before authentication.
 
 use serde_json::json;
 use service_tests::campaign::TestCampaign;
@@ -7,7 +7,7 @@ use service_tests::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Sends no key: an unknown path needs none.
+/// Sends no key.
 async fn send(method: &str, path: &str) -> Reply {
     request(method, format!("{}{path}", Service::shared().base_url))
         .send()
@@ -60,7 +60,7 @@ async fn a_path_has_one_spelling() {
     }
 }
 
-/// A raw socket, because the HTTP client would normalize these paths.
+/// A raw socket: the HTTP client would normalize the paths.
 #[tokio::test]
 async fn dots_in_a_path_lead_nowhere() {
     let service = Service::shared();

@@ -1,5 +1,5 @@
-//! Events that `lambda_http` rejects or panics on, over Lambda's runtime interface. Each gets an error reply as
-//! described, and the next event is answered normally.
+//! Events that `lambda_http` rejects or panics on. Each gets the described error, and the next
+//! event is answered normally.
 
 use std::path::PathBuf;
 

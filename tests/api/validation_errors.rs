@@ -5,7 +5,7 @@ use service_tests::campaign::{TestCampaign, fresh_key, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{code_and_receipt, receipts_alone};
 
-/// The code, the `field` and the pointers of `errors`.
+/// Code, `field`, and pointers of `errors`.
 fn places(reply: &Reply) -> (String, Value, Vec<Value>) {
     let error = reply.field("error");
     let problems = error["errors"].as_array().cloned().unwrap_or_default();

@@ -1,11 +1,10 @@
-//! A valid submission that a test breaks in one place, to show that the refusal has no effect.
+//! A valid submission that a test breaks in one place; the refusal has no effect.
 
 use serde_json::{Value, json};
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone};
 use crate::http::{Reply, RequestBuilder};
 
-/// An unused phone, code and Idempotency-Key.
 pub struct Attempt<'a> {
     campaign: &'a TestCampaign,
     number: u32,
@@ -13,7 +12,7 @@ pub struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// `number` picks the phone and the code, so attempts of one test need different numbers.
+    /// `number` picks phone and code; attempts of one test need different ones.
     pub fn new(campaign: &'a TestCampaign, number: u32) -> Self {
         Self {
             campaign,
@@ -46,12 +45,12 @@ impl<'a> Attempt<'a> {
         self.with_key(&self.campaign.test_key)
     }
 
-    /// Sends `bad`, then shows that it had no effect: the phone has no submission, and the valid request still enters
-    /// under the same Idempotency-Key.
+    /// Sends `bad`, then shows that the phone has no submission, and the valid request enters under
+    /// the same Idempotency-Key.
     pub async fn assert_rejected_without_effect(&self, bad: RequestBuilder) -> Reply {
         let refused = bad.send().await;
         assert!(refused.status.is_client_error(), "{}", refused.text);
-        // An address per attempt, so that the limit on look-ups never applies.
+        // An own address: the limit on look-ups never applies.
         let address = format!("10.{}.1.1", self.number);
         let lookup = self
             .campaign

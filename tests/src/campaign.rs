@@ -1,4 +1,4 @@
-//! A campaign for one test, with keys and codes, set up as an operator would.
+//! A campaign for one test, with keys and codes, as an operator sets it up.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use crate::http::{Reply, RequestBuilder, request};
 use crate::service::Service;
 
-/// Codes minted for each environment.
 const MINTED: u64 = 100;
 
 #[derive(Clone)]
@@ -27,7 +26,7 @@ pub struct TestCampaign {
     pub live_key: String,
 }
 
-/// A campaign with service codes and no limits, for tests to modify.
+/// Service codes and no limits.
 pub fn plain() -> Campaign {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -57,12 +56,12 @@ impl TestCampaign {
         Self::on(&Service::shared(), plain()).await
     }
 
-    /// [`plain`] on the shared stack, with changes.
+    /// [`plain`] with changes, on the shared stack.
     pub async fn with(change: impl FnOnce(&mut Campaign)) -> Self {
         Self::changed(&Service::shared(), change).await
     }
 
-    /// [`plain`] on this stack, with changes.
+    /// [`plain`] with changes, on this stack.
     pub async fn changed(service: &Service, change: impl FnOnce(&mut Campaign)) -> Self {
         let mut config = plain();
         change(&mut config);
@@ -102,7 +101,7 @@ impl TestCampaign {
         campaign
     }
 
-    /// Saves `config`. Functions may serve the cached one for another five seconds.
+    /// Saves `config`. Functions may use a cached one for five seconds.
     pub async fn apply(&self) {
         let campaigns = &self.service.tables.campaigns;
         let before = campaigns.get_stored(&self.config.slug).await.expect("read");
@@ -162,7 +161,7 @@ impl TestCampaign {
             .expect("there is one");
     }
 
-    /// Changes the code book of an environment, and returns the changed one.
+    /// Changes an environment's code book and returns it.
     pub async fn change_book(
         &self,
         environment: Environment,
@@ -176,7 +175,7 @@ impl TestCampaign {
         stored.book
     }
 
-    /// Mints another batch in both environments, and returns its first serial number.
+    /// Mints a batch in both environments; returns its first serial number.
     pub async fn mint(&self, name: &str, status: BatchStatus, prize: Option<&str>) -> u64 {
         let mut first = 0;
         for environment in Environment::ALL {
@@ -236,7 +235,7 @@ impl TestCampaign {
         }
     }
 
-    /// The printed code of a serial number, the same in both environments.
+    /// The printed code, the same in both environments.
     pub fn code(&self, serial: u64) -> String {
         printed(
             &book(Vec::new())
@@ -247,12 +246,10 @@ impl TestCampaign {
         )
     }
 
-    /// A request with the test key.
     pub fn test(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.test_key, method, path)
     }
 
-    /// A request with the live key.
     pub fn live(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.live_key, method, path)
     }
@@ -262,7 +259,7 @@ impl TestCampaign {
             .header("authorization", format!("Bearer {key}"))
     }
 
-    /// A submission with the test key and a fresh Idempotency-Key.
+    /// With the test key and a fresh Idempotency-Key.
     pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())
@@ -280,25 +277,23 @@ impl TestCampaign {
         self.submission(phone, code).send().await
     }
 
-    /// A pre-check with the test key.
     pub fn check(&self, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/codes/check")
             .json(&json!({ "code": code }))
     }
 
-    /// A look-up with the test key.
     pub fn lookup(&self, phone: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions/lookup")
             .json(&json!({ "phone": phone }))
     }
 
-    /// Enters a phone with a code, which has to succeed.
+    /// Enters a phone with a code.
     pub async fn enter(&self, number: u32, code: u64) {
         let outcome = self.outcome(&phone(number), &self.code(code)).await;
         assert_eq!(outcome, "entered", "phone {number}, code {code}");
     }
 
-    /// Submits with the test key and returns the message key of the reply.
+    /// The reply's message key to a test submission.
     pub async fn outcome(&self, phone: &str, code: &str) -> String {
         let reply = self.submit(phone, code).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
@@ -318,13 +313,12 @@ pub fn fresh_key() -> String {
     hex::encode(random::bytes::<16>())
 }
 
-/// A valid phone for each number.
+/// A valid phone.
 pub fn phone(number: u32) -> String {
     format!("+2557{}", 10_000_000 + number)
 }
 
-/// All test campaigns share these keys, so a code of one campaign exists in the others too: only the scope separates
-/// them.
+/// Keys that all test campaigns share: only the scope separates their codes.
 fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
         minting_key: SecretKey::from_random([1; 32]),

@@ -1,5 +1,5 @@
-//! Checks replies against the API description. The check is stricter than what is published: it has the patterns and
-//! enums that callers must not rely on, and a field that is not described fails the test.
+//! Checks replies against the API description, more strictly than published: with patterns and
+//! enums that callers must not rely on, and no undescribed fields.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,22 +13,21 @@ use crate::http::Reply;
 struct Contract {
     paths: Map<String, Value>,
     bodies: HashMap<String, Validator>,
-    /// By component name: whether the header is required, and its validator.
+    /// By name: true if required, and the validator.
     headers: HashMap<String, (bool, Validator)>,
 }
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 
-/// Endpoint id, status and, for an error, its code.
+/// Endpoint id, status and error code.
 pub type Described = (String, u16, Option<String>);
 
-/// Checks status, headers and body of a reply against the description, and panics when they differ. Returns which
-/// described reply it was, or `None` for a path outside the API.
+/// Checks status, headers and body, and panics if they differ. Returns the described reply; `None`
+/// outside the API.
 pub fn check(method: &str, path: &str, reply: &Reply) -> Option<Described> {
     CONTRACT.check(method, path, reply)
 }
 
-/// Every reply in the description.
 pub fn described() -> Vec<Described> {
     let mut all = Vec::new();
     for endpoint in CONTRACT
@@ -100,7 +99,7 @@ impl Contract {
     fn check(&self, method: &str, path: &str, reply: &Reply) -> Option<Described> {
         let path = path.split('?').next().unwrap_or_default();
         let shown = format!("{method} {path}: {} {}", reply.status, reply.text);
-        // Reference pages may be cached, and their 404 is HTML rather than JSON.
+        // Pages may be cached, and their 404 is HTML.
         let is_page = reply
             .header("content-type")
             .is_some_and(|kind| kind.starts_with("text/html"));
@@ -173,7 +172,7 @@ impl Contract {
         ))
     }
 
-    /// The path template that matches a path, and its methods. A fixed path wins over one with a parameter.
+    /// The matching path template, and its methods. Fixed paths win over parameters.
     fn methods(&self, path: &str) -> Option<(&str, &Map<String, Value>)> {
         let mut matching: Vec<_> = self
             .paths
@@ -191,7 +190,7 @@ impl Contract {
             assert!(!required, "{name} is missing: {shown}");
             return;
         };
-        // Numeric headers have a numeric schema.
+        // Numeric headers have numeric schemas.
         let number = value
             .parse::<u64>()
             .map(Value::from)
@@ -229,7 +228,6 @@ fn matches(template: &str, path: &str) -> bool {
     parts.0.len() == parts.1.len() && parts.0.iter().zip(&parts.1).all(same)
 }
 
-/// Forbids fields that are not described.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {

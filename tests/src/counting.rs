@@ -1,4 +1,4 @@
-//! Counting changes by hand, on a stack that does not do it by itself, and comparing the numbers with the records.
+//! Counts changes by hand, and compares numbers with records.
 
 use std::sync::atomic::AtomicU64;
 
@@ -36,7 +36,7 @@ impl Counter {
         }
     }
 
-    /// Returns the next batch of each stream that has one.
+    /// The next batch of each stream.
     pub async fn next_batches(&mut self) -> Vec<Value> {
         let mut batches = Vec::new();
         for reader in &mut self.readers {
@@ -53,7 +53,6 @@ impl Counter {
             .expect("a reply")
     }
 
-    /// Counts until there are no more changes.
     pub async fn count_all(&mut self) {
         loop {
             let batches = self.next_batches().await;
@@ -67,7 +66,7 @@ impl Counter {
     }
 }
 
-/// The cells that are not what a count of all records gives.
+/// Cells unlike a count of all records.
 pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
     let tables = ops_core::connection::tables(env)
         .await

@@ -1,4 +1,4 @@
-//! What DynamoDB answers when it is throttled or transactions conflict, which the embedded database never does.
+//! DynamoDB's answers when throttled or in conflict; the embedded database never gives them.
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
@@ -6,33 +6,31 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Random;
 
-/// Errors of a whole call.
 const REFUSALS: [&str; 2] = [
     "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
     "com.amazon.coral.availability#ThrottlingException",
 ];
-/// Reasons for which one item cancels a transaction.
+/// Reasons for which an item cancels a transaction.
 const CANCELLATIONS: [&str; 2] = ["ThrottlingError", "ProvisionedThroughputExceeded"];
 
-/// A fault of the next transaction or batch read. Numbers are positions of items in the transaction.
+/// A fault of the next transaction or batch read. Numbers are positions of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Not written: another transaction touched this item at the same moment.
+    /// Not written: another transaction touched the item.
     Conflict(usize),
-    /// Not written: this item's table is throttled.
+    /// Not written: the item's table is throttled.
     Throttled(usize),
-    /// Written, but the caller gets a server error.
+    /// Written, answered with a server error.
     AnswerLost,
-    /// Not written: a condition failed, and another transaction touched this item at the same moment.
+    /// Not written: a condition failed, and another transaction touched the item.
     ConditionAndConflict(usize),
-    /// Not written: another submission, written just before, has the reference of the new one.
+    /// Not written: another submission has just taken the reference.
     ReferenceTaken,
-    /// A batch read that returns all keys as unprocessed.
+    /// A batch read that reads nothing.
     Unprocessed,
 }
 
 impl Fault {
-    /// The operation that it applies to.
     pub(crate) fn operation(self) -> &'static str {
         match self {
             Self::Conflict(_)
@@ -44,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// Status and body of the answer to a call that is not forwarded.
+    /// Status and body of an answer without forwarding.
     pub(crate) fn refusal(self, call: &Value) -> Option<(StatusCode, Value)> {
         let items = call["TransactItems"].as_array().map_or(0, Vec::len);
         let cancelled =
@@ -62,14 +60,14 @@ impl Fault {
 }
 
 pub(crate) enum Throttled {
-    /// Nothing is done.
+    /// Refused without effect.
     Refused(Value),
-    /// The batch is read except for these keys, by table.
+    /// Reads all but these keys, by table.
     Unprocessed(Map<String, Value>),
 }
 
-/// Throttles a call at one of its tables, or at `table` only; `None` when the call does not touch that. Keys that a
-/// batch read leaves unprocessed are removed from `call`.
+/// Throttles one of the call's tables, or only `table`; `None` if it is not among them. Keys left
+/// unprocessed are removed from `call`.
 pub(crate) fn throttle(
     operation: &str,
     call: &mut Value,
@@ -89,7 +87,7 @@ pub(crate) fn throttle(
             position,
             items,
         ))),
-        // With several tables, only one is throttled.
+        // Of several, one is throttled.
         ("BatchGetItem", 2..) => {
             let requested = call["RequestItems"].as_object_mut()?;
             let unprocessed = requested.remove_entry(&tables[position])?;
@@ -101,7 +99,7 @@ pub(crate) fn throttle(
     }
 }
 
-/// The tables of a call; for a transaction, the table of each item.
+/// The tables of a call or of each item.
 fn tables(call: &Value) -> Vec<String> {
     let name = |named: &Value| named["TableName"].as_str().map(str::to_owned);
     if let Some(items) = call["TransactItems"].as_array() {
@@ -122,7 +120,7 @@ fn pick<'a, T>(random: &mut Random, choices: &'a [T]) -> Option<&'a T> {
     choices.get(usize::try_from(random.below(count)).expect("a few"))
 }
 
-/// The error of a transaction of `items` items that is cancelled by the one at `position`.
+/// The error of a transaction that the item at `position` cancels.
 fn cancelled(code: &str, position: usize, items: usize) -> Value {
     let reasons: Vec<_> = (0..items)
         .map(|item| json!({ "Code": if item == position { code } else { "None" } }))
@@ -134,16 +132,15 @@ fn cancelled(code: &str, position: usize, items: usize) -> Value {
     })
 }
 
-/// An answer without the checksum header of a real one.
 pub(crate) fn answer_with(status: StatusCode, body: &Value) -> Response<Body> {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     response
 }
 
-/// The capacity that a call consumed. For a transaction that a condition cancelled, DynamoDB does not report it: two write
-/// units for each item, because a failed condition consumes what the write would have, and every item here is below
-/// 1 KB. Indexes are not written.
+/// Consumed capacity. DynamoDB does not report it for a cancelled transaction: two write units an
+/// item, because a failed condition costs its write, and items here are below 1 KB. Indexes are not
+/// written.
 pub(crate) fn capacity(call: &Value, answer: &Value) -> f64 {
     if answer["CancellationReasons"].is_array() {
         let items = call["TransactItems"].as_array().map_or(0, Vec::len);
@@ -151,7 +148,7 @@ pub(crate) fn capacity(call: &Value, answer: &Value) -> f64 {
     }
     let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);
     match &answer["ConsumedCapacity"] {
-        // One for each table.
+        // For each table.
         Value::Array(tables) => tables.iter().map(units).sum(),
         consumed => units(consumed),
     }

@@ -1,5 +1,5 @@
-//! The functions that create and settle submissions, each as a fleet of processes, with the queues and the schedule
-//! that invoke them on AWS.
+//! The functions that create and settle, each a fleet of processes, with the queues and schedule
+//! that invoke them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,19 +34,19 @@ const FUNCTIONS: [&str; 6] = [
     "settle-receipts",
     "sweep-unsettled",
 ];
-/// The environment variable of each queue, and the function that consumes it.
+/// Each queue's variable and consumer.
 const QUEUES: [(&str, &str); 2] = [
     (TAX_VARIABLE, "settle-receipts"),
     (PARTNER_VARIABLE, "settle-partners"),
 ];
-/// Consumers per queue: the template's default for receipts.
+/// The template's default for receipts.
 const MAX_CONCURRENCY: usize = 2;
-/// Stands in for the schedule's one minute, so that a run sees many sweeps.
+/// Instead of a minute, so that a run has many sweeps.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
 const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Above this queue length sweeps are skipped: they would add messages faster than the consumers remove them.
+/// Longer queues get no sweep, which would add faster than consumers remove.
 const MAX_WAITING: usize = 20;
-/// An environment is killed after at most this many database calls: about as many as one settling step makes.
+/// Most database calls before a kill: about one settling step.
 const MAX_CALLS: u32 = 8;
 
 pub struct Deployment {
@@ -61,8 +61,8 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Fleets without environments. `program` takes the function's name as its argument. The stack of `service` must
-    /// run no background work, and its database must be behind `database`.
+    /// Fleets without environments. `program` takes a function's name. `service` must run no
+    /// background work, and its database must be behind `database`.
     pub fn new(
         program: &Path,
         service: &Service,
@@ -70,7 +70,7 @@ impl Deployment {
         random: Random,
     ) -> Arc<Self> {
         let fleet = |function| {
-            // The access key selects the function's role in the IAM guard.
+            // Selects the function's role in the IAM guard.
             let key = "AWS_ACCESS_KEY_ID";
             let mut variables = service.variables.clone();
             let own = as_function(&service.env, function)
@@ -95,7 +95,7 @@ impl Deployment {
         })
     }
 
-    /// Delivers messages and runs sweeps until the tasks are dropped.
+    /// Delivers and sweeps until dropped.
     pub fn start(self: &Arc<Self>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for index in (0..self.queues.len()).flat_map(|index| [index; MAX_CONCURRENCY]) {
@@ -127,7 +127,7 @@ impl Deployment {
         tasks
     }
 
-    /// Delivers the changes of a stream. A batch that fails comes again, at times its first half alone.
+    /// Delivers a stream's changes. A failed batch comes again, at times half of it alone.
     async fn count(self: Arc<Self>, mut reader: StreamReader) {
         loop {
             let mut random = self.background.lock().expect("not poisoned").fork();
@@ -160,13 +160,12 @@ impl Deployment {
             }
         }
         let mut random = self.background.lock().expect("not poisoned").fork();
-        // A failed sweep needs no retry: the next one finds the same work.
+        // The next sweep finds the same work.
         self.invoke(&mut random, "sweep-unsettled", &event::of_schedule())
             .await;
     }
 
-    /// Sends a request; `None` when its environment was killed. Panics when a function fails or its reply breaks the
-    /// API description.
+    /// Sends a request; `None` if killed. Panics if a function fails or breaks the API description.
     pub async fn send(
         &self,
         random: &mut Random,
@@ -191,7 +190,7 @@ impl Deployment {
         Some(reply)
     }
 
-    /// `None` when the function failed or was killed.
+    /// `None` if failed or killed.
     async fn invoke(&self, random: &mut Random, function: &str, event: &Value) -> Option<Value> {
         if self.kills(random) {
             self.kill_during(random, function, event).await;
@@ -205,7 +204,7 @@ impl Deployment {
         random.below(100) < self.killed_percent.load(Ordering::Relaxed)
     }
 
-    /// Kills an environment while it handles an event, or right after.
+    /// Kills an environment during an event, or right after.
     async fn kill_during(&self, random: &mut Random, function: &str, event: &Value) {
         let calls = usize::try_from(random.below(MAX_CALLS)).expect("a few");
         let _under_way = self.under_way.read().await;
@@ -215,18 +214,18 @@ impl Deployment {
         self.killed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sets the share of invocations during which the environment is killed, in percent.
+    /// Sets the share of killed invocations, in percent.
     pub fn kill(&self, percent: u32) {
         self.killed_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// Environments killed, and environments started.
+    /// Killed, and started.
     pub fn environments(&self) -> (usize, usize) {
         let started = self.fleets.values().map(Fleet::started).sum();
         (self.killed.load(Ordering::Relaxed), started)
     }
 
-    /// Waits until no invocation is in flight, and blocks new ones until the guard is dropped.
+    /// Waits until nothing is in flight, and blocks invocations until dropped.
     pub async fn pause(&self) -> RwLockWriteGuard<'_, ()> {
         self.under_way.write().await
     }

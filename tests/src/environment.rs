@@ -1,5 +1,5 @@
-//! One execution environment: the function's program as a process that gets one event at a time over Lambda's runtime
-//! interface.
+//! One execution environment: a function's process that gets one event at a time over Lambda's
+//! runtime interface.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -100,12 +100,12 @@ impl Environment {
         }
     }
 
-    /// Waits until the function polls for its first event, and returns when it did.
+    /// The time of the first poll.
     pub async fn first_poll(&mut self) -> Option<Instant> {
         self.first_poll.take()?.await.ok()
     }
 
-    /// Hands an event to the function and waits for its answer; `None` when the function failed or was killed.
+    /// Hands over an event; `None` if the function failed or was killed.
     pub async fn invoke(&mut self, event: &Value) -> Option<Value> {
         let (answer, answered) = oneshot::channel();
         self.interface
@@ -117,7 +117,7 @@ impl Environment {
         answered.await.ok()
     }
 
-    /// Hands an event to the function, and kills the process when `working` completes, at the latest after the answer.
+    /// Hands over an event, and kills the process once `working` completes, or after the answer.
     pub async fn kill_during(mut self, event: &Value, working: impl Future<Output = ()>) {
         tokio::select! {
             _ = self.invoke(event) => {}
@@ -125,7 +125,7 @@ impl Environment {
         }
     }
 
-    /// The next unread line of the log.
+    /// The next line of the log.
     pub async fn next_line(&self) -> String {
         loop {
             let line = {
@@ -139,7 +139,7 @@ impl Environment {
         }
     }
 
-    /// Peak memory in bytes; `None` without `/proc`.
+    /// In bytes; `None` without `/proc`.
     pub fn peak_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status
@@ -152,7 +152,7 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // An error means that the process has already exited.
+        // The process may have exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
         self.serving.abort();
@@ -184,13 +184,13 @@ async fn next(State(interface): State<Arc<RuntimeInterface>>) -> Response {
 
 async fn response(State(interface): State<Arc<RuntimeInterface>>, body: Bytes) -> StatusCode {
     if let Some(answer) = interface.answer.lock().expect("not poisoned").take() {
-        // The receiver is gone when the caller gave up.
+        // The caller may have given up.
         let _ = answer.send(serde_json::from_slice(&body).unwrap_or_default());
     }
     StatusCode::ACCEPTED
 }
 
-/// The function reports an initialization or invocation error here.
+/// Takes errors of initialization and invocation.
 async fn failure(State(interface): State<Arc<RuntimeInterface>>, request: Request) -> StatusCode {
     eprintln!("a function reported a failure to {}", request.uri());
     interface.answer.lock().expect("not poisoned").take();

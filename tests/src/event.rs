@@ -1,4 +1,4 @@
-//! Events with every field that AWS sends: from API Gateway (payload format 2.0), from a queue and from the schedule.
+//! Events with every field that AWS sends: API Gateway (payload format 2.0), queue, schedule.
 
 use common::http::routes::ROUTES;
 use common::runtime::api_gateway;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::http::Reply;
 
-/// API Gateway's event for a request with an API key.
+/// API Gateway's event for an authenticated request.
 pub fn of(
     method: &str,
     path: &str,
@@ -66,13 +66,13 @@ pub fn of(
     event
 }
 
-/// The function's answer, as API Gateway receives it.
+/// The function's answer to API Gateway.
 pub async fn answer(function: &dyn HttpHandler, event: &Value) -> Value {
     let event = to_raw_value(event).expect("JSON");
     serde_json::to_value(api_gateway::answer(function, &event).await).expect("JSON")
 }
 
-/// The reply that a caller gets for a function's answer.
+/// The caller's reply for a function's answer.
 pub fn reply(answer: &Value) -> Reply {
     let status = answer["statusCode"]
         .as_u64()
@@ -92,7 +92,6 @@ pub fn reply(answer: &Value) -> Reply {
     }
 }
 
-/// An SQS event with one message.
 pub fn of_queue(message_id: &str, receipt_handle: &str, body: &str) -> Value {
     json!({
         "Records": [{

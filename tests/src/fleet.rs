@@ -1,4 +1,5 @@
-//! The environments of one function. Each handles one request at a time; a new one starts when all are busy.
+//! One function's environments. Each handles one request at a time; a new one starts when all are
+//! busy.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +11,11 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::random::Random;
 
-/// Which idle environment gets the next request.
+/// The choice among idle environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// A random one.
     Even,
-    /// The one that was busy last, so that some are hardly ever used.
+    /// The last busy one, so that some are hardly used.
     Skewed,
 }
 
@@ -46,7 +46,7 @@ impl Fleet {
         }
     }
 
-    /// Starts environments until `environments` are idle and initialized.
+    /// Starts until `environments` are initialized and idle.
     pub async fn warm_up(&self, environments: usize) {
         let missing = environments.saturating_sub(self.idle.lock().expect("not poisoned").0.len());
         for _ in 0..missing {
@@ -56,12 +56,12 @@ impl Fleet {
         }
     }
 
-    /// How many environments were started in all.
+    /// Environments started in all.
     pub fn started(&self) -> usize {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Hands an event to an idle environment, or to a new one; `None` when the function failed.
+    /// Hands an event to an idle or new environment; `None` if it failed.
     pub async fn invoke(&self, event: &Value) -> Option<Value> {
         let mut environment = self.take().await;
         let answer = environment.invoke(event).await;
@@ -71,7 +71,7 @@ impl Fleet {
         answer
     }
 
-    /// Hands an event to an environment and kills the process when `working` completes.
+    /// Hands over an event and kills the process once `working` completes.
     pub async fn kill_during(&self, event: &Value, working: impl Future<Output = ()>) {
         self.take().await.kill_during(event, working).await;
     }

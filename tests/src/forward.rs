@@ -1,5 +1,5 @@
-//! Reverse proxies on this machine, each with a function that answers every call. A call is forwarded unchanged, with the
-//! original host header, because that is signed.
+//! Reverse proxies, each with a function that answers calls. Calls are forwarded unchanged, with
+//! the original host header, because that is signed.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use tokio::sync::Semaphore;
 
 use crate::serving::{Serving, on_a_thread};
 
-/// More than any request needs.
+/// More than any request.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Requests in flight to one server: enough for its races, and far below the limit on open files.
+/// Requests in flight to a server: enough for races, far below the limit on open files.
 const MAX_BATCH: usize = 32;
 
 #[derive(Clone)]
@@ -42,7 +42,6 @@ impl Default for Forwarder {
     }
 }
 
-/// A call on its way to the server behind a proxy.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) parts: Parts,
@@ -52,7 +51,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The part of the target header before its last dot, such as `DynamoDB_20120810`, and the operation after it.
+    /// The target header around its last dot: such as `DynamoDB_20120810`, and the operation.
     pub(crate) fn target(&self) -> (&str, &str) {
         let target = self.parts.headers.get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok());
@@ -74,12 +73,10 @@ impl Call {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body, if it is JSON.
     pub(crate) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The body of a call to the database.
     pub(crate) fn database_call(&self) -> Option<Value> {
         self.target()
             .0
@@ -92,7 +89,7 @@ impl Call {
         self.body = body.into();
     }
 
-    /// Forwards it; a connection that breaks is a failed call.
+    /// Forwards; a broken connection is a failed call.
     pub(crate) async fn send(&self) -> Response<Body> {
         self.forward().await.unwrap_or_else(failure)
     }
@@ -111,9 +108,9 @@ impl Call {
         let body = answer.bytes().await.ok()?;
         headers.remove(TRANSFER_ENCODING);
         headers.remove(CONNECTION);
-        // Idle connections of many stacks would use up the open files that the program may have.
+        // Idle connections of many stacks would use up open files.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        // The Content-Length of a HEAD response counts a body that is not there.
+        // A HEAD response's Content-Length counts an absent body.
         if !body.is_empty() {
             headers.remove(CONTENT_LENGTH);
         }
@@ -130,7 +127,6 @@ pub(crate) fn failure() -> Response<Body> {
     failure
 }
 
-/// A proxy in front of a server.
 pub(crate) fn router<F>(
     forwarder: Forwarder,
     upstream: &str,
@@ -153,7 +149,7 @@ where
     })
 }
 
-/// For a stack's options: a proxy in front of each of its services, on the stack's runtime.
+/// A stack option: a proxy before each service, on the stack's runtime.
 pub(crate) fn front<F>(answer: impl Fn(Call) -> F + Clone + Send + Sync + 'static) -> EndpointProxy
 where
     F: Future<Output = Response<Body>> + Send + 'static,
@@ -168,7 +164,7 @@ where
     }))
 }
 
-/// Serves a router on a new thread, and returns its URL.
+/// Serves on a new thread; returns the URL.
 pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
     let (started, starting) = tokio::sync::oneshot::channel();
     let serving = on_a_thread(async move {
@@ -179,7 +175,7 @@ pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
     (starting.await.expect("it starts"), serving)
 }
 
-/// Binds a router to a free port: its URL and the future that serves it.
+/// Binds a free port: URL, and the serving future.
 async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .await

@@ -1,4 +1,4 @@
-//! An HTTP client for tests. It checks every reply against the API description.
+//! An HTTP client that checks replies against the API description.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::contract::{self, Described};
 
-/// No connection is kept: it would belong to the runtime of the test that opened it.
+/// Keeps no connection, which would belong to one test's runtime.
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
     http_client::builder()
         .expect("TLS")
@@ -22,7 +22,7 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {
     url: String,
-    /// True if the reply must match the API description.
+    /// True if the API description applies.
     to_api: bool,
     method: Method,
     headers: Vec<(String, Vec<u8>)>,
@@ -36,7 +36,7 @@ pub struct Reply {
     pub text: String,
 }
 
-/// A request to the API. Sending it panics when the reply breaks the API description.
+/// A request to the API. Sending it panics if the reply breaks the description.
 pub fn request(method: &str, url: String) -> RequestBuilder {
     RequestBuilder {
         to_api: true,
@@ -44,7 +44,6 @@ pub fn request(method: &str, url: String) -> RequestBuilder {
     }
 }
 
-/// A request to the photo storage.
 pub fn request_to_storage(method: &str, url: String) -> RequestBuilder {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
     RequestBuilder {
@@ -57,7 +56,7 @@ pub fn request_to_storage(method: &str, url: String) -> RequestBuilder {
 }
 
 impl RequestBuilder {
-    /// Adds a header; adding it twice sends it twice.
+    /// Adds a header, also a second time.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers
             .push((name.to_owned(), value.as_ref().to_vec()));
@@ -81,12 +80,12 @@ impl RequestBuilder {
         self
     }
 
-    /// Panics when the reply breaks the API description.
+    /// Panics if the reply breaks the description.
     pub async fn send(self) -> Reply {
         self.send_and_name().await.0
     }
 
-    /// Sends it several times, and counts the replies with status 200.
+    /// Sends it again and again, and counts status 200.
     pub async fn count_successes(&self, times: usize) -> usize {
         let mut successes = 0;
         for _ in 0..times {
@@ -95,7 +94,7 @@ impl RequestBuilder {
         successes
     }
 
-    /// Like [`Self::send`], and returns which described reply it was.
+    /// [`Self::send`], with the described reply.
     pub async fn send_and_name(self) -> (Reply, Option<Described>) {
         let (method, to_api) = (self.method.to_string(), self.to_api);
         let mut request = Request::new(self.method, self.url.parse().expect("a URL"));
@@ -143,7 +142,7 @@ impl Reply {
         names.map(|name| self.field(name)).to_vec().into()
     }
 
-    /// The code of an error reply; panics on any other.
+    /// An error's code; panics otherwise.
     pub fn error_code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
@@ -151,25 +150,25 @@ impl Reply {
             .to_owned()
     }
 
-    /// Like [`Self::error_code`], but `None` for a reply without a body.
+    /// [`Self::error_code`]; `None` without a body.
     pub(crate) fn error_code_unless_empty(&self) -> Option<String> {
         let body: Value = serde_json::from_str(&self.text).ok()?;
         body["error"]["code"].as_str().map(str::to_owned)
     }
 
-    /// True if a limit refused the request, with this `Retry-After` in seconds.
+    /// True if a limit refused it, with this `Retry-After` in seconds.
     pub fn is_rate_limited(&self, retry_after: &str) -> bool {
         self.status == 429 && self.header("retry-after") == Some(retry_after)
     }
 
-    /// Status and body, with placeholders for values that differ from run to run.
+    /// Status and body, with placeholders for varying values.
     pub fn redacted(&self) -> Value {
         let mut body = self.json();
         replace(&mut body);
         json!([self.status.as_u16(), body])
     }
 
-    /// Status, code and field of an error, such as `422 validation_failed phone`.
+    /// Such as `422 validation_failed phone`.
     pub fn refusal(&self) -> String {
         let code = format!("{} {}", self.status.as_u16(), self.error_code());
         match self.json()["error"]["field"].as_str() {

@@ -1,5 +1,5 @@
-//! A guard in front of a stack's AWS services: it works out, for every call, who makes it and which IAM actions on which
-//! resources it is, and answers what is not allowed.
+//! A guard before a stack's AWS services: works out the caller, IAM actions and resources of every
+//! call, and answers what is not allowed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,13 +15,13 @@ use serde_json::Value;
 
 use crate::forward;
 
-/// The prefix of functions' access keys; other keys are operators'.
+/// Prefix of functions' access keys; others are operators'.
 const FUNCTION: &str = "local-";
 
-/// A call in the terms of an IAM policy.
+/// A call in IAM's terms.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
-    /// The role of an operator; or the function that makes the call, or on whose behalf Lambda makes it.
+    /// An operator's role; or the function that makes the call, or on whose behalf Lambda does.
     pub caller: String,
     /// Such as `dynamodb:GetItem`.
     pub action: String,
@@ -37,7 +37,7 @@ impl fmt::Display for Call {
 
 pub type Allows = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
 
-/// The calls that were allowed, without duplicates.
+/// Allowed calls.
 #[derive(Clone, Default)]
 pub struct Record(Arc<Mutex<BTreeSet<Call>>>);
 
@@ -47,12 +47,12 @@ impl Record {
     }
 }
 
-/// A guard of the functions. A call that is not allowed ends the program, because a function may ignore the failure (of a
-/// wake-up message, say) and the test would pass.
+/// A guard of functions. A forbidden call ends the program: functions may ignore a failure, as of a
+/// wake-up message, and the test would pass.
 pub fn front(record: Record, allows: Allows) -> EndpointProxy {
     guard(FUNCTION, record, move |call, _| {
         if !allows(call) {
-            // Straight to stderr: captured test output would be lost when the program exits.
+            // Straight to stderr: captured output would be lost.
             let _ = writeln!(
                 std::io::stderr(),
                 "the stack template does not allow this call: {call}"
@@ -63,8 +63,8 @@ pub fn front(record: Record, allows: Allows) -> EndpointProxy {
     })
 }
 
-/// A guard of the callers whose access keys begin with `prefix`, before their names. `refuse` gets each call, with the item
-/// if it is one of a transaction, and returns the answer to one that is not allowed.
+/// A guard of callers whose access keys begin with `prefix`. `refuse` gets each call, with its item
+/// if in a transaction, and returns the answer to a forbidden one.
 pub(crate) fn guard(
     prefix: &'static str,
     record: Record,
@@ -104,7 +104,7 @@ pub(crate) fn guard(
             }
             let answer = call.send().await;
             match bucket {
-                // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
+                // S3 answers 403 without `s3:ListBucket`.
                 Some(bucket) if answer.status() == StatusCode::NOT_FOUND => {
                     check(("s3:ListBucket".to_owned(), bucket), &json).unwrap_or(answer)
                 }
@@ -114,7 +114,6 @@ pub(crate) fn guard(
     })
 }
 
-/// An item of a transaction, or the call itself.
 fn item_of(call: &Value, index: usize) -> &Value {
     match (
         &call["TransactItems"][index],
@@ -129,7 +128,7 @@ fn item_of(call: &Value, index: usize) -> &Value {
     }
 }
 
-/// The access key that signed a request, in the header or a presigned URL.
+/// The signing access key, from header or presigned URL.
 fn access_key(parts: &Parts) -> Option<String> {
     let header = parts.headers.get("authorization");
     let header = header.and_then(|value| value.to_str().ok());
@@ -178,7 +177,7 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
         (format!("dynamodb:{operation}"), format!("table/{table}"))
     };
     match operation {
-        // A transaction needs the permissions of each of its items.
+        // A transaction needs each item's permissions.
         "TransactWriteItems" => {
             let items = json["TransactItems"]
                 .as_array()
@@ -194,7 +193,7 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
             });
             parts.collect()
         }
-        // Each PartiQL statement has a permission of its own.
+        // Each PartiQL statement has its own permission.
         "ExecuteTransaction" | "ExecuteStatement" => {
             let statements = json["TransactStatements"]
                 .as_array()
@@ -233,7 +232,7 @@ fn objects(parts: &Parts) -> Vec<(String, String)> {
         Method::GET | Method::HEAD => "s3:GetObject",
         Method::PUT => "s3:PutObject",
         Method::DELETE => "s3:DeleteObject",
-        // A browser's CORS preflight, which is not signed.
+        // A CORS preflight is not signed.
         _ => return Vec::new(),
     };
     if key.is_empty() {

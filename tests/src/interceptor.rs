@@ -1,5 +1,4 @@
-//! A reverse proxy in front of whatever a process calls. It counts calls, delays, holds and denies them, and makes them
-//! fail.
+//! A reverse proxy that counts, delays, holds and denies calls, and makes them fail.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +18,7 @@ use crate::forward::{self, Call, Forwarder};
 use crate::random::Random;
 use crate::serving::Serving;
 
-/// The variables with the endpoints of the AWS services that functions call.
+/// Variables with the AWS endpoints that functions call.
 pub const AWS: [&str; 4] = [
     "AWS_ENDPOINT_URL_DYNAMODB",
     "AWS_ENDPOINT_URL_S3",
@@ -27,71 +26,70 @@ pub const AWS: [&str; 4] = [
     "AWS_ENDPOINT_URL_SECRETS_MANAGER",
 ];
 
-/// The name in [`Seen::calls`] for a lease on a key's rate limit.
+/// A lease on a rate limit, in [`Seen::calls`].
 const LEASE: &str = "UpdateItem of a key's limit";
 
-/// A look for the next campaign reads thirty-two partitions at once, and each read fails alike: one in eight is a place
-/// to cut.
+/// A look for the next campaign reads thirty-two partitions at once, which fail alike: one in eight
+/// is cut.
 const QUERIES_PER_CUT: usize = 8;
 
-/// Selects calls by their method and path, such as `PUT /bucket/key`, and by their body.
+/// Selects calls by method and path, such as `PUT /bucket/key`, and body.
 pub type Selection = fn(&str, &str) -> bool;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The process dies before the call arrives.
     DiesBefore,
-    /// The call arrives, and the process dies before it gets the answer.
+    /// The call arrives; the process dies before the answer.
     DiesAfter,
-    /// The call arrives, the answer is lost, and the process goes on.
+    /// The call arrives; the answer is lost.
     AnswerLost,
-    /// The call fails without arriving, and the process goes on.
+    /// The call fails without arriving.
     Refused,
 }
 
 impl FaultKind {
-    /// The kinds that tests try at every call. To the caller, `Refused` looks like `AnswerLost`.
+    /// To callers, `Refused` looks like `AnswerLost`.
     pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
 }
 
-/// Random faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbance {
-    /// The share of database calls that are throttled, each at one of its tables.
+    /// Share of throttled database calls, each at one table.
     pub throttled_percent: u32,
-    /// The only table to throttle, or `None` for any.
+    /// `None` throttles any table.
     pub throttled_table: Option<String>,
-    /// The share of calls that fail: half of them never arrive, half lose the answer.
+    /// Share of failing calls: half never arrive, half lose the answer.
     pub lost_percent: u32,
 }
 
 /// Traffic since the last [`Interceptor::take_seen`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Names of the operations, in order.
+    /// In order.
     pub calls: Vec<String>,
     /// Overlapping calls count as one round trip.
     pub round_trips: usize,
-    /// Capacity units consumed, those of cancelled transactions included.
+    /// Capacity units, with cancelled transactions.
     pub capacity: f64,
-    /// The write units among them.
+    /// Write units among them.
     pub write_units: f64,
-    /// How many calls had a random fault.
+    /// Calls with a random fault.
     pub disturbed: usize,
 }
 
 impl Seen {
-    /// How many calls leased part of a key's rate limit.
+    /// Calls that leased part of a rate limit.
     pub fn leases(&self) -> usize {
         self.calls.iter().filter(|call| *call == LEASE).count()
     }
 }
 
-/// Its servers run until the last clone is dropped.
+/// Runs until the last clone is dropped.
 #[derive(Clone, Default)]
 pub struct Interceptor {
     inner: Arc<Inner>,
-    /// URL and server in front of each upstream URL.
+    /// By upstream URL.
     servers: Arc<AsyncMutex<BTreeMap<String, (String, Serving)>>>,
 }
 
@@ -112,14 +110,13 @@ struct State {
     latency: Duration,
     denies: bool,
     held: Option<Selection>,
-    /// The call that fails, counted from the next.
+    /// Counted from the next call.
     cut: Option<(usize, FaultKind)>,
     queries: usize,
     faults: VecDeque<Fault>,
     disturbance: Option<(Random, Disturbance)>,
 }
 
-/// What becomes of one call.
 enum Fate {
     Passes,
     Fails(FaultKind),
@@ -128,14 +125,14 @@ enum Fate {
 }
 
 impl Interceptor {
-    /// Injects a fault into one call, numbered from 0 over all servers.
+    /// Injects a fault into one call, from 0.
     pub fn at(call: usize, how: FaultKind) -> Self {
         let interceptor = Self::default();
         interceptor.arm(call, how);
         interceptor
     }
 
-    /// Starts a server in front of another, or reuses the one it has, and returns its URL.
+    /// Starts or reuses a server before another; returns its URL.
     pub async fn in_front_of(&self, upstream: &str) -> String {
         let mut servers = self.servers.lock().await;
         if let Some((url, _)) = servers.get(upstream) {
@@ -150,7 +147,7 @@ impl Interceptor {
         url
     }
 
-    /// The environment with servers in front of the endpoints in these variables.
+    /// The environment with servers before these endpoints.
     pub async fn in_front_of_all(&self, variables: &[&'static str], env: &Env) -> Env {
         let mut intercepted = Vec::new();
         for &variable in variables {
@@ -160,18 +157,16 @@ impl Interceptor {
         env.clone().overridden_by(intercepted.into_iter().collect())
     }
 
-    /// For a stack's options: a server in front of each of its services.
+    /// A stack option: a server before each service.
     pub fn front(&self) -> EndpointProxy {
         let inner = Arc::clone(&self.inner);
         forward::front(move |call| intercept(Arc::clone(&inner), call))
     }
 
-    /// Returns the traffic since the last call.
     pub fn take_seen(&self) -> Seen {
         std::mem::take(&mut self.inner.state().seen)
     }
 
-    /// Calls so far.
     pub fn calls(&self) -> usize {
         *self.inner.calls.borrow()
     }
@@ -187,12 +182,12 @@ impl Interceptor {
         self.inner.state().latency = latency;
     }
 
-    /// Denies all calls, or none, as AWS does for lack of a right.
+    /// Denies all calls or none, as AWS does without a right.
     pub fn deny(&self, denies: bool) {
         self.inner.state().denies = denies;
     }
 
-    /// Holds the selected calls from now on.
+    /// Holds selected calls.
     pub fn select(&self, selection: Selection) {
         self.inner.state().held = Some(selection);
     }
@@ -202,18 +197,17 @@ impl Interceptor {
         wait_for(&self.inner.reached, |reached| *reached).await;
     }
 
-    /// Lets later calls through; those that are held stay, as if their process were gone.
+    /// Lets later calls through; held ones stay, as if their process were gone.
     pub fn stop(&self) {
         self.inner.state().held = None;
     }
 
-    /// Lets all calls through.
     pub fn release(&self) {
         self.stop();
         self.inner.released.send_replace(true);
     }
 
-    /// Injects a fault into one of the calls from now on.
+    /// Injects a fault into a call from now on.
     pub fn arm(&self, call: usize, how: FaultKind) {
         self.inner.state().cut = Some((call, how));
         self.inner.died.send_replace(false);
@@ -233,17 +227,17 @@ impl Interceptor {
         wait_for(&self.inner.died, |died| *died).await;
     }
 
-    /// Queues faults; each applies to the next call of its operation.
+    /// Queues faults, each for the next call of its operation.
     pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
         self.inner.state().faults.extend(faults);
     }
 
-    /// Drops the faults that are still queued.
+    /// Drops queued faults.
     pub fn play_no_more(&self) {
         self.inner.state().faults.clear();
     }
 
-    /// How many faults are still queued.
+    /// Queued faults.
     pub fn faults_left(&self) -> usize {
         self.inner.state().faults.len()
     }
@@ -285,7 +279,7 @@ impl Inner {
 }
 
 impl State {
-    /// Decides about a call. A batch read that is throttled loses the throttled keys from `body`.
+    /// Decides about a call. A throttled batch read loses its keys from `body`.
     fn decide(&mut self, call: &Call, body: Option<&mut Value>) -> Fate {
         let operation = call.operation();
         let is_spared = operation == "Query" && {
@@ -332,7 +326,7 @@ impl State {
 
 async fn intercept(inner: Arc<Inner>, call: Call) -> Response<Body> {
     if call.parts.method == Method::GET && call.parts.uri.path() == "/" {
-        // A function opens a connection to the database with a GET while it initializes.
+        // Functions connect with a GET while they initialize.
         return call.send().await;
     }
     inner.hold_if_selected(&call).await;
@@ -408,7 +402,7 @@ async fn answer(inner: &Inner, mut call: Call) -> Response<Body> {
     }
 }
 
-/// Sends a call to the database, and counts the capacity that it consumed.
+/// Sends a database call, and counts its capacity.
 async fn count_capacity(inner: &Inner, call: &Call, body: &Value) -> Response<Body> {
     let (head, answered) = whole(call.send().await).await;
     let answer: Value = serde_json::from_slice(&answered).unwrap_or_default();
@@ -418,11 +412,11 @@ async fn count_capacity(inner: &Inner, call: &Call, body: &Value) -> Response<Bo
     if ["TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"].contains(&call.operation()) {
         state.seen.write_units += units;
     }
-    // The checksum header is still right: the body is unchanged.
+    // The body is unchanged, so is the checksum.
     Response::from_parts(head, Body::from(answered))
 }
 
-/// An answer with another body, and without the checksum of the one it had.
+/// An answer with another body, without its checksum.
 async fn changed(answer: Response<Body>, change: impl FnOnce(&mut Value)) -> Response<Body> {
     let (head, body) = whole(answer).await;
     let mut body = serde_json::from_slice(&body).expect("an answer in JSON");
@@ -436,7 +430,7 @@ async fn whole(answer: Response<Body>) -> (http::response::Parts, Bytes) {
     (head, body)
 }
 
-/// Writes the new submission of a transaction, its last item, as if it were another's.
+/// Writes the transaction's new submission, its last item, as another's.
 async fn take_reference(call: &Call, body: &Value) {
     let items = body["TransactItems"].as_array().expect("a transaction");
     let put = &items.last().expect("items")["Put"];

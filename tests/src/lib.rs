@@ -1,17 +1,19 @@
 //! The library of the black-box tests: stacks, campaigns and an HTTP client.
 //!
 //! - [`service`] starts stacks; [`campaign`] sets up a campaign with keys and codes;
-//! - [`http`] sends requests and shows replies, with placeholders for values that differ from run to run;
+//! - [`http`] sends requests and shows replies;
 //! - [`contract`] checks every reply against the API description;
 //! - [`attempt`] shows that a refused submission has no effect;
-//! - [`partners`] and [`receipts`] turn on a campaign's partner and receipts; `receipts` also settles step by step;
-//! - [`counting`] counts changes step by step, and compares the numbers with the records;
-//! - [`interceptor`] counts, delays, holds and denies calls, and makes them fail, also as in [`database_faults`];
-//! - [`iam_guard`] rejects calls that the function's role does not allow, as read from the template by [`roles`];
+//! - [`partners`] and [`receipts`] turn on a campaign's partner and receipts; `receipts` also
+//!   settles step by step;
+//! - [`counting`] counts changes and compares numbers with records;
+//! - [`interceptor`] counts, delays, denies and fails calls, also as in [`database_faults`];
+//! - [`iam_guard`] rejects calls outside the function's role, which [`roles`] reads from the
+//!   template;
 //! - [`operator_roles`] does the same for operators, and answers as AWS does;
-//! - [`environment`] runs a function as a process that gets [`event`]s as on Lambda, [`fleet`] many of them, and
-//!   [`deployment`] fleets of several functions with their [`queue`]s and schedule;
-//! - [`load`] runs many clients with faults drawn by [`random`], and checks the records afterwards;
+//! - [`environment`] runs a function as a process that gets [`event`]s, [`fleet`] many of them, and
+//!   [`deployment`] several fleets with [`queue`]s and schedule;
+//! - [`load`] runs many clients with [`random`] faults, and checks the records;
 //! - [`template`] parses the deployment's templates.
 
 pub mod attempt;

@@ -1,4 +1,4 @@
-//! Many clients with injected faults, and the checks that must hold afterwards.
+//! Many clients with injected faults, and checks afterwards.
 
 mod checks;
 
@@ -30,45 +30,41 @@ use crate::service::Service;
 
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Runs an environment of the function that its argument names.
+    /// Runs an environment of the function named by its argument.
     pub program: PathBuf,
-    /// Seed of all random numbers.
     pub seed: u64,
-    /// Concurrent clients.
     pub clients: u32,
     pub lasting: Duration,
-    /// The most submissions of one client.
+    /// Most submissions of a client.
     pub most: u32,
     /// Faults of calls to the database, the tax authority and the partner.
     pub faults: Disturbance,
-    /// The share of events during which the environment is killed.
+    /// Share of events that kill the environment.
     pub killed_percent: u32,
 }
 
 #[derive(Debug)]
 pub struct Report {
-    /// Submissions answered.
     pub answered: usize,
-    /// From the first request to the answer, with retries; sorted.
+    /// First request to answer, with retries; sorted.
     pub latencies: Vec<Duration>,
     /// Replies by status.
     pub statuses: BTreeMap<u16, usize>,
-    /// Calls to the database, the tax authority and the partner, and how many of them failed or were throttled.
+    /// Calls to database, tax authority and partner, and those that failed or were throttled.
     pub calls: (usize, usize),
-    /// Environments killed, and environments started.
+    /// Killed, and started.
     pub environments: (usize, usize),
-    /// Codes and receipts that were accepted twice, and references that a partner redeemed twice.
+    /// Codes and receipts accepted twice, and references redeemed twice.
     pub redeemed_twice: Vec<String>,
-    /// Submissions that were answered but are not stored, and phones whose counts do not match their submissions.
+    /// Submissions answered but not stored, and phones with wrong counts.
     pub lost: Vec<String>,
-    /// Numbers that are not what a count of all records gives.
+    /// Numbers unlike a count of all records.
     pub miscounted: Vec<String>,
     /// Final outcomes by kind and message key.
     pub outcomes: BTreeMap<(Kind, String), usize>,
 }
 
 impl Report {
-    /// Panics when a code was redeemed twice or a submission was lost.
     pub fn assert_adds_up(&self) {
         assert!(
             self.redeemed_twice.is_empty(),
@@ -88,7 +84,7 @@ impl Report {
 pub enum Kind {
     Code,
     Receipt,
-    /// A receipt of a second campaign, in another time zone, which shares the tax authority with the first.
+    /// A second campaign's receipt, from another time zone, at the same tax authority.
     OtherReceipt,
     Partner,
 }
@@ -99,18 +95,17 @@ impl Kind {
     }
 }
 
-/// Every planned wait is divided by this: the hour before the third look-up of a receipt becomes ten seconds, and the
-/// day without an answer, after which an operator takes over, four minutes. It also turns off the simulated tax
-/// authority's own throttle.
+/// Divides waits: the hour before a receipt's third look-up becomes ten seconds, and the day until
+/// an operator takes over four minutes. Turns off the simulated throttle.
 const SPEEDUP: u32 = 360;
 
-/// Low enough that phones get throttled, and short enough that what waits for the throttle settles.
+/// Low enough to throttle phones, and short enough for the waiting to settle.
 const THROTTLE: WrongCodeLimit = WrongCodeLimit {
     count: 2,
     minutes: 1,
 };
 
-/// Between two reads of a pending submission, and before a retry of a request.
+/// Between reads of a pending submission, and retries of a request.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 struct Done {
@@ -127,9 +122,7 @@ struct Fixture {
     other_receipt: TestCampaign,
     partner: TestCampaign,
     simulated: SimulatedPartner,
-    /// Calls to the tax authority and the partner.
     upstreams: Interceptor,
-    /// Calls to the database.
     database: Interceptor,
     deployment: Arc<Deployment>,
     /// Consumers and schedule.
@@ -139,7 +132,7 @@ struct Fixture {
     _behind: Service,
 }
 
-/// Runs the clients, waits until everything is settled, and compares the records with the replies.
+/// Runs the clients until everything is settled, and compares records with replies.
 pub async fn run(plan: Plan) -> Report {
     let mut random = Random::new(plan.seed);
     let fixture = Arc::new(Fixture::new(&plan.program, random.fork()).await);
@@ -183,7 +176,7 @@ pub async fn run(plan: Plan) -> Report {
     fixture.check(&done, &mut report).await;
     let fixture = Arc::into_inner(fixture);
     let mut tasks = fixture.expect("the clients have ended").tasks;
-    // Stop the environments before their runtime interface goes away.
+    // Environments stop before their runtime interface.
     tasks.shutdown().await;
     report
 }
@@ -191,7 +184,7 @@ pub async fn run(plan: Plan) -> Report {
 impl Fixture {
     async fn new(program: &Path, random: Random) -> Self {
         let upstreams = Interceptor::default();
-        // The IAM guard runs in front of the interceptor, on the other stack.
+        // The IAM guard is before the interceptor.
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let behind = Service::with_options(Options {
             background: false,
@@ -247,7 +240,7 @@ impl Fixture {
         self.deployment.kill(plan.killed_percent);
     }
 
-    /// Stops all faults. Returns how many environments were killed, and how many started.
+    /// Stops all faults. Returns environments killed, and started.
     async fn calm_down(&self) -> (usize, usize) {
         self.upstreams.disturb_no_more();
         self.database.disturb_no_more();
@@ -256,9 +249,9 @@ impl Fixture {
         self.deployment.environments()
     }
 
-    /// Makes steps due whose environment died or could not save its result, by changing their records: `RETRY_SPEEDUP` does not
-    /// shorten [`STEP_LEASE`](common::domain::settling::STEP_LEASE), and the run would wait for it. Nothing is in flight
-    /// here, so no such step is still running.
+    /// Makes steps due whose environment died or could not save: `RETRY_SPEEDUP` does not shorten
+    /// [`STEP_LEASE`](common::domain::settling::STEP_LEASE). Nothing is in flight, so none is still
+    /// running.
     async fn end_lost_steps(&self) {
         let _pause = self.deployment.pause().await;
         for campaign in [&self.receipt, &self.other_receipt, &self.partner] {
@@ -293,7 +286,7 @@ impl Fixture {
         }
     }
 
-    /// Retries a request until it is answered. Its environment may be killed.
+    /// Retries until answered. The environment may be killed.
     async fn until_answered(
         &self,
         random: &mut Random,
@@ -336,7 +329,7 @@ impl Fixture {
         }
     }
 
-    /// Creates a submission. Phones and codes come from small ranges, so that clients collide.
+    /// Creates a submission, with few phones and codes, so that clients collide.
     async fn submit(&self, random: &mut Random) -> Done {
         let phone = phone(random.below(200));
         let (kind, code) = match random.below(10) {
@@ -366,7 +359,7 @@ impl Fixture {
             if random.below(8) == 0 {
                 self.block(kind, random.below(200)).await;
             }
-            // A wrong time counts as a guess: with enough of them, phones with pending receipts get throttled.
+            // Wrong times count as guesses, which throttle phones with pending receipts.
             let time = if code.starts_with("TIME") {
                 "11:11:11"
             } else {
@@ -391,17 +384,17 @@ impl Fixture {
         }
     }
 
-    /// Blocks a phone while its submissions are in progress.
+    /// Blocks a phone with submissions in progress.
     async fn block(&self, kind: Kind, number: u32) {
         let campaign = self.campaign(kind);
         let number = phone(number).parse().expect("a phone");
         let scope = campaign.scope(Environment::Live);
         let blocked = campaign.service.set_blocked(&scope, &number, true);
-        // The call may have an injected fault.
+        // May have an injected fault.
         let _ = blocked.await;
     }
 
-    /// Stores due submissions that this build cannot read, as a later build might.
+    /// Stores due submissions that this build cannot read.
     async fn leave_unreadable_submissions(&self) {
         for campaign in [&self.receipt, &self.partner] {
             let client = campaign.service.dynamodb();

@@ -1,4 +1,4 @@
-//! What the stack template's policies allow operators, and a guard that answers as AWS does where they do not.
+//! The template's policies for operators, and a guard that answers like AWS.
 
 use std::sync::LazyLock;
 
@@ -12,16 +12,16 @@ use crate::iam_guard::{Call, Record, guard};
 use crate::roles::{names, resource_of};
 use crate::template::{resources, service};
 
-/// The roles, each of which has the policies of those before it.
+/// Each role includes those before it.
 pub const ROLES: [&str; 4] = ["viewer", "reviewer", "operator", "admin"];
 
-/// The prefix of access keys of operators, before the name of their role; other access keys may do everything. Storage takes
-/// the keys that begin with `local`.
+/// Prefix of operators' access keys, before their role; others may do everything. Storage takes
+/// keys that begin with `local`.
 const OPERATOR: &str = "local-operator-";
 
 static POLICIES: LazyLock<[Vec<Statement>; 4]> = LazyLock::new(|| ROLES.map(policy));
 
-/// A statement of a policy, in the terms of [`crate::iam_guard::Call`].
+/// In the terms of [`crate::iam_guard::Call`].
 struct Statement {
     allows: bool,
     actions: Vec<String>,
@@ -29,12 +29,11 @@ struct Statement {
     condition: Condition,
 }
 
-/// When a statement holds.
 enum Condition {
     Always,
-    /// The call touches these partitions of a table alone; a name may begin and end in `*`.
+    /// The call touches these partitions alone; names may begin and end in `*`.
     Partitions(Vec<String>),
-    /// The call touches other partitions than these.
+    /// The call touches other partitions.
     OtherPartitions(Vec<String>),
     /// The call names none of these attributes.
     OtherAttributes(Vec<String>),
@@ -53,7 +52,7 @@ impl Condition {
             Some([(kind, keys)]) if *kind == "ForAnyValue:StringNotEquals" => {
                 Self::OtherPartitions(names(&keys["dynamodb:LeadingKeys"]))
             }
-            // Without "Null", a call that has no such key at all would be allowed.
+            // Without "Null", a call without the key would be allowed.
             Some([(kind, keys), (null, key)])
                 if ["ForAllValues:StringEquals", "ForAllValues:StringLike"]
                     .contains(&kind.as_str())
@@ -72,7 +71,7 @@ impl Condition {
         }
     }
 
-    /// True if it holds for a call, or for an item of a transaction.
+    /// True for a call, or an item of a transaction.
     fn holds(&self, call: &Value) -> bool {
         let is_one =
             |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
@@ -101,7 +100,6 @@ impl Condition {
     }
 }
 
-/// The access key of an operator with a role.
 pub fn access_key_of(role: &str) -> String {
     format!("{OPERATOR}{role}")
 }
@@ -139,7 +137,7 @@ fn policy(role: &str) -> Vec<Statement> {
     statements.map(statement).collect()
 }
 
-/// True if a role may make a call, or an item of a transaction.
+/// True if a role may make a call or item.
 fn allows(call: &Call, item: &Value) -> bool {
     let Some(last) = ROLES.iter().position(|known| *known == call.caller) else {
         return false;
@@ -153,7 +151,7 @@ fn allows(call: &Call, item: &Value) -> bool {
     covering.peek().is_some() && covering.all(|statement| statement.allows)
 }
 
-/// The rights that the policies allow and none of these calls needed.
+/// Rights that no call needed.
 pub fn unused(used: &Record) -> Vec<String> {
     let used = used.calls();
     let is_used = |action: &str, resource: &str| {
@@ -177,14 +175,14 @@ pub fn unused(used: &Record) -> Vec<String> {
     unused
 }
 
-/// A guard for a stack's AWS services, which refuses what an operator's role does not allow.
+/// A guard that refuses what a role does not allow.
 pub fn front(used: Record) -> EndpointProxy {
     guard(OPERATOR, used, |call, item| {
         (!allows(call, item)).then(|| denied(call))
     })
 }
 
-/// The partition that a call, or a statement about the audit log, names.
+/// The partition in a call, or a statement about the audit log.
 fn leading_key(call: &Value) -> Option<String> {
     let keys = [
         &call["Key"]["day"],

@@ -12,7 +12,7 @@ use local::partner::{PartnerOptions, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
 
-/// A partner of its own, which requires the secret that every stack has.
+/// Requires the secret that every stack has.
 pub async fn simulated(change: impl FnOnce(&mut PartnerOptions)) -> SimulatedPartner {
     let mut options = PartnerOptions {
         secret: Some((
@@ -25,7 +25,7 @@ pub async fn simulated(change: impl FnOnce(&mut PartnerOptions)) -> SimulatedPar
     SimulatedPartner::serve(options).await.expect("it serves")
 }
 
-/// Lets the partner at this URL decide the campaign's codes.
+/// Lets this partner decide the campaign's codes.
 pub fn judged_by(url: String) -> impl FnOnce(&mut Campaign) {
     |campaign| {
         campaign.code = CodePolicy::Partner;
@@ -33,7 +33,6 @@ pub fn judged_by(url: String) -> impl FnOnce(&mut Campaign) {
     }
 }
 
-/// The rules of the simulated partner.
 pub fn rules(url: String) -> PartnerRules {
     let pointer = |text: &str| Pointer::try_from(text.to_owned()).expect("a pointer");
     let outcomes = [

@@ -1,4 +1,4 @@
-//! Consumes a queue as Lambda does: a message that the function fails becomes visible again.
+//! Consumes a queue like Lambda: failed messages become visible again.
 
 use common::aws::Aws;
 use common::config::Env;
@@ -15,7 +15,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue named by an environment variable.
     pub fn from_env(env: &Env, variable: &'static str) -> Self {
         let aws = Aws::for_function(env).expect("the stack sets every variable");
         Self {
@@ -24,15 +23,15 @@ impl Queue {
         }
     }
 
-    /// Hands the next message to a function, if one arrives within a second. Deletes it, or makes it visible again at
-    /// once when the function reports it as failed or gives no answer.
+    /// Hands over the next message, if one comes within a second. Deletes it, or makes it visible
+    /// at once if it failed or got no answer.
     pub async fn deliver(&self, function: impl AsyncFnOnce(&Value) -> Option<Value>) {
         let sqs = self.aws.sqs();
         let poll = sqs
             .receive_message()
             .queue_url(&self.url)
             .wait_time_seconds(POLL_SECONDS);
-        // On a busy machine a poll can fail; the caller polls again.
+        // Polls can fail on a busy machine; the caller polls again.
         let Ok(received) = poll.max_number_of_messages(1).send().await else {
             return;
         };
@@ -45,7 +44,7 @@ impl Queue {
             message.body().expect("a body"),
         );
         let answer = function(&event::of_queue(id, handle, body)).await;
-        // Errors are harmless here: the message comes again after its visibility timeout.
+        // The message comes again after its visibility timeout.
         if answer.is_some_and(|answer| answer["batchItemFailures"] == json!([])) {
             let _ = sqs
                 .delete_message()
@@ -62,7 +61,7 @@ impl Queue {
         }
     }
 
-    /// The number of messages, with those that are delayed.
+    /// Messages, delayed ones included.
     pub async fn messages(&self) -> usize {
         let names = [
             "ApproximateNumberOfMessages",
@@ -82,7 +81,7 @@ impl Queue {
             .sum()
     }
 
-    /// The approximate number of messages; `None` when the queue does not answer.
+    /// Approximate number; `None` if the queue does not answer.
     pub async fn waiting(&self) -> Option<usize> {
         let name = "ApproximateNumberOfMessages";
         let asked = self

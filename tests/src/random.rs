@@ -1,4 +1,4 @@
-//! Random numbers that depend only on the seed, so that a failure can be reproduced.
+//! Seeded random numbers, for reproducible failures.
 
 /// SplitMix64.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// An independent generator, for a concurrent task.
+    /// An independent generator for a task.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }

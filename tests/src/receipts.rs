@@ -1,5 +1,4 @@
-//! Campaigns that take receipts, requests that create and upload them, and step-by-step settling in place of the queue
-//! and the schedule.
+//! Campaigns with receipts, requests that create and upload them, and settling by hand.
 
 use std::time::Duration;
 
@@ -24,10 +23,10 @@ use crate::campaign::{TestCampaign, fresh_key};
 use crate::http::{Reply, RequestBuilder, request_to_storage};
 use crate::service::Service;
 
-/// The time on every receipt of the simulated tax authority.
+/// On every receipt of the simulated tax authority.
 pub const TIME: &str = "10:15:30";
 
-/// Rules with two products and two branches, which accept receipts of the simulated shops 01 and 02.
+/// Two products and two branches, the simulated shops 01 and 02.
 pub fn rules() -> ReceiptRules {
     let product = |key: &str, text: &str, entries| Product {
         key: key.to_owned(),
@@ -68,24 +67,23 @@ pub fn rules() -> ReceiptRules {
     }
 }
 
-/// Lets the campaign take receipts and no codes.
+/// Takes receipts and no codes.
 pub fn receipts_alone(campaign: &mut Campaign) {
     campaign.code = CodePolicy::None;
     campaign.receipt = Some(rules());
 }
 
-/// Lets the campaign take codes with receipts.
+/// Takes codes with receipts.
 pub fn code_and_receipt(campaign: &mut Campaign) {
     campaign.receipt = Some(rules());
 }
 
 impl TestCampaign {
-    /// A request to create a receipt.
     pub fn receipt(&self, key: &str, body: &Value) -> RequestBuilder {
         self.with_key(key, "POST", "/api/v1/receipts").json(body)
     }
 
-    /// Creates a typed receipt and returns its id.
+    /// Creates a typed receipt; returns its id.
     pub async fn typed(&self, key: &str, code: &str, time: &str) -> String {
         let reply = self
             .receipt(key, &json!({ "type": "typed", "code": code, "time": time }))
@@ -100,7 +98,7 @@ impl TestCampaign {
         id_of(&reply)
     }
 
-    /// Creates a receipt, uploads its photo and returns the receipt's id.
+    /// Creates and uploads a photo; returns the receipt's id.
     pub async fn photo(&self, key: &str, photo: &[u8], qr_payload: Option<&str>) -> String {
         let reply = self
             .receipt(key, &announced(photo, qr_payload))
@@ -111,7 +109,7 @@ impl TestCampaign {
         id_of(&reply)
     }
 
-    /// A submission with a receipt; with an empty `code`, without one.
+    /// A submission with a receipt, and with `code` unless empty.
     pub fn with_receipt(
         &self,
         key: &str,
@@ -127,7 +125,7 @@ impl TestCampaign {
         sending.header("idempotency-key", fresh_key()).json(&body)
     }
 
-    /// Gives a live submission a value that this build cannot read, as a later build might.
+    /// Writes a value that this build cannot read.
     pub async fn make_unreadable(&self, id: &str) {
         let table = self
             .service
@@ -144,7 +142,7 @@ impl TestCampaign {
         update.send().await.expect("the table");
     }
 
-    /// The live submission of a reply, as it is now.
+    /// The reply's submission, now.
     pub async fn shown(&self, reply: &Reply) -> Reply {
         self.read(&self.live_key, &id_of(reply)).await
     }
@@ -156,7 +154,7 @@ impl TestCampaign {
     }
 }
 
-/// The body that creates a receipt with a photo.
+/// The body that creates a photo receipt.
 pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
     let mut body =
         json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": photo.len() });
@@ -166,7 +164,6 @@ pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
     body
 }
 
-/// The upload with exactly the URL and headers that a reply asks for.
 pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
     let target = reply.field("upload");
     let mut put = request_to_storage("PUT", target["url"].as_str().expect("a URL").to_owned());
@@ -184,12 +181,12 @@ pub fn id_of(reply: &Reply) -> String {
         .to_owned()
 }
 
-/// Starts like a JPEG and has no image.
+/// Starts like a JPEG without an image.
 pub fn hardly_a_photo() -> Vec<u8> {
     b"\xff\xd8\xff\xe0 not much of a photo".to_vec()
 }
 
-/// Settles what is due, on a stack without background work.
+/// Settles by hand.
 pub struct Settler {
     service: Service,
     receipts: SettleReceipts,
@@ -209,7 +206,7 @@ impl Settler {
         }
     }
 
-    /// Runs every step that is due now, and returns how many there were.
+    /// Runs every due step; returns their number.
     pub async fn settle_due(&self) -> usize {
         let mut settled = 0;
         for dependency in Dependency::ALL {
@@ -224,7 +221,7 @@ impl Settler {
                     let reply = self.deliver_to(dependency, &message).await;
                     assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
                 }
-                // Some may have waited for another campaign's turn.
+                // Some may have waited for a turn.
                 left = self.due_with(dependency).await;
                 left.retain(|still| due.contains(still));
             }
@@ -248,12 +245,12 @@ impl Settler {
             .expect("the index")
     }
 
-    /// Delivers a message to the function that settles receipts.
+    /// Delivers to the function that settles receipts.
     pub async fn deliver(&self, message: &SettleMessage) -> SqsBatchResponse {
         self.deliver_to(Dependency::TaxAuthority, message).await
     }
 
-    /// Delivers a message to the function for this dependency.
+    /// Delivers to the dependency's function.
     pub async fn deliver_to(
         &self,
         dependency: Dependency,
@@ -266,14 +263,14 @@ impl Settler {
         reply.expect("a reply")
     }
 
-    /// Advances the clock and runs what is due then.
+    /// Advances the clock, and runs what is due.
     pub async fn settle_after(&self, span: Duration) -> usize {
         self.service.clock.advance(span);
         self.settle_due().await
     }
 }
 
-/// An event handler with the access key of its function.
+/// With the function's access key.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
@@ -281,7 +278,6 @@ fn function<F: EventHandler>(service: &Service, name: &str) -> F {
         .expect("the stack sets every variable")
 }
 
-/// An SQS event with one message.
 fn event(message: &SettleMessage) -> SqsEvent {
     let mut record = SqsMessage::default();
     record.message_id = Some("1".to_owned());
@@ -291,7 +287,7 @@ fn event(message: &SettleMessage) -> SqsEvent {
     event
 }
 
-/// Rules that take photos but no typed receipts.
+/// Takes photos but no typed receipts.
 pub fn without_typing(rules: ReceiptRules) -> ReceiptRules {
     ReceiptRules {
         typed: false,

@@ -1,4 +1,4 @@
-//! The permissions that the deployment's template gives each function.
+//! The template's permissions of each function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,14 @@ use serde_json::Value;
 use crate::iam_guard::Call;
 use crate::template::{logical_id, resources, service};
 
-/// The `Sid` prefix of statements for calls that Lambda makes on a function's behalf.
+/// `Sid` prefix for calls that Lambda makes on a function's behalf.
 const RUNTIME: &str = "Runtime";
 
-/// Allowed actions and resources, in the terms of [`Call`].
+/// Actions and resources, in the terms of [`Call`].
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// For calls that the function makes.
     pub own: BTreeSet<(String, String)>,
-    /// For calls that Lambda makes on its behalf.
+    /// Lambda's, on its behalf.
     pub runtime: BTreeSet<(String, String)>,
 }
 
@@ -28,7 +27,7 @@ impl Policy {
     }
 }
 
-/// True if an allowed action on a resource, which may end in `*`, covers a call.
+/// True if an allowed action and resource, which may end in `*`, cover a call.
 pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
     let covered = match resource.strip_suffix('*') {
         Some(beginning) => call.resource.starts_with(beginning),
@@ -37,7 +36,7 @@ pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
     covered && *action == call.action
 }
 
-/// Each function's policy by the function's name, with the resource names of a local stack.
+/// Policies by function, with resources of a local stack.
 pub fn policies() -> BTreeMap<String, Policy> {
     let template = service();
     let names = names(&template);
@@ -74,7 +73,7 @@ pub fn policies() -> BTreeMap<String, Policy> {
     policies.collect()
 }
 
-/// The local names of resources by their logical ids, taken from the functions' environment variables.
+/// Local resource names by logical id, from functions' variables.
 pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
     let tables = TABLES.iter().map(|table| (table.variable, table.name));
     let local: BTreeMap<_, _> = NAMES.into_iter().chain(tables).collect();
@@ -90,7 +89,7 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
             }
         }
     }
-    // Operators use tables that no function does.
+    // Some tables are operators' alone.
     let tables = TABLES.iter().map(|table| {
         (
             logical_id(&table.name.replace('_', "-")),
@@ -110,7 +109,7 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
             )
         }),
     );
-    // A bucket that cannot be referenced without a cycle is named by its name pattern.
+    // A bucket that would make a cycle is named by its pattern.
     for (id, bucket) in resources(template, "AWS::S3::Bucket") {
         if let (Some(pattern), Some(name)) =
             (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id))
@@ -121,7 +120,7 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
     names
 }
 
-/// Each action of a statement with each of its resources.
+/// Each action with each resource.
 fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let list = |field: &str| match &statement[field] {
         Value::Array(values) => values.clone(),
@@ -134,7 +133,7 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
             .iter()
             .any(|service| action.starts_with(service))
         {
-            // Lambda's own calls; the local stack has no logs and no tracing.
+            // Lambda's own; a local stack has no logs or tracing.
             continue;
         }
         for resource in list("Resource") {
@@ -150,7 +149,7 @@ pub(crate) fn resource_of(
     resource: &Value,
     names: &BTreeMap<String, String>,
 ) -> String {
-    // A resource without an environment variable is used by Lambda only, and keeps its logical id.
+    // Only Lambda uses a resource without a variable, which keeps its logical id.
     let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
     let service = action.split(':').next().unwrap_or_default();
     if let ("secretsmanager", Some(id)) = (service, resource["Ref"].as_str()) {
@@ -169,7 +168,7 @@ pub(crate) fn resource_of(
         };
         return format!("{kind}/{}", named(id));
     }
-    // `Fn::Sub` takes a pattern, or a list with the pattern first.
+    // `Fn::Sub` takes a pattern, or a list that begins with one.
     let pattern = resource["Fn::Sub"]
         .as_str()
         .or(resource["Fn::Sub"][0].as_str());

@@ -1,5 +1,4 @@
-//! Stacks for tests: one that the tests of a program share, and separate ones for tests that move the clock or inject
-//! faults.
+//! Stacks for tests: a shared one, and separate ones to move the clock or inject faults.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
@@ -31,29 +30,28 @@ use crate::interceptor::Interceptor;
 use crate::roles::policies;
 use crate::serving::{Serving, on_a_thread};
 
-/// Where manual clocks start: 15 June 2050, 12:00 UTC. It has to be later than the machine's clock, by which the
+/// Manual clocks start on 15 June 2050, 12:00 UTC: later than the machine's clock, by which the
 /// embedded database deletes expired items.
 pub const NOON: Timestamp = Timestamp::from_millis(2_538_907_200_000);
 
-/// The same for all stacks, because several can share one database.
+/// The same for all stacks, as several can share a database.
 pub const DEPLOYMENT_SECRET: &str = "the-deployments-secret-of-every-stack-of-the-tests";
 
-/// A running stack and its tables. It runs until the last clone is dropped.
+/// A stack that runs until the last clone is dropped.
 #[derive(Clone)]
 pub struct Service {
     pub base_url: String,
     pub env: Env,
-    /// The variables of `env`, for child processes.
+    /// `env` for child processes.
     pub variables: BTreeMap<String, String>,
-    /// The functions' clock.
     pub clock: Clock,
-    /// The clock of the queues' delays and timeouts.
+    /// Clock of the queues.
     pub queue_clock: QueueClock,
     pub tables: Tables,
     _serving: Arc<Serving>,
 }
 
-/// Direct access to tables, to set up campaigns and to check what was stored.
+/// Direct access, to set up campaigns and check records.
 #[derive(Clone)]
 pub struct Tables {
     pub campaigns: Campaigns,
@@ -64,7 +62,7 @@ pub struct Tables {
 }
 
 impl Service {
-    /// The stack that all tests of this program share. Without streams, which slow down a database with many records.
+    /// Shared by this program's tests. Without streams, which slow down a large database.
     pub fn shared() -> Self {
         static SHARED: OnceLock<Started> = OnceLock::new();
         SHARED
@@ -77,12 +75,11 @@ impl Service {
             .service()
     }
 
-    /// A separate stack.
     pub fn with_options(options: Options) -> Self {
         start_on_a_thread(options).service()
     }
 
-    /// A separate stack with this clock, and without streams.
+    /// A stack with this clock, without streams.
     pub fn with_clock(clock: Clock) -> Self {
         Self::with_options(Options {
             clock,
@@ -91,7 +88,7 @@ impl Service {
         })
     }
 
-    /// A separate stack whose clock stands at [`NOON`] until a test advances it.
+    /// A stack whose clock stands at [`NOON`].
     pub fn at_noon() -> Self {
         Self::with_clock(Clock::manual(NOON))
     }
@@ -105,7 +102,7 @@ impl Service {
         })
     }
 
-    /// A separate stack without background work over the shared stack's database, whose calls are intercepted.
+    /// Without background work, over the shared database, with intercepted calls.
     pub async fn intercepted() -> (Self, Interceptor) {
         let options = Options {
             background: false,
@@ -116,7 +113,7 @@ impl Service {
 }
 
 impl Service {
-    /// A second stack over the same database.
+    /// A second stack over the database.
     pub fn beside(&self, options: Options) -> Self {
         Self::with_options(Options {
             dynamodb_url: Some(self.database_url()),
@@ -125,7 +122,7 @@ impl Service {
         })
     }
 
-    /// A second stack over the same database, whose calls are intercepted.
+    /// [`Self::beside`], with intercepted calls.
     pub async fn intercepted_beside(&self, options: Options) -> (Self, Interceptor) {
         let interceptor = Interceptor::default();
         let url = interceptor.in_front_of(&self.database_url()).await;
@@ -143,7 +140,7 @@ impl Service {
             .expect("the stack sets it")
     }
 
-    /// The same stack, with other variables for functions that are started on it.
+    /// The stack with other variables for new functions.
     pub fn with_env(&self, env: Env) -> Self {
         Self {
             env,
@@ -151,7 +148,7 @@ impl Service {
         }
     }
 
-    /// The same stack, with another clock for functions that are started on it.
+    /// The stack with another clock for new functions.
     pub fn seen_by(&self, clock: Clock) -> Self {
         Self {
             clock,
@@ -165,7 +162,7 @@ impl Service {
             .dynamodb()
     }
 
-    /// Adds a phone to the blocklist, or removes it.
+    /// Adds to the blocklist, or removes.
     pub async fn set_blocked(
         &self,
         scope: &Scope,
@@ -201,7 +198,7 @@ impl Service {
             .await
     }
 
-    /// Every code of a scope that is held or redeemed, read from the whole table.
+    /// All codes of a scope that are held or redeemed.
     pub async fn holds(&self, scope: &Scope) -> Vec<CodeHold> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
@@ -228,7 +225,7 @@ impl Service {
     }
 }
 
-/// The id of a phone's records on every stack of the tests.
+/// The id of a phone's records.
 pub fn entrant_id(scope: &Scope, phone: &Phone) -> EntrantId {
     let secret = DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long enough");
     secret.consumer(scope, phone.clone()).id
@@ -244,7 +241,7 @@ struct Started {
 }
 
 impl Started {
-    /// New clients for each test: a connection belongs to the runtime that opened it.
+    /// New clients: connections belong to a test's runtime.
     fn service(&self) -> Service {
         let aws = Aws::for_function(&self.env).expect("the stack sets every variable");
         let client = aws.dynamodb();
@@ -268,7 +265,7 @@ impl Started {
     }
 }
 
-/// Allows functions only the calls that their roles allow.
+/// Allows functions what their roles allow.
 fn by_the_template() -> EndpointProxy {
     static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
         let policies = policies();
@@ -282,7 +279,7 @@ fn by_the_template() -> EndpointProxy {
 }
 
 fn start_on_a_thread(mut options: Options) -> Started {
-    // If the system refuses, the limit may be high enough anyway.
+    // The limit may be high enough anyway.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
     options.proxy.get_or_insert_with(by_the_template);

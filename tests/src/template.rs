@@ -1,10 +1,9 @@
-//! The deployment's templates as JSON, for tests that compare them with the code.
+//! The deployment's templates as JSON.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// Reads a file of the repository.
 pub fn text_of(path: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("..")
@@ -12,12 +11,11 @@ pub fn text_of(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The service's template.
 pub fn service() -> Value {
     parse(&text_of("template.yaml"))
 }
 
-/// The policy of the role that deploys.
+/// The deployer's policy.
 pub fn deployer() -> Value {
     serde_json::from_str(&text_of("infra/stack/deployer.json")).expect("JSON")
 }
@@ -28,7 +26,7 @@ pub fn logical_id(name: &str) -> String {
     name.split('-').map(capital).collect()
 }
 
-/// Properties of the resources of a type, by logical id.
+/// Properties of a type's resources, by logical id.
 pub fn resources<'a>(
     template: &'a Value,
     kind: &'a str,
@@ -40,12 +38,12 @@ pub fn resources<'a>(
     wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
 }
 
-/// Asserts that a part of a template has these members; others may stand beside them.
+/// Asserts that a part has these members, among others.
 pub fn assert_has(part: &Value, expected: &Value, whose: &str) {
     assert_eq!(chosen(part, expected), *expected, "{whose}");
 }
 
-/// The members that `wanted` has too.
+/// The members in `wanted`.
 fn chosen(part: &Value, wanted: &Value) -> Value {
     match (part, wanted) {
         (Value::Object(_), Value::Object(wanted)) => {

@@ -10,7 +10,6 @@ use service_tests::http::Reply;
 use service_tests::receipts::{TIME, id_of, receipts_alone};
 use service_tests::service::Service;
 
-/// A campaign on an accelerated stack with background work.
 async fn campaign() -> TestCampaign {
     let service = Service::with_options(Options {
         speedup: 10_000,
@@ -22,7 +21,6 @@ async fn campaign() -> TestCampaign {
     TestCampaign::on(&service, config).await
 }
 
-/// Polls until the submission is settled.
 async fn settled(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Reply {
     let polling = async {
         loop {

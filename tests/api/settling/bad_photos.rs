@@ -38,7 +38,7 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
     ];
     for (number, (code, encode)) in (1..).zip(files) {
         let photo = photo(&[&format!("https://verify.tra.go.tz/{code}_101530")]);
-        // All are announced as JPEG, whatever they are.
+        // Announced as JPEG, whatever they are.
         let receipt = campaign
             .photo(
                 &campaign.live_key,
@@ -170,7 +170,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         anomaly.summary,
         format!("submission {} sent the same photo", kept[0].reference())
     );
-    // After an operator rejects both, the file counts as new.
+    // Once an operator rejects both, the file is new.
     let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
         .expect("the tables");
     for before in &kept {

@@ -1,4 +1,4 @@
-//! A phone that is blocked while a submission of it is pending.
+//! A phone blocked while its submission is pending.
 
 use serde_json::json;
 use service_tests::campaign::phone;

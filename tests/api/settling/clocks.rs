@@ -1,4 +1,4 @@
-//! Steps of a submission, where one environment's clock is half a minute ahead of the others.
+//! Steps where one environment's clock is half a minute ahead.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Faults at every call of the settling functions: the submission ends in the same state, exactly once.
+//! Faults at every call of settling functions: the submission ends the same, exactly once.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Submits with a phone, a code and a receipt that only this number has.
+    /// Submits with a number's own phone, code and receipt.
     async fn submit(self, campaign: &TestCampaign, number: u32, case: &str) -> Reply {
         let receipt = format!("{case}01{number:04}");
         match self {
@@ -74,10 +74,9 @@ impl Kind {
     }
 }
 
-/// The variable with the tax authority's URL.
 const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
-/// A settler with a proxy in front of everything it calls.
+/// A settler with a proxy before everything it calls.
 async fn cut_settler(service: &Service, fault_injection: &Interceptor) -> Settler {
     cut_settler_at(
         service,
@@ -87,7 +86,7 @@ async fn cut_settler(service: &Service, fault_injection: &Interceptor) -> Settle
     .await
 }
 
-/// A settler with a proxy in front of the services that these variables name.
+/// A settler with a proxy before these variables' services.
 async fn cut_settler_at(
     service: &Service,
     fault_injection: &Interceptor,
@@ -116,8 +115,8 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     }
 }
 
-/// Injects each kind of fault at every call while a submission settles, and checks that it ends as expected. Returns
-/// the number of calls.
+/// Injects each kind of fault at every call of settling, and checks the end. Returns the number of
+/// calls.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
     let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::default();
@@ -133,7 +132,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             let submitted = kind.submit(&campaign, number, case).await;
             let message = message_about(&campaign, &submitted);
             let victim = cut_settler(&campaign.service, &fault_injection).await;
-            // A submission that a partner left open is due a few seconds later.
+            // If a partner left it open, it is due some seconds later.
             campaign
                 .service
                 .clock
@@ -146,7 +145,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             drop(victim);
             let was_cut = fault_injection.was_made();
             fault_injection.disarm();
-            // The message is delivered again, twice at once, before and after the lease of the interrupted step
+            // The message comes again, twice at once, before and after the interrupted step's lease
             // expires.
             for wait in [
                 Duration::ZERO,
@@ -179,7 +178,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
     fault_injection
 }
 
-/// The phone's counts and the code's claim are those of one settled submission.
+/// Counts and claim are those of one settled submission.
 async fn check_counts(
     campaign: &TestCampaign,
     kind: Kind,
@@ -278,7 +277,7 @@ async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
     let submitted = Kind::Typed.submit(&campaign, 1, "GOOD").await;
     let message = message_about(&campaign, &submitted);
     for _ in 0..6 {
-        // By the look-up, the step has been started.
+        // The look-up comes after the step's start.
         let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);
         let victim = cut_settler_at(&campaign.service, &fault_injection, [TAX_AUTHORITY]).await;
         tokio::select! {

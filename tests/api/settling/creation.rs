@@ -1,4 +1,4 @@
-//! Faults at every call while a submission is created. After the client's retries, the messages and the sweep there is
+//! Faults at every call of creating a submission. After retries, messages and the sweep there is
 //! one submission, and all counts match.
 
 use std::collections::BTreeSet;
@@ -23,11 +23,11 @@ use service_tests::service::Service;
 
 use super::set_up;
 
-/// What is submitted, and the outcomes that are possible wherever a fault occurs.
+/// What is submitted, and the outcomes that any fault may leave.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     kind: Kind,
-    /// Start of the code, which selects the behavior of the simulated tax authority or partner.
+    /// Start of the code, which selects the simulators' behavior.
     letters: &'static str,
     ends: &'static [Ends],
 }
@@ -55,7 +55,7 @@ impl Case {
         }
     }
 
-    /// The body for a number, with a phone, a code and a receipt that only this number has.
+    /// A body with a number's own phone, code and receipt.
     async fn body(self, campaign: &TestCampaign, number: u32) -> Value {
         let mut body = body(&phone(number), &campaign.code(u64::from(number)));
         match self.kind {
@@ -71,7 +71,7 @@ impl Case {
     }
 }
 
-/// The function with a proxy in front of everything it calls.
+/// The function with a proxy before everything it calls.
 async fn cut_function(
     service: &Service,
     fault_injection: &Interceptor,
@@ -109,7 +109,7 @@ fn event(campaign: &TestCampaign, key: &str, body: &Value) -> Value {
     )
 }
 
-/// Retries the request after the reply's `Retry-After` until it is answered.
+/// Retries as `Retry-After` says until it is answered.
 async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
     let sending = campaign
         .live("POST", "/api/v1/submissions")
@@ -130,8 +130,8 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
     }
 }
 
-/// Injects each kind of fault at every call of a case's request, and checks each outcome. Prints and returns the number
-/// of faults.
+/// Injects each kind of fault at every call of a case, and checks the outcomes. Prints and returns
+/// the number of faults.
 async fn cut_everywhere(case: Case) -> usize {
     let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::default();
@@ -178,7 +178,7 @@ async fn cut_everywhere(case: Case) -> usize {
     fault_injection
 }
 
-/// Delivers and sweeps past the lease of an interrupted step and some retries.
+/// Delivers and sweeps past an interrupted step's lease and some retries.
 async fn settle(campaign: &TestCampaign, settler: &Settler) {
     for wait in [
         Duration::ZERO,
@@ -191,8 +191,8 @@ async fn settle(campaign: &TestCampaign, settler: &Settler) {
     }
 }
 
-/// Checks that the key has one submission with a possible outcome, and that the phone's counts, the code and the
-/// partner's redemptions match it. Returns the outcome.
+/// Checks that the key has one submission with a possible outcome, and that counts, code and
+/// redemptions match. Returns the outcome.
 async fn check(
     campaign: &TestCampaign,
     case: Case,
@@ -257,7 +257,7 @@ async fn check(
         claims.len(),
         "{context}: nobody has a second code"
     );
-    // The partner redeems once, and only for a submission that counts.
+    // The partner redeems once, for a submission that counts.
     let redeemed = case.kind == Kind::Partner && counts;
     assert_eq!(partner.redeemed(&id), u32::from(redeemed), "{context}");
     let redemptions = if redeemed {

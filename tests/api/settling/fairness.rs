@@ -1,4 +1,5 @@
-//! Campaigns take turns at the tax authority and in the queue for partners, and unreadable records do not block them.
+//! Campaigns take turns at the tax authority and in the partners' queue; unreadable records do not
+//! block them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,7 +46,7 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
             &submit_typed(&junk, &phone(number), "", &code, TIME).await,
         ));
     }
-    // The queue has delivered one message before the other campaign's receipt arrives.
+    // One message is delivered before the other campaign's receipt arrives.
     settler.deliver(&messages[0]).await;
     let submitted = submit_typed(&honest, &phone(1), "", "GOOD010001", TIME).await;
     for message in &messages[1..3] {
@@ -59,7 +60,7 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     );
 }
 
-/// A campaign on this stack whose only lease is taken, so that its submissions are left to the queue.
+/// A campaign whose only lease is taken, so the queue settles.
 async fn left_to_the_queue(service: &Service, url: String) -> TestCampaign {
     let mut config = plain();
     judged_by(url)(&mut config);
@@ -96,10 +97,10 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
     for number in 0..20 {
         messages.push(message_about(&slow, &submit_code(&slow, number).await));
     }
-    // The queue has delivered one message before the other campaign's code arrives.
+    // One message is delivered before the other campaign's code arrives.
     settler.deliver_to(deliver_to, &messages[0]).await;
     let submitted = submit_code(&other, 1).await;
-    // An environment looks for other campaigns once a second.
+    // Environments look for other campaigns once a second.
     service.clock.advance(Duration::from_secs(1));
     for message in &messages[1..3] {
         settler.deliver_to(deliver_to, message).await;
@@ -110,7 +111,7 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
         18,
         "the other turns were the first campaign's own"
     );
-    // A message whose submission is settled takes no turn.
+    // A settled submission's message takes no turn.
     settler.deliver_to(deliver_to, &messages[0]).await;
     assert_eq!(settler.due().await.len(), 18);
     assert_eq!(settler.settle_due().await, 18);
@@ -126,7 +127,7 @@ async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment()
     let (mut messages, mut of_second) = (Vec::new(), Vec::new());
     for number in 0..6 {
         messages.push(message_about(&first, &submit_code(&first, number).await));
-        // One partner redeems each code once.
+        // A partner redeems each code once.
         of_second.push(submit_code(&second, number + 10).await);
     }
     for message in &messages {
@@ -172,7 +173,7 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
         background: false,
         ..Options::default()
     });
-    // Never asked: the sweep only sends a message.
+    // Never asked.
     let campaign = left_to_the_queue(&service, "http://127.0.0.1:1/redeem".to_owned()).await;
     submit_code(&campaign, 1).await;
     let mut config = plain();
@@ -218,7 +219,7 @@ async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
     let service = &campaign.service;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let mut environment = Process::start(&program, &["sweep-unsettled"], &service.variables).await;
-    // A time to come, so that it is within the hour.
+    // A future time is within the hour.
     for (skipped_at, counted) in [("0", 0), ("9999999999999", 1)] {
         let number = |value: &str| AttributeValue::N(value.to_owned());
         let head = service.dynamodb().put_item().table_name("audit");
@@ -275,7 +276,7 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
     }
     let mut due = settler.due().await;
     for delivered in 1..=4 {
-        // The photos need no look-up, so their steps take no slot.
+        // Photos need no look-up, so they take no slot.
         let next = due.pop().expect("something is due");
         settler
             .deliver(&SettleMessage::new(&next.scope, next.submission_id))
@@ -304,7 +305,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
         )
         .await;
         campaign.make_unreadable(&id_of(&odd)).await;
-        // The message fails until it reaches the dead-letter queue, which has an alarm.
+        // It fails until it reaches the dead letters, which have an alarm.
         assert_eq!(
             settler
                 .deliver(&message_about(&campaign, &odd))

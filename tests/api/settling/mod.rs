@@ -27,10 +27,10 @@ use service_tests::http::Reply;
 use service_tests::receipts::{Settler, id_of};
 use service_tests::service::{NOON, Service};
 
-/// Waits are divided by this: minutes become seconds.
+/// Divides waits: minutes become seconds.
 const SPEEDUP: u32 = 60;
 
-/// A stack without background work, whose clock only moves when told.
+/// Without background work; the clock moves when told.
 fn service() -> Service {
     Service::with_options(Options {
         clock: Clock::manual(NOON),
@@ -42,7 +42,6 @@ fn service() -> Service {
     })
 }
 
-/// A campaign on a new stack, and its settler.
 async fn set_up(
     change: impl FnOnce(&mut common::domain::campaign::Campaign),
 ) -> (TestCampaign, Settler) {
@@ -51,7 +50,6 @@ async fn set_up(
     (TestCampaign::changed(&service, change).await, settler)
 }
 
-/// Submits a typed live receipt.
 async fn submit_typed(
     campaign: &TestCampaign,
     phone: &str,
@@ -69,7 +67,7 @@ async fn submit_typed(
     reply
 }
 
-/// Submits a live receipt alone.
+/// Submits a live receipt without a code.
 async fn submit_receipt(campaign: &TestCampaign, number: u32, receipt: &str) -> Reply {
     let key = &campaign.live_key;
     let sending = campaign.with_receipt(key, &phone(number), "", receipt);
@@ -81,7 +79,7 @@ fn entered() -> Value {
     json!(["accepted", "verified", "entered", 1])
 }
 
-/// State, review status, message key and entries of a live submission.
+/// State, review status, message key and entries.
 async fn status(campaign: &TestCampaign, submitted: &Reply) -> Value {
     standing_with(campaign, &campaign.live_key, submitted).await
 }

@@ -1,4 +1,4 @@
-//! Submissions under review by an operator: how the API shows and lists them.
+//! Submissions under review, as the API shows and lists them.
 
 use std::time::Duration;
 

@@ -177,7 +177,7 @@ async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
 
 #[tokio::test]
 async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
-    // Bought at 10:15:30 in Dar es Salaam on 15 June 2050: 07:15:30 UTC.
+    // 10:15:30 in Dar es Salaam on 15 June 2050: 07:15:30 UTC.
     let bought = Timestamp::from_millis(2_538_890_130_000);
     let later = Timestamp::from_millis(bought.as_millis() + 1);
     let (first, settler) = set_up(receipts_alone).await;
@@ -197,7 +197,7 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
             config.timezone = zone.parse().expect("a zone");
             let mut campaign = TestCampaign::on(&first.service, config).await;
             let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-            // The window was open when the receipt came, but the time of purchase decides.
+            // Open when the receipt came, but the purchase's time decides.
             campaign.config.window = Window { start, end };
             campaign.apply().await;
             settler.settle_due().await;

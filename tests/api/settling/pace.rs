@@ -1,4 +1,4 @@
-//! The pace of tax authority look-ups is shared by all environments, even if their clocks differ.
+//! All environments share the pace of look-ups, even if their clocks differ.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,10 +25,10 @@ use tokio::time::Instant;
 use super::{set_up, standing_with, submit_typed};
 
 const GAP: Duration = LOOKUP_INTERVAL;
-/// Tolerance for delays of a request on a busy machine.
+/// Tolerance on a busy machine.
 const JITTER: Duration = Duration::from_millis(750);
 
-/// A tax authority without receipts, and the times at which look-ups began.
+/// Has no receipts; keeps the times of look-ups.
 #[derive(Clone, Default)]
 struct Portal(Arc<Mutex<Vec<Instant>>>);
 
@@ -55,7 +55,7 @@ impl Portal {
         url
     }
 
-    /// Start times since the first look-up.
+    /// Since the first look-up.
     fn beginnings(&self) -> Vec<Duration> {
         let mut beginnings = self.0.lock().expect("not poisoned").clone();
         beginnings.sort();
@@ -65,7 +65,7 @@ impl Portal {
             .collect()
     }
 
-    /// Checks that there were `count` look-ups, each a gap after the one before.
+    /// Checks the number of look-ups, and the gaps between them.
     fn assert_pace(&self, count: usize) {
         let beginnings = self.beginnings();
         println!("look-ups began after {beginnings:?}");
@@ -77,7 +77,7 @@ impl Portal {
     }
 }
 
-/// A campaign with pending receipts whose tax authority is `portal`.
+/// A campaign with pending receipts at `portal`.
 async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>) {
     let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
@@ -94,7 +94,7 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
     (campaign, replies)
 }
 
-/// Settles concurrently in environments with these clocks until `count` look-ups have begun.
+/// Settles concurrently with these clocks until `count` look-ups have begun.
 async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count: usize) {
     let settlers: Vec<_> = clocks
         .iter()
@@ -118,7 +118,7 @@ async fn look_ups_of_many_environments_begin_a_gap_apart() {
 async fn clocks_that_differ_bring_no_look_ups_together() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 8).await;
-    // Everything is due by each of these clocks, and they differ by at most a minute.
+    // Everything is due by each clock; they differ by at most a minute.
     let clocks =
         [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
     settle_with(&campaign.service, &clocks, &portal, replies.len()).await;

@@ -39,7 +39,6 @@ async fn submit(campaign: &TestCampaign, number: u32, code: &str) -> Reply {
     reply
 }
 
-/// How often the partner was asked about these submissions.
 fn asked(partner: &SimulatedPartner, open: &[Reply]) -> u32 {
     open.iter().map(|reply| partner.asked(&id_of(reply))).sum()
 }
@@ -89,7 +88,7 @@ async fn an_answer_in_time_decides_in_the_same_request() {
 #[tokio::test]
 async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     let (_partner, campaign, settler) = judged().await;
-    // In one campaign, so that they share a circuit breaker.
+    // One campaign, so one circuit breaker.
     let codes = ["NEWC-1", "STRG-1", "HTML-1", "HUGE-1"];
     let mut open = Vec::new();
     for (number, code) in (1..).zip(codes) {
@@ -106,7 +105,7 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
         "the partner's own code is shown: {}",
         open[0].text
     );
-    // After a day without an answer, an operator takes over.
+    // An operator takes over after a day without an answer.
     for _ in 0..60 {
         settler.settle_after(Duration::from_secs(60)).await;
     }
@@ -222,7 +221,7 @@ async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
         "http://{}/redeem",
         listener.local_addr().expect("an address")
     );
-    // Without a speedup, so that the wait for the next step is longer than the test.
+    // Without a speedup: the next step is due after the test.
     let options = stack::Options {
         clock: Clock::manual(NOON),
         background: false,
@@ -291,7 +290,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::new(&campaign.service.with_env(env));
-    // Longer than any wait; all rounds together are shorter than the day after which an operator takes over.
+    // Longer than any wait; all rounds are shorter than the day until an operator takes over.
     let round = Duration::from_mins(45) / SPEEDUP;
     for _ in 0..20 {
         campaign.service.clock.advance(round);
@@ -314,7 +313,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
 
 #[tokio::test]
 async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
-    // The partner redeems the code, and its first answer is lost.
+    // The partner redeems; its first answer is lost.
     let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::at(0, FaultKind::AnswerLost);
     let url = format!(
@@ -340,7 +339,7 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
 
 #[tokio::test]
 async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
-    // The process that asked first dies before it gets the answer.
+    // The asking process dies before the answer.
     let partner = simulated(|_| {}).await;
     let fault_injection = Interceptor::at(0, FaultKind::DiesAfter);
     let url = format!(
@@ -488,7 +487,7 @@ async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_
     let (campaign, _) = set_up(judged_by(partner.url())).await;
     let sending = campaign.entry(&phone(1), "SLOW-1");
     let first = tokio::spawn(sending.clone().send());
-    // The partner got the request and is slow to answer.
+    // The partner has the request and is slow.
     while partner.redemptions().is_empty() {
         assert!(!first.is_finished());
         tokio::task::yield_now().await;

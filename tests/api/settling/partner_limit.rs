@@ -19,7 +19,7 @@ use service_tests::receipts::Settler;
 
 use super::{set_up, status};
 
-/// A partner that answers after a set delay, accepts everything, and counts.
+/// Accepts everything after a set delay, and counts.
 #[derive(Clone, Default)]
 struct Partner(Arc<Counts>);
 
@@ -31,7 +31,7 @@ struct Counts {
     asked: AtomicU32,
 }
 
-/// A request in flight until dropped, also when its connection breaks.
+/// In flight until dropped, also when its connection breaks.
 struct UnderWay(Partner);
 
 impl UnderWay {
@@ -85,7 +85,6 @@ impl Partner {
     }
 }
 
-/// A campaign with a limit of `max_in_flight` requests to this partner.
 async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler) {
     let url = partner.serve().await;
     set_up(|campaign| {
@@ -95,7 +94,6 @@ async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler
     .await
 }
 
-/// Submits entries with different phones and codes.
 async fn submit(campaign: &TestCampaign, entries: u32, at_once: usize) -> Vec<Reply> {
     let sent = (0..entries).map(|number| {
         campaign
@@ -112,8 +110,8 @@ fn states(replies: &[Reply], state: &str) -> usize {
         .count()
 }
 
-/// The queue does not work the entries off at eight seconds each: a request has eight seconds in all, preparation
-/// included, so an answer after eight comes too late. They wait until the partner is faster.
+/// A request has eight seconds, preparation included, so an answer after eight is too late. The
+/// entries wait until the partner is faster.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_partner_is_asked_fifty_at_a_time_and_loses_no_entry() {
     const ENTRIES: u32 = 200;
@@ -129,7 +127,7 @@ async fn slow_partner_is_asked_fifty_at_a_time_and_loses_no_entry() {
         replies.len(),
         "every one is answered, and none is refused"
     );
-    // The partner is fast again, and the queue asks about the rest.
+    // Fast again: the queue asks about the rest.
     partner.take(Duration::ZERO);
     let mut rounds = 0;
     while settler.settle_after(Duration::from_secs(1)).await > 0 {
@@ -164,13 +162,13 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     assert_eq!(partner.0.asked.load(SeqCst), 1);
     let due = settler.due().await;
     assert_eq!(due.len(), 1, "the clock has not moved");
-    // Requests from the queue do not count toward the limit.
+    // The queue's requests do not count.
     partner.take(Duration::ZERO);
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &second).await[0], "accepted");
     let first = first.await.expect("it ends");
     assert_eq!(first[0].field("state"), Value::from("accepted"));
-    // The lease was released after the answer.
+    // The answer released the lease.
     let third = campaign.entry(&phone(8), "OKAY-8").send().await;
     assert_eq!(third.field("state"), "accepted");
 }
@@ -219,7 +217,7 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
     );
 }
 
-/// Lease holders of several environments, each with its own connection.
+/// Lease holders with a connection each.
 fn environments(campaign: &TestCampaign, count: usize) -> Vec<PartnerLeases> {
     let service = &campaign.service;
     (0..count)
@@ -296,7 +294,7 @@ async fn an_environment_whose_clock_is_ahead_has_one_request_too_many_and_takes_
         .await
         .expect("it is free");
     environments[2].release(&next).await.expect("it answers");
-    // Lost with its environment, it is another's after its ten seconds and the difference of the clocks.
+    // A lost lease is free after ten seconds and the clocks' difference.
     take(&environments[1], &campaign, 1, ahead)
         .await
         .expect("it is free");
@@ -339,7 +337,7 @@ async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
     let taken = take(&environments[1], &campaign, 1, over)
         .await
         .expect("it is over");
-    // An expired holder cannot release the lease of the next.
+    // An expired holder cannot release the next one's lease.
     environments[0].release(&lost).await.expect("it answers");
     assert_eq!(take(&environments[0], &campaign, 1, over).await, None);
     environments[1].release(&taken).await.expect("it answers");

@@ -65,7 +65,7 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
     settler.settle_due().await;
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
     assert_eq!(status(&campaign, &waiting).await, expected);
-    // Without products, every purchase counts.
+    // Without products, any purchase counts.
     campaign
         .config
         .receipt

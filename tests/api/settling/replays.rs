@@ -1,4 +1,4 @@
-//! A second tap that races with the settling of the first.
+//! A second tap that races with the first one's settling.
 
 use common::clock::Clock;
 use common::domain::code_record::CodeKey;
@@ -13,7 +13,6 @@ use service_tests::service::{NOON, Service, entrant_id};
 
 use super::{set_up, submit_typed};
 
-/// A receipt that does not exist.
 const UNKNOWN_RECEIPT: &str = "00000000-0000-4000-8000-000000000000";
 
 fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
@@ -22,7 +21,7 @@ fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
 
 #[tokio::test]
 async fn no_replay_answers_with_a_rejected_submission() {
-    // `RACES` asks for more of them.
+    // `RACES` sets their number.
     let races = std::env::var("RACES")
         .ok()
         .map_or(20, |races| races.parse().expect("RACES is a number"));
@@ -31,8 +30,7 @@ async fn no_replay_answers_with_a_rejected_submission() {
     for race in 0..races {
         let (phone, code) = (phone(race), campaign.code(u64::from(race % 100)));
         submit_typed(&campaign, &phone, &code, &format!("SHOP01{race:04}"), TIME).await;
-        // Each client taps until the receipt is reported as not found, so that taps come before, during and after the
-        // rejection.
+        // Taps until the receipt is not found: before, during and after the rejection.
         let tap_until_refused = || async {
             for taps in 0.. {
                 let reply = campaign

@@ -1,4 +1,4 @@
-//! Retries: when, how often, and what follows the last. Waits are divided by sixty, so that minutes become seconds.
+//! Retries: when, how often, and what follows. Waits are divided by sixty.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{entered, set_up, status, submit_typed};
 
 const STILL: fn() -> serde_json::Value = || json!(["pending", null, "receipt_received", 0]);
 
-/// Settles after each of these waits, and checks that nothing is due a moment earlier.
+/// Settles after these waits; nothing is due a moment earlier.
 async fn settle_at(settler: &service_tests::receipts::Settler, waits: &[u64]) {
     for wait in waits {
         let almost = Duration::from_secs(*wait) - Duration::from_millis(1);

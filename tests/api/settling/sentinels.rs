@@ -1,4 +1,4 @@
-//! Test receipts and test codes: one for each message key of a submission.
+//! Test receipts and codes: one for each message key.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn a_test_receipt_gives_every_message_key() {
         assert_eq!(submitted.field("message_key"), "receipt_received", "{code}");
         settler.settle_due().await;
         let expected = match asked {
-            // Here the receipt was used, not the code.
+            // The receipt was used, not the code.
             MessageKey::AlreadyUsed => "receipt_already_used",
             asked => asked.as_str(),
         };

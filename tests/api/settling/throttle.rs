@@ -1,5 +1,5 @@
-//! A stranger can send wrong codes and wrong times under any phone number. The throttle slows such guesses, but must
-//! not cost the phone's owner anything.
+//! A stranger can send wrong codes and times under any phone. The throttle slows such guesses at no
+//! cost to the phone's owner.
 
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ async fn limited() -> (TestCampaign, Settler) {
     .await
 }
 
-/// Sends typed receipts with a wrong time until the phone is throttled.
 async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
     for code in ["TIME010001", "TIME010002"] {
         submit_typed(campaign, phone, "", code, "11:11").await;
@@ -32,7 +31,7 @@ async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
     assert_eq!(refused.field("message_key"), "rate_limited");
 }
 
-/// Uploads a photo with this QR code, without announcing its payload.
+/// Uploads a photo without announcing its QR code.
 async fn photo_of(campaign: &TestCampaign, payload: &str) -> String {
     let photo = jpeg(
         &qr_photo(&[payload], &Look::default(), 1).expect("a photo"),
@@ -55,7 +54,7 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     let late = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     settler.settle_due().await;
     throttle(&campaign, &settler, &phone(1)).await;
-    // The next look-up is due after fifteen minutes, but waits until the throttle ends.
+    // Due after fifteen minutes, but the throttle lasts longer.
     assert_eq!(
         settler
             .settle_after(Duration::from_mins(15) / SPEEDUP)
@@ -84,7 +83,7 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
         submission_id: id_of(reply).parse().expect("an id"),
     };
     let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    // By then, the simulated authority dates the purchase after the submission, which is left to an operator.
+    // Then the purchase is dated after the submission, so an operator decides.
     let looked_up = json!(["pending", "under_review", "receipt_received", 0]);
     for (wait, expected) in [(23, WAITS()), (1, looked_up)] {
         campaign.service.clock.advance(Duration::from_hours(wait));

@@ -20,7 +20,7 @@ fn marker(service: &Service) -> MarkReceiptUploaded {
     MarkReceiptUploaded::connect(&background).expect("the stack sets every variable")
 }
 
-/// An event for these photos, with malformed records before each.
+/// An event for these photos, with malformed records between.
 fn event(campaign: &TestCampaign, ids: &[&str]) -> StorageEvent {
     let record = |id: &&str| {
         let key = object_key(
@@ -108,7 +108,7 @@ async fn an_event_whose_records_fail_comes_again() {
             .photo(&campaign.test_key, &hardly_a_photo(), None)
             .await,
     ];
-    // With the wrong AWS credentials, looking at either photo fails.
+    // With wrong credentials, reading either photo fails.
     let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())]
         .into_iter()
         .collect();

@@ -1,4 +1,4 @@
-//! The alarms: one for each objective, each of its own stack alone and with a section in the runbook.
+//! The alarms: one for each objective, of its own stack alone, with a section in the runbook.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -47,18 +47,17 @@ fn every_function_has_alarms_by_its_objective() {
                 "{name} is slow long before it is cut off"
             );
         }
-        // Only functions of the API reply with a status.
+        // Only API functions reply with a status.
         let is_api = told.get("IsApi").is_some_and(|is_api| is_api == "true");
         assert_eq!(is_api, has_server_errors(&name), "{name}");
     }
 }
 
-/// True if a function has the alarm for its server errors: those of the API, which answer requests.
+/// True if a function has the alarm for server errors, as the API's have.
 pub(super) fn has_server_errors(function: &str) -> bool {
     function == "api-docs" || ROUTES.iter().any(|route| route.function == function)
 }
 
-/// Properties of the alarms by name.
 fn alarms() -> BTreeMap<String, Value> {
     let files = ["template.yaml", "function.yaml", "campaign.yaml"];
     let templates = files.map(|file| parse(&text_of(&format!("infra/stack/monitoring/{file}"))));
@@ -77,7 +76,7 @@ fn alarms() -> BTreeMap<String, Value> {
     .collect()
 }
 
-/// The metrics of an alarm: those of its expression, or its only one.
+/// Metrics of an alarm's expression, or its only one.
 fn metrics(alarm: &Value) -> Vec<&Value> {
     match alarm["Metrics"].as_array() {
         Some(parts) => parts
@@ -107,7 +106,6 @@ fn every_alarm_counts_its_own_stack_alone() {
     }
 }
 
-/// The widgets of the dashboard.
 fn widgets() -> Vec<Value> {
     let monitoring = parse(&text_of("infra/stack/monitoring/template.yaml"));
     let body =
@@ -116,10 +114,10 @@ fn widgets() -> Vec<Value> {
     body["widgets"].as_array().expect("widgets").clone()
 }
 
-/// A metric's name and the names of its dimensions.
+/// Metric and names of dimensions.
 type Counted = (String, BTreeSet<String>);
 
-/// The functions' own metrics in the templates.
+/// Functions' own metrics in the templates.
 fn metrics_in_templates() -> BTreeSet<Counted> {
     let mut found = BTreeSet::new();
     for alarm in alarms().values() {
@@ -152,7 +150,7 @@ fn metrics_in_templates() -> BTreeSet<Counted> {
     found
 }
 
-/// A metric of a widget: namespace, name, and each dimension with its value. A dot repeats what is above it.
+/// A widget's metric: namespace, name, dimensions and values. A dot repeats what is above.
 fn row(metric: &Value, above: &[String]) -> Vec<String> {
     let cells = metric
         .as_array()
@@ -171,7 +169,7 @@ fn row(metric: &Value, above: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The metrics that a search expression of the dashboard finds.
+/// Metrics that a search expression finds.
 fn searched(search: &str) -> Vec<Counted> {
     let schema = search
         .split_once("{CampaignEntryService,")
@@ -189,10 +187,10 @@ fn searched(search: &str) -> Vec<Counted> {
         .collect()
 }
 
-/// Stands for the metrics that a line has only sometimes.
+/// Stands for metrics that lines have only sometimes.
 const OWN: &str = "own";
 
-/// The sets of dimensions that lines of requests and jobs declare for each metric.
+/// Dimensions that log lines declare for each metric.
 fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
     let (at, ids) = (
         Timestamp::from_millis(0),
@@ -271,7 +269,7 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
     declared
 }
 
-/// With other dimensions it would be another metric, which has no data.
+/// Other dimensions are another metric, without data.
 #[test]
 fn alarmed_and_shown_metrics_have_dimensions_of_log_lines() {
     let declared = declared();
@@ -284,7 +282,7 @@ fn alarmed_and_shown_metrics_have_dimensions_of_log_lines() {
     }
 }
 
-/// Adds the code in a folder to `code`, without its tests.
+/// Adds a folder's code without its tests.
 fn read_code(folder: &Path, code: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -300,7 +298,6 @@ fn read_code(folder: &Path, code: &mut String) {
     }
 }
 
-/// The code of a function, without its tests.
 fn code_of(function: &str) -> String {
     let mut code = String::new();
     let folder = format!("{}/../functions/{function}/src", env!("CARGO_MANIFEST_DIR"));
@@ -308,7 +305,7 @@ fn code_of(function: &str) -> String {
     code
 }
 
-/// An alarm on a metric that no function has stays silent, or rings without end.
+/// An alarm on an unknown metric stays silent, or rings without end.
 #[test]
 fn alarmed_and_shown_metrics_are_written_by_functions() {
     let mut code: String = crates().iter().map(|function| code_of(function)).collect();
@@ -325,7 +322,7 @@ fn alarmed_and_shown_metrics_are_written_by_functions() {
         .filter(|name| !code.contains(&format!("\"{name}\"")))
         .collect();
     assert_eq!(unknown, [""; 0]);
-    // One of an alarm, one of a part of an alarm, one of a search, and one after a dot.
+    // Of an alarm, of a part of one, of a search, and after a dot.
     for found in [
         "OldestDueSeconds",
         "KeyRefused",
@@ -381,7 +378,7 @@ fn expression(alarm: &Value) -> &str {
 fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
     let alarms = alarms();
     let functions = crates();
-    // The words show in a function's code that it can count the metric.
+    // The words show that a function's code can count the metric.
     for (name, metric, words, expected) in [
         (
             "${Service}-code-guessing",
@@ -422,7 +419,7 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
     }
 }
 
-/// Twenty calls a minute, of which a canary gets a tenth and fails all: ten minutes have 20 errors in 200 calls.
+/// Of twenty calls a minute, a canary fails its tenth: 20 errors in 200 calls.
 #[test]
 fn failing_canary_is_noticed_in_its_ten_minutes() {
     let template = service();
@@ -455,8 +452,8 @@ fn failing_canary_is_noticed_in_its_ten_minutes() {
 /// Tables and indexes.
 type Names = BTreeSet<String>;
 
-/// Tables and indexes that functions read, and those that they write, by their roles. A write to a table is a write to
-/// its indexes, and a condition check is a write.
+/// Tables and indexes read and written, by roles. A write to a table is one to its indexes, and a
+/// condition check is a write.
 fn read_and_written(template: &Value) -> (Names, Names) {
     let (mut read, mut written) = (Names::new(), Names::new());
     for (_, role) in resources(template, "AWS::IAM::Role") {
@@ -506,7 +503,7 @@ fn read_and_written(template: &Value) -> (Names, Names) {
 #[test]
 fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     let (mut read, mut written) = read_and_written(&service());
-    // Only background functions use them, and other alarms cover their failure.
+    // Background functions alone use them; other alarms cover those.
     assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
     assert!(
         read.remove("RetentionTable")
@@ -528,7 +525,7 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
         ),
     ] {
         let metrics = metrics(&alarms[name]);
-        // CloudWatch refuses alarms with more metrics.
+        // CloudWatch's limit of metrics.
         assert!(
             metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric),
             "{name}"

@@ -1,4 +1,4 @@
-//! What the pages and the policy for deployers say, against the template.
+//! Pages and policy for deployers, against the template.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -57,7 +57,7 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
             *action != "*" && statement["Effect"] == "Allow",
             "{statement}"
         );
-        // A resource that ends in `*` names the objects of a bucket, too.
+        // `*` at the end also names a bucket's objects.
         let of_people =
             ["photos", "evidence", "openings"].map(|bucket| format!("campaign-entry-{bucket}"));
         if of_people
@@ -71,8 +71,8 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
     }
 }
 
-/// A rollback deletes the buckets that its update created. They have fixed names, so every later update fails while one
-/// is left. S3 deletes a bucket only while it is empty.
+/// A rollback deletes buckets that its update created, if empty. Their names are fixed, so one left
+/// makes every later update fail.
 #[test]
 fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
     let policy = deployer();
@@ -105,7 +105,6 @@ fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
     }
 }
 
-/// The steps of the workflow that deploys one stack, by name.
 fn steps() -> Vec<(String, Value)> {
     let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
     let steps = workflow["jobs"]["deploy"]["steps"]
@@ -117,7 +116,7 @@ fn steps() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// True if the workflow accepts the parameters of an environment, and what it says.
+/// True if the workflow accepts the parameters, and its output.
 fn check(parameters: &str) -> (bool, String) {
     let steps = steps();
     let (_, check) = steps
@@ -156,7 +155,7 @@ fn workflow_refuses_an_architecture_other_than_its_packages() {
             "{other}: {said}"
         );
     }
-    // Without it, a stack would keep the architecture that it was created with.
+    // Otherwise stacks keep their first architecture.
     let steps = steps();
     let (_, deploy) = steps
         .iter()
@@ -170,7 +169,7 @@ fn workflow_refuses_an_architecture_other_than_its_packages() {
     );
 }
 
-/// Of a parameter that is given twice, only the last value counts.
+/// Only the last value would count.
 #[test]
 fn the_workflow_refuses_a_parameter_that_is_given_twice() {
     for (parameters, twice) in [
@@ -207,7 +206,7 @@ fn a_release_is_published_once_production_runs_it() {
     assert_eq!(workflow["jobs"]["publish"]["needs"], "production");
 }
 
-/// The command lines of a page, without comments and with continuation lines joined.
+/// A page's command lines, without comments, continuation lines joined.
 fn commands(page: &str) -> Vec<String> {
     let text = text_of(page);
     let blocks = text
@@ -229,7 +228,7 @@ fn commands(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// Without a new release name, a deployment would leave functions at their current version.
+/// Without a new name, functions stay at their version.
 #[test]
 fn every_deployment_names_its_release() {
     let release = &service()["Parameters"]["Release"];
@@ -248,7 +247,7 @@ fn every_deployment_names_its_release() {
         deployments.len() >= 3 && deployments.iter().all(|line| named(line)),
         "{deployments:#?}"
     );
-    // A repeated run deploys the packages of the first.
+    // A repeated run deploys the first one's packages.
     let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
     let steps = workflow["jobs"]["deploy"]["steps"]
         .as_array()

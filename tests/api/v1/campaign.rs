@@ -47,7 +47,7 @@ async fn a_campaign_says_what_its_callers_need() {
     assert_eq!(messages["invalid"], MessageKey::Invalid.text(Language::En));
 }
 
-/// The campaign's text of one message, for this query and Accept-Language.
+/// The text of one message for these languages.
 async fn copy(campaign: &TestCampaign, query: &str, accept_language: Option<&str>) -> Value {
     let mut sending = campaign.test("GET", &format!("{PATH}{query}"));
     if let Some(value) = accept_language {

@@ -1,4 +1,4 @@
-//! A record belongs to one campaign and environment, and no route shows it to another.
+//! Routes show a record to its own campaign and environment alone.
 
 use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::scope::Environment;
@@ -39,7 +39,7 @@ impl Caller<'_> {
     }
 }
 
-/// The caller who enters, and two that must see nothing of it: in the other environment, and of another campaign.
+/// The caller who enters, then one of the other environment and one of another campaign.
 fn callers<'a>(
     campaign: &'a TestCampaign,
     another: &'a TestCampaign,

@@ -1,4 +1,4 @@
-//! A function that does nothing: the reference for the start-up of the others.
+//! An empty function: the reference for start-up.
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 

@@ -1,4 +1,4 @@
-//! Builds the functions for release, as they are deployed, with the same cargo and target folder.
+//! Builds the functions for release, as deployed, with the same cargo and target folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Builds these packages together, and returns their programs by name.
+/// Builds packages together; returns programs by name.
 pub(crate) fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -40,7 +40,7 @@ pub(crate) fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
         .collect()
 }
 
-/// The program that a cargo message reports, if it reports one.
+/// The program that a cargo message reports.
 fn program(message: &Value) -> Option<(String, PathBuf)> {
     let path = message["executable"].as_str()?;
     Some((

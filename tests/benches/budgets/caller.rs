@@ -1,4 +1,4 @@
-//! A caller of the API that keeps its connections open, as a brand's server does.
+//! A caller that keeps its connections open, as a brand's server does.
 
 use common::upstream::http_client;
 use http::Method;
@@ -6,7 +6,7 @@ use reqwest::Client;
 use serde_json::Value;
 use service_tests::event;
 
-/// A request to the API of either stack.
+/// A request to either stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) method: Method,
@@ -35,7 +35,7 @@ impl Ask {
         }
     }
 
-    /// The event that API Gateway makes of the request.
+    /// API Gateway's event for the request.
     pub(crate) fn event(&self, key: &str) -> Value {
         event::of(
             self.method.as_str(),
@@ -52,7 +52,6 @@ impl Ask {
     }
 }
 
-/// Sends requests to one stack.
 #[derive(Clone)]
 pub(crate) struct Caller {
     client: Client,
@@ -71,7 +70,7 @@ impl Caller {
         }
     }
 
-    /// Sends a request and returns the reply's body. Panics unless the status is 200: the time of any other reply means
+    /// Sends a request and returns the body. Panics unless the status is 200: other times mean
     /// nothing.
     pub(crate) async fn send(&self, key: &str, ask: &Ask) -> Value {
         let url = format!("{}{}", self.base_url, ask.path);

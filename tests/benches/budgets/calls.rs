@@ -7,22 +7,20 @@ use crate::operations::Endpoint;
 use crate::report::{Table, Verdicts};
 use crate::world::World;
 
-/// The most calls that leases on a key's rate limit may add to a request, on average.
+/// Calls that leases on a rate limit may add to a request, on average.
 const LEASE_SHARE: f64 = 0.1;
 
-/// Requests before the count, which fill the caches with key, campaign and code book.
+/// Requests that fill the caches before the count.
 pub(crate) const WARM_UP: usize = 2;
 
-/// The average cost of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// Calls, without leases on the key's rate limit.
+    /// Without leases on the rate limit.
     pub(crate) calls: f64,
-    /// Leases on the key's rate limit.
     pub(crate) limit: f64,
-    /// Capacity units of all calls.
+    /// Capacity units of all calls,
     pub(crate) capacity: f64,
-    /// The write units among them.
+    /// and write units among them.
     pub(crate) write_units: f64,
 }
 
@@ -72,7 +70,7 @@ pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     table.print();
 }
 
-/// Average cost of an operation's requests, counted from the start of a minute.
+/// Average cost, counted from the start of a minute.
 pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize) -> Cost {
     world.begin_minute();
     let caller = world.counted_caller();
@@ -96,7 +94,7 @@ pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize)
     }
 }
 
-/// Requests of an operation, with their records in place.
+/// Requests with their records in place.
 pub(crate) async fn prepare(
     world: &World,
     operation: Endpoint,

@@ -64,7 +64,7 @@ fn book(minted: u64) -> CodeBook {
     }
 }
 
-/// How long the work on all serial numbers takes if threads share it evenly.
+/// Time of work on all serial numbers, shared evenly by threads.
 fn timed(threads: u64, codes: u64, work: impl Fn(Range<u64>) + Sync) -> Duration {
     let share = codes / threads;
     let started = stopwatch::now();

@@ -1,4 +1,4 @@
-//! `ops` over many entries: the time and memory of an export, and of freezing a draw.
+//! `ops` over many entries: time and memory of an export, and of a freeze.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::report::{Table, Verdicts, or_unknown};
 use crate::stopwatch::per_second;
 use crate::world::World;
 
-/// The longest export of the larger number of entries.
+/// For the larger number of entries.
 const MAX_EXPORT: Duration = Duration::from_secs(60);
-/// How much more memory an export of ten times as many entries may take.
+/// Growth for ten times as many entries.
 const MEMORY_GROWTH: f64 = 1.25;
-/// The most memory of a freeze, however many entries there are.
+/// For any number of entries.
 const FREEZE_MEMORY_MB: f64 = 128.0;
 /// After the entries: a period is frozen some minutes after its end.
 const LATER: Duration = Duration::from_mins(10);
-/// From the freeze to the round.
+/// Time to the round.
 const NOTICE: Duration = Duration::from_hours(1);
 
 const COLUMNS: [&str; 5] = ["entries", "seconds", "entries a second", "peak MB", "kept"];
@@ -52,7 +52,6 @@ pub(crate) async fn export(entries: u32, verdicts: &mut Verdicts) {
     table.print();
 }
 
-/// Freezes a draw of this many entries of as many entrants.
 pub(crate) async fn freeze(entries: u32, verdicts: &mut Verdicts) {
     println!("## Freezing a draw\n");
     println!("`ops draw freeze` in its own process, over the embedded database and S3.\n");
@@ -97,7 +96,7 @@ fn row(table: &mut Table, entries: u32, ran: &Ran, kept: &str) {
     ]);
 }
 
-/// Runs a command that writes a file, or a folder with `entries.csv`, and returns the number of lines.
+/// Runs a command that writes a file, or a folder with `entries.csv`; returns the number of lines.
 fn run(world: &World, now: Timestamp, options: &[&str], output: &str) -> (u32, Ran) {
     let folder = tempfile::tempdir().expect("a disk");
     let output = folder.path().join(output);

@@ -1,5 +1,4 @@
-//! Fleets of built functions: processes that handle one request at a time each, over one embedded database behind a
-//! proxy.
+//! Fleets of processes that handle one request at a time each, over one database behind a proxy.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,32 +25,30 @@ use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis, per_second};
 use crate::world::{Shop, World};
 
-/// The smallest share of a key's rate limit that a fleet must admit, in percent.
+/// Least share of a rate limit that a fleet admits, in percent.
 const ADMITTED_PERCENT: usize = 95;
-/// Rate limits of keys.
 const PER_MINUTE: [u32; 2] = [600, 3_000];
 const ENVIRONMENTS: [usize; 3] = [2, 32, 200];
-/// Concurrent requests.
 const CALLERS: usize = 32;
-/// Added to each database call while entries are timed.
+/// Of each database call while entries are timed.
 const LATENCY: Duration = Duration::from_millis(5);
 /// Longer than any cache entry lives.
 const IDLE: Duration = Duration::from_secs(6);
 
-/// Requests to a warm environment. The first ones lease.
+/// The first ones lease.
 const WARM_REQUESTS: usize = 4;
-/// Consecutive entries in one environment, and the smallest share of them that must take one round trip, in percent.
+/// Consecutive entries in one environment, and the least share with one round trip, in percent.
 const WARM_ENTRIES: usize = 500;
 const ONE_TRIP_PERCENT: usize = 90;
-/// Environments of the function that settles receipts: the template's maximum, and many more.
+/// The template's maximum of receipt settlers, and many more.
 const LOOK_UP_ENVIRONMENTS: [usize; 2] = [2, 12];
-/// More receipts than can be looked up within `LOOK_UP_SPAN`.
+/// More than can be looked up within `LOOK_UP_SPAN`.
 const RECEIPTS: usize = 60;
 const LOOK_UP_SPAN: Duration = Duration::from_secs(60);
-/// Look-ups within `LOOK_UP_SPAN`. The pace is forty a minute; some slots stay free while many environments wait for
-/// one, and the last look-up may begin as the minute ends.
+/// Look-ups within `LOOK_UP_SPAN`, at forty a minute; with many environments some slots stay free,
+/// and the last may begin as the minute ends.
 const LOOKUPS: std::ops::RangeInclusive<usize> = 36..=41;
-/// Clients of the load with faults, and the share of each fault in percent.
+/// Clients, and the share of each fault in percent.
 const CLIENTS: u32 = 128;
 const FAULTS_PERCENT: u32 = 5;
 
@@ -136,7 +133,7 @@ impl Bench {
         table.print();
     }
 
-    /// Requests admitted for a new key, and leases per admitted request.
+    /// Requests admitted for a new key, and leases for each.
     async fn within_a_minute(&self, fleet: &Fleet, callers: usize, limit: u32) -> (usize, f64) {
         let clock = Clock::system();
         loop {
@@ -228,7 +225,7 @@ impl Bench {
         self.world.proxy.slow_down(Duration::ZERO);
     }
 
-    /// Round trips and capacity units of one request.
+    /// Round trips and capacity units of a request.
     async fn trips(&self, fleet: &Fleet, operation: Endpoint) -> (usize, f64) {
         let Shop { free_key, .. } = operation.shop(&self.world);
         let ask = operation
@@ -243,7 +240,7 @@ impl Bench {
         (seen.round_trips, seen.capacity)
     }
 
-    /// How many entries in a warm and busy environment take one round trip.
+    /// Counts entries of a warm, busy environment with one round trip.
     async fn warm_entries(&self, verdicts: &mut Verdicts) {
         println!("## Entries that take one round trip\n");
         let fleet = self.fleet("create-submission", Routing::Skewed);
@@ -262,7 +259,7 @@ impl Bench {
         table.print();
     }
 
-    /// Look-ups at the tax authority in a minute, by few and by many environments.
+    /// Look-ups in a minute, by few and by many environments.
     async fn lookups(&self, verdicts: &mut Verdicts) {
         println!("## Look-ups at the tax authority\n");
         println!("Within {LOOK_UP_SPAN:?}, while more receipts wait.\n");
@@ -293,10 +290,10 @@ impl Bench {
                     queue.deliver(async |event| fleet.invoke(event).await).await;
                 }
             };
-            // Consumers never stop, so the time-out ends them.
+            // Consumers never stop; the time-out ends them.
             let delivering = join_all((0..environments).map(deliver));
             let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
-            // A look-up of an existing receipt is one request.
+            // A look-up is one request.
             let lookups = counter.calls();
             let kept = verdicts.check(LOOKUPS.contains(&lookups), || {
                 format!("{environments} environments asked the tax authority {lookups} times in a minute")
@@ -361,7 +358,7 @@ impl Bench {
     }
 }
 
-/// Runs many clients with all faults, and prints what they leave behind.
+/// Runs many clients with all faults, and prints the result.
 async fn crowd(span: Duration, verdicts: &mut Verdicts) {
     println!("## A crowd through fleets\n");
     println!("{CLIENTS} clients for {span:?}; {FAULTS_PERCENT} % of each kind of fault.\n");

@@ -61,22 +61,16 @@ enum Part {
     Fleet,
 }
 
-/// How much is measured.
+/// The extent of a measurement.
 struct Effort {
-    /// Requests of each operation.
     requests: usize,
-    /// The small and the large number of submissions in the tables.
+    /// Submissions in the tables, few and many.
     few: u32,
     many: u32,
-    /// Starts of each function.
     starts: usize,
-    /// Codes minted and verified.
     codes: u64,
-    /// Entries exported.
     exported: u32,
-    /// Duration of requests at full speed.
     load: Duration,
-    /// Entries of a draw.
     entries: u32,
 }
 

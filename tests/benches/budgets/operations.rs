@@ -9,10 +9,9 @@ use crate::world::{Shop, World};
 const SUBMISSIONS: &str = "/api/v1/submissions";
 const RECEIPTS: &str = "/api/v1/receipts";
 
-/// Serial numbers from here on are in no batch, so their codes are well formed and wrong.
+/// Serial numbers from here on are in no batch: well formed, but wrong.
 const NEVER_MINTED: u64 = 1_000_000_000_000;
 
-/// An operation with its own budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     GetCampaign,
@@ -57,12 +56,12 @@ impl Endpoint {
         self.facts().0
     }
 
-    /// The most DynamoDB calls of one warm request, without leases on the key's rate limit.
+    /// Most DynamoDB calls of a warm request, without leases.
     pub(crate) fn budget(self) -> f64 {
         self.facts().1
     }
 
-    /// Name, budget, and the field of the reply that shows that it is the expected one.
+    /// Name, budget, and a field of the expected reply.
     fn facts(self) -> (&'static str, f64, (&'static str, Value)) {
         let entered = || ("/message_key", json!("entered"));
         let awaits = || ("/state", json!("awaiting_upload"));
@@ -74,13 +73,14 @@ impl Endpoint {
             // One transaction.
             Self::SubmitMinted => ("POST submissions: accepted, minted code", 1.0, entered()),
             Self::SubmitImported => ("POST submissions: accepted, imported code", 1.0, entered()),
-            // The transaction returns the conflicting record, or it is read; another write records the rejection.
+            // The transaction returns the conflicting record, or it is read; a second write records
+            // the rejection.
             Self::SubmitWrongCode => (
                 "POST submissions: refused, wrong code",
                 2.0,
                 message("invalid"),
             ),
-            // Only the transaction shows that the code was not imported; then the phone's wrong codes are read.
+            // The transaction shows that the code was not imported; then wrong codes are read.
             Self::SubmitWrongCodeBesideImported => (
                 "POST submissions: refused, wrong code, imported ones exist",
                 3.0,
@@ -96,7 +96,7 @@ impl Endpoint {
                 2.0,
                 message("daily_limit"),
             ),
-            // The transaction returns the stored request; the submission is read.
+            // The transaction returns the stored request; then the submission is read.
             Self::ReplayByKey => (
                 "POST submissions: replayed by Idempotency-Key",
                 2.0,
@@ -108,15 +108,15 @@ impl Endpoint {
                 3.0,
                 ("/replayed", json!(true)),
             ),
-            // The look-up is counted and the code is read.
+            // Counts, and reads the code.
             Self::CheckCode => ("POST codes/check", 2.0, ("/precheck", json!("valid"))),
-            // Look-ups are counted; submissions and entrant are read concurrently.
+            // Counts; reads submissions and entrant concurrently.
             Self::LookUp => ("POST submissions/lookup", 3.0, ("/total_entries", json!(1))),
-            // One transaction, which includes the Idempotency-Key.
+            // One transaction with the Idempotency-Key.
             Self::CreateReceipt => ("POST receipts", 1.0, awaits()),
             Self::GetReceipt => ("GET receipt", 1.0, awaits()),
             Self::RefreshUploadUrl => ("POST receipts/{id}/upload-url", 1.0, awaits()),
-            // One batch reads the receipt and the rest; then one transaction.
+            // One batch reads everything; then one transaction.
             Self::SubmitReceipt => (
                 "POST submissions: received, with a receipt",
                 2.0,
@@ -125,7 +125,6 @@ impl Endpoint {
         }
     }
 
-    /// The campaign that the operation uses.
     pub(crate) fn shop(self, world: &World) -> &Shop {
         match self {
             Self::SubmitImported | Self::SubmitWrongCodeBesideImported => &world.importing,
@@ -138,7 +137,7 @@ impl Endpoint {
         }
     }
 
-    /// Creates the records that one request needs, and returns the request.
+    /// Creates a request's records, and returns the request.
     pub(crate) async fn prepare(self, world: &World, caller: &Caller) -> Ask {
         let shop = self.shop(world);
         let number = world.fresh();
@@ -202,14 +201,14 @@ impl Endpoint {
         }
     }
 
-    /// Panics on an unexpected reply, because the measurement would be of something else.
+    /// Panics on an unexpected reply.
     pub(crate) fn confirm(self, reply: &Value) {
         let (name, _, (field, expected)) = self.facts();
         assert_eq!(reply.pointer(field), Some(&expected), "{name}: {reply}");
     }
 }
 
-/// A submission with a fresh Idempotency-Key.
+/// Has a fresh Idempotency-Key.
 pub(crate) fn submission(phone: &str, code: &str) -> Ask {
     Ask::post(SUBMISSIONS, body(phone, code)).header("idempotency-key", fresh_key())
 }
@@ -221,7 +220,7 @@ fn photo() -> Ask {
     )
 }
 
-/// Look-ups and pre-checks are limited by address range, so each request has another range.
+/// Limits count address ranges, so each request has another.
 fn from_somewhere_else(ask: Ask, number: u32) -> Ask {
     let [_, high, middle, low] = number.to_be_bytes();
     ask.header("svc-client-ip", format!("{}.{middle}.{low}.1", 11 + high))

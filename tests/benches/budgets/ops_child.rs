@@ -1,4 +1,4 @@
-//! `ops` in a process of its own: this one has the embedded database and S3, so that its memory says nothing about a command's.
+//! `ops` in its own process, apart from the memory of the embedded database and S3.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,18 +14,17 @@ use service_tests::service::Service;
 
 use crate::stopwatch;
 
-/// The first argument of the child process; the time and the command follow.
+/// First argument of the child; time and command follow.
 pub(crate) const ARGUMENT: &str = "ops-child";
 
-/// A command that has ended well.
+/// A command that succeeded.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) taken: Duration,
-    /// Peak memory of the process in MB; `None` without `/proc`.
+    /// In MB; `None` without `/proc`.
     pub(crate) peak_mb: Option<f64>,
 }
 
-/// Runs a command at a time.
 pub(crate) fn run(service: &Service, now: Timestamp, args: &[impl AsRef<OsStr>]) -> Ran {
     let started = stopwatch::now();
     let ended = Command::new(std::env::current_exe().expect("this program"))
@@ -45,7 +44,7 @@ pub(crate) fn run(service: &Service, now: Timestamp, args: &[impl AsRef<OsStr>])
     }
 }
 
-/// The child process: runs the command, and prints its peak memory in KiB.
+/// Runs the command in the child, and prints its peak memory in KiB.
 pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let now = args
         .next()

@@ -1,4 +1,4 @@
-//! Fills the tables: submits once through the API, then copies the records of that submission under other names.
+//! Fills the tables: submits once, then copies the records under other names.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,15 @@ use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 use crate::operations::submission;
 use crate::world::World;
 
-/// Numbers of phones and codes start here, far from those of measurements.
+/// First number of phones and codes, far from those of measurements.
 const FIRST: u32 = 5_000_000;
-/// Items in one BatchWriteItem: DynamoDB's limit.
+/// DynamoDB's limit of a BatchWriteItem.
 const BATCH: usize = 25;
-/// Concurrent batches.
 const MAX_CONCURRENCY: usize = 4;
 
 type Item = HashMap<String, AttributeValue>;
 
-/// The records of one submission, and the number of copies in the tables.
+/// One submission's records, and the number of copies.
 pub(crate) struct Records {
     client: Client,
     scope: Scope,
@@ -36,7 +35,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Submits the entry whose records in the tables of these variables are copied.
+    /// Submits the entry to copy; `variables` name the tables.
     pub(crate) async fn of(world: &World, variables: &[&'static str]) -> Self {
         let shop = &world.plain;
         let scope = shop.campaign.scope(Environment::Test);
@@ -62,7 +61,7 @@ impl Records {
         records
     }
 
-    /// Adds copies until there are this many submissions.
+    /// Copies until there are this many submissions.
     pub(crate) async fn fill_up_to(&mut self, submissions: u32) {
         let ids: Vec<_> = (self.filled..submissions)
             .map(|copy| (FIRST + copy, random::submission_id()))
@@ -76,7 +75,7 @@ impl Records {
         self.filled = submissions;
     }
 
-    /// A copy of an item under other names.
+    /// A copy under other names.
     fn copy(&self, original: &Item, number: u32, id: SubmissionId) -> Item {
         let mut copy = original.clone();
         let names = names(&self.scope, number, id);
@@ -91,7 +90,7 @@ impl Records {
         copy
     }
 
-    /// The item of a table that contains one of the names.
+    /// The item with one of the names.
     async fn find(&self, table: &str) -> Item {
         let scan = self.client.scan().table_name(table);
         let mut items = scan.into_paginator().items().send();
@@ -113,7 +112,7 @@ fn parsed(number: u32) -> Phone {
     phone(number).parse().expect("a phone")
 }
 
-/// Entrant, code, id, reference and Idempotency-Key of a copy.
+/// Entrant, code, id, reference and Idempotency-Key.
 fn names(scope: &Scope, number: u32, id: SubmissionId) -> [String; 5] {
     [
         entrant_id(scope, &parsed(number)).as_str().to_owned(),
@@ -142,7 +141,6 @@ fn rename(value: &mut AttributeValue, from: &[String; 5], to: &[String; 5]) {
     }
 }
 
-/// Writes items, in batches.
 async fn put_all(client: &Client, table: &str, items: impl Iterator<Item = Item>) {
     let puts = items.map(|item| {
         let put = PutRequest::builder().set_item(Some(item)).build();

@@ -1,9 +1,9 @@
-//! Markdown tables, and the verdict on all budgets.
+//! Markdown tables, and the verdict on budgets.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Printed when complete, because the columns are as wide as their widest cell.
+/// Printed when complete: its widest cells set the columns.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -48,7 +48,7 @@ impl Table {
     }
 }
 
-/// The cell of a figure that not every system gives.
+/// A figure that not every system gives.
 pub(crate) fn or_unknown(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or("unknown".to_owned(), |figure| {
         format!("{figure:.decimals$}")
@@ -62,8 +62,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Records whether a budget is kept, and returns the word for the table. `what` describes a broken budget in a full
-    /// sentence.
+    /// Records a verdict, and returns the word for the table. `what` describes a broken budget.
     pub(crate) fn check(&mut self, kept: bool, what: impl FnOnce() -> String) -> &'static str {
         self.checked += 1;
         if kept {
@@ -73,7 +72,7 @@ impl Verdicts {
         "**NO**"
     }
 
-    /// Prints the verdict; fails when a budget is broken.
+    /// Prints the verdict.
     pub(crate) fn conclude(&self) -> ExitCode {
         println!("## Verdict\n");
         if self.broken.is_empty() {

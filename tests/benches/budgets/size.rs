@@ -1,4 +1,4 @@
-//! The cost of the same requests with few and with many records in the tables, which must be equal.
+//! Requests cost the same with few and with many records.
 
 use common::store::{codes, entrants, idempotency_keys, submissions};
 
@@ -9,7 +9,7 @@ use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
 
-/// Other records must not affect the cost of these operations.
+/// Unaffected by other records.
 const MEASURED: [Endpoint; 4] = [
     Endpoint::SubmitMinted,
     Endpoint::GetSubmission,
@@ -17,10 +17,10 @@ const MEASURED: [Endpoint; 4] = [
     Endpoint::CheckCode,
 ];
 
-/// Rounding error of averages; one more call in a thousand requests would exceed it.
+/// Rounding of averages; one more call in a thousand requests exceeds it.
 const TOLERANCE: f64 = 0.001;
 
-/// Measures with `few` and with `many` submissions, each with its code, entrant and request.
+/// Measures with `few` and `many` submissions.
 pub(crate) async fn run(requests: usize, few: u32, many: u32, verdicts: &mut Verdicts) {
     println!("## Independence of size\n");
     println!("With {few} and with {many} submissions, each with code, entrant and request.\n");

@@ -1,4 +1,4 @@
-//! Start-up time, memory and program size of each function, compared with a function that does nothing.
+//! Start-up time, memory and size of each function, compared with an empty one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,20 +17,18 @@ use crate::report::{Table, Verdicts, or_unknown};
 use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
 
-/// The most time to the first poll, as a multiple of the empty function's.
+/// Most time to the first poll, in multiples of the empty function's.
 const TIMES_EMPTY: f64 = 3.0;
-/// The most memory that a function may use.
 const PEAK_MEMORY_MB: f64 = 40.0;
-/// The largest program on disk.
 const BINARY_MB: f64 = 12.0;
 
 /// After this a function will not answer any more.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const EMPTY: &str = "baseline-function";
-/// The function behind the default route, and a path of it.
+/// The default route's function, and a path.
 const API_DOCS: (&str, &str) = ("api-docs", "/docs/errors");
-/// Functions that run asynchronously, and an event for each.
+/// Background functions, and an event for each.
 const BACKGROUND: [(&str, &str); 5] = [
     (
         "count-changes",
@@ -62,7 +60,7 @@ struct Measured {
     peak_memory: Option<u64>,
 }
 
-/// Starts every function this many times, in turns, and prints the figures.
+/// Starts functions this many times, in turns.
 pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     println!("## Start-up of the functions\n");
     println!("{starts} starts of each release build, in turns, from the start of the process.\n");
@@ -86,13 +84,13 @@ pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     print(&functions, verdicts);
 }
 
-/// Every function, the empty one first.
+/// The empty function first.
 fn functions() -> Vec<Measured> {
     let mut names: Vec<&'static str> = Vec::new();
     names.extend(routes::ROUTES.iter().map(|route| route.function));
     names.push(API_DOCS.0);
     names.extend(BACKGROUND.map(|(function, _)| function));
-    // Built separately from the functions, so that Cargo does not merge their features.
+    // Built separately, so that Cargo merges no features.
     let mut programs = binaries::build(&[EMPTY]);
     programs.extend(binaries::build(&names));
     let measured = |name| Measured {
@@ -112,7 +110,7 @@ impl Measured {
         let event = first_event(self.name, world).await;
         let started = stopwatch::now();
         let mut environment = Environment::start(&self.program, &[], variables).await;
-        // The event is queued before the function polls for it.
+        // Queued before the function polls.
         let answer = tokio::time::timeout(PATIENCE, environment.invoke(&event)).await;
         self.to_first_answer.push(started.elapsed());
         let answer = answer.ok().flatten().expect("the function answers");
@@ -138,7 +136,7 @@ async fn first_event(function: &str, world: &World) -> Value {
     }
 }
 
-/// The first request to a function behind a route.
+/// First request to a function behind a route.
 fn operation(function: &str) -> Option<Endpoint> {
     match function {
         "get-campaign" => Some(Endpoint::GetCampaign),

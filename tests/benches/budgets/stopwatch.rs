@@ -1,4 +1,4 @@
-//! The benchmark's clock, and statistics of measured times.
+//! Statistics of measured times.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,6 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Repeated measurements of one thing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Durations(Vec<Duration>);
 

@@ -1,7 +1,7 @@
-//! The benchmark's fixture: one embedded database behind two stacks, and campaigns in it.
+//! One embedded database behind two stacks, and campaigns in it.
 //!
-//! The `counted` stack calls the database through a proxy, and its clock stands still, so that caches do not expire
-//! during a count. The `direct` stack, which has no IAM guard, is for timing.
+//! The `counted` stack calls the database through a proxy, and its clock stands still, so that
+//! caches do not expire. The `direct` stack, without IAM guard, is for timing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,9 +20,9 @@ use service_tests::service::Service;
 
 use crate::caller::Caller;
 
-/// Codes minted for each campaign: more than any measurement uses.
+/// More than any measurement uses.
 const MINTED: u64 = 10_000_000;
-/// Codes imported into one campaign: more than any measurement uses.
+/// More than any measurement uses.
 const IMPORTED: u32 = 500;
 /// A rate limit per minute that no measurement reaches.
 const UNBOUNDED_PER_MINUTE: u32 = 100_000_000;
@@ -38,19 +38,18 @@ pub(crate) struct World {
     next: AtomicU32,
 }
 
-/// A campaign with its keys.
 pub(crate) struct Shop {
     pub(crate) campaign: TestCampaign,
-    /// A key with the default rate limit.
+    /// Has the default rate limit.
     pub(crate) usual_key: String,
-    /// A key whose rate limit is never reached.
+    /// Its rate limit is never reached.
     pub(crate) free_key: String,
     imported: AtomicU32,
 }
 
 impl World {
     pub(crate) async fn start() -> Self {
-        // The proxy would count background work too.
+        // A proxy would count background work too.
         let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let direct = Options {
             background: false,
@@ -96,12 +95,12 @@ impl World {
         Caller::of(&self.counted.base_url)
     }
 
-    /// Moves the counted stack's clock to the next minute, in which rate limits start over.
+    /// Moves the counted clock to the next minute, where rate limits start over.
     pub(crate) fn begin_minute(&self) {
         self.counted.clock.advance(Duration::from_secs(60));
     }
 
-    /// An unused number, to derive unused phones and codes from.
+    /// A number for unused phones and codes.
     pub(crate) fn fresh(&self) -> u32 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }

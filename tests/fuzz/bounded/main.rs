@@ -1,5 +1,5 @@
-//! Runs every target on its samples and on a fixed number of inputs made from them, the same in every run. `FUZZ_SEED`
-//! selects others, `FUZZ_TIMES` multiplies their number.
+//! Runs every target on its samples and on a fixed number of inputs made from them, always the
+//! same. `FUZZ_SEED` selects others, `FUZZ_TIMES` multiplies them.
 
 mod mutation;
 
@@ -21,7 +21,6 @@ macro_rules! bounded {
             run($target, $cases);
         })*
 
-        /// The targets that have a test.
         const TESTED: &[&str] = &[$($target),*];
     };
 }
@@ -74,7 +73,7 @@ fn number(variable: &str) -> Option<u64> {
     })
 }
 
-/// Runs a target on its samples, then on `cases` inputs made from them.
+/// Runs samples, then `cases` inputs made from them.
 fn run(name: &str, cases: u32) {
     let target = targets::named(name).expect("a target");
     let samples = corpus::of(target);

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Most changes to one sample.
 const MAX_EDITS: usize = 8;
-/// Longest input.
 const MAX_BYTES: usize = 80 * 1024;
 
 /// Text with a meaning to some parser.
@@ -117,7 +115,7 @@ const TOKENS: &[&str] = &[
     "1,000.00",
 ];
 
-/// Prints as text with escapes.
+/// Prints with escapes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Input(pub Vec<u8>);
 

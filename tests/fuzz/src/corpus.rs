@@ -1,4 +1,4 @@
-//! Samples of a target: valid ones, odd ones, and inputs that once made it fail.
+//! Samples of a target: valid, odd, and once failing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use crate::targets::Target;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Holds a folder for each target.
+/// Has a folder for each target.
 pub fn folder() -> PathBuf {
     Path::new(CRATE).join("corpus")
 }
 
-/// A target's own samples and the repository's files that it shares, sorted by name. Panics if there are none, or one
-/// cannot be read.
+/// A target's own and shared samples, sorted by name. Panics if there are none, or one cannot be
+/// read.
 pub fn of(target: &Target) -> Vec<Vec<u8>> {
     let own = files(&folder().join(target.name), "");
     let shared = target
@@ -28,7 +28,6 @@ pub fn of(target: &Target) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The files in a folder whose names start with `begins`.
 fn files(folder: &Path, begins: &str) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

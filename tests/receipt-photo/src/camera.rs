@@ -10,20 +10,20 @@ use crate::look::Look;
 use crate::paper::{MODULE, Paper};
 use crate::random::Sequence;
 
-/// Brightness before rounding and clipping: 0 is black, 255 paper in full light.
+/// Before rounding and clipping: 0 is black, 255 paper in full light.
 type Light = ImageBuffer<Luma<f32>, Vec<f32>>;
 
 /// Sample points per side of a pixel.
 const POINTS: u16 = 2;
 
-/// Brightness of the table under the paper.
+/// Brightness of the table,
 const TABLE: f32 = 90.0;
 
-/// Brightness of fresh paper, and of fresh ink.
+/// and of fresh paper and ink.
 const PAPER: f32 = 225.0;
 const INK: f32 = 35.0;
 
-/// Length of a wave in the paper, in pixels of the paper.
+/// In pixels of the paper.
 const WAVE: f32 = 360.0;
 
 pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
@@ -53,14 +53,13 @@ pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
     GrayImage::from_raw(look.width, look.height, values).unwrap_or_default()
 }
 
-/// The geometry of a photo.
 struct Scene<'a> {
     paper: &'a Paper,
     look: &'a Look,
     middle: (f32, f32),
-    /// Distance of the phone, in pixels of the photo.
+    /// In pixels of the photo.
     distance: f32,
-    /// The axes of the paper and its normal, in the phone's coordinates.
+    /// Axes and normal of the paper, in the phone's coordinates.
     across: [f32; 3],
     down: [f32; 3],
     facing: [f32; 3],
@@ -76,7 +75,7 @@ impl<'a> Scene<'a> {
         let (sin, cos) = look.turned.to_radians().sin_cos();
         let (lean_sin, lean_cos) = look.leaning.to_radians().sin_cos();
         let (way_sin, way_cos) = random.between(0.0, std::f32::consts::TAU).sin_cos();
-        // Rotation in the plane, then by the lean about the axis (way_cos, way_sin, 0): Rodrigues' formula.
+        // Rotation in the plane, then about the axis (way_cos, way_sin, 0): Rodrigues' formula.
         let lean = |[x, y, z]: [f32; 3]| {
             let along = (way_cos * x + way_sin * y) * (1.0 - lean_cos);
             [
@@ -98,7 +97,6 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Brightness of a pixel.
     fn pixel(&self, x: f32, y: f32) -> f32 {
         let mut sum = 0.0;
         for row in 0..POINTS {
@@ -110,7 +108,7 @@ impl<'a> Scene<'a> {
         sum / f32::from(POINTS * POINTS) * self.lighting(x, y)
     }
 
-    /// Brightness of the paper on the line of sight through a point of the photo.
+    /// Brightness of the paper behind a point of the photo.
     fn point(&self, x: f32, y: f32) -> f32 {
         let sight = [x - self.middle.0, y - self.middle.1, self.distance];
         let reach = self.distance * self.facing[2] / dot(sight, self.facing);

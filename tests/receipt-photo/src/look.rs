@@ -1,27 +1,26 @@
-//! The look of a photo: the effects of hand, light, paper and phone.
+//! The look of a photo: hand, light, paper and phone.
 
 /// Lengths are in pixels of the photo.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     pub width: u32,
     pub height: u32,
-    /// The side of a QR module.
     pub module: f32,
-    /// Rotation of the receipt, in degrees.
+    /// In degrees.
     pub turned: f32,
-    /// Angle between phone and paper, in degrees.
+    /// Angle to the paper, in degrees.
     pub leaning: f32,
-    /// Height of the waves in the paper.
+    /// Height of waves.
     pub curl: f32,
-    /// Standard deviation of the out-of-focus blur.
+    /// Standard deviation out of focus.
     pub blur: f32,
     /// Length of the motion blur.
     pub shake: f32,
-    /// From 0, even light, to 1, a shadow as dark as ink.
+    /// From even light, 0, to a shadow as dark as ink, 1.
     pub shadow: f32,
-    /// From 0, fresh ink, to 1, ink as bright as paper.
+    /// From fresh ink, 0, to ink as bright as paper, 1.
     pub faded: f32,
-    /// Standard deviation of the noise, out of 255.
+    /// Standard deviation, out of 255.
     pub noise: f32,
 }
 

@@ -1,4 +1,4 @@
-//! Makes a photo of a receipt with QR codes, for manual trials of the service.
+//! Makes photos of receipts for manual trials.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Draws a printed receipt: lines that look like text, and QR codes below them.
+//! Draws a printed receipt: text-like lines above QR codes.
 
 use image::{GrayImage, Luma};
 use qrcode::{Color, EcLevel, QrCode};
@@ -6,15 +6,15 @@ use qrcode::{Color, EcLevel, QrCode};
 use crate::TooLong;
 use crate::random::Sequence;
 
-/// Pixels of the paper per side of a QR module.
+/// Pixels a module.
 pub(crate) const MODULE: u32 = 4;
 
-/// Width of the empty border of a QR code in modules, from the standard.
+/// A QR code's empty border in modules, from the standard.
 const QUIET: u32 = 4;
 
 const CODES_IN_ROW: usize = 3;
 
-/// Height of a line with its spacing, in pixels of the paper.
+/// Height with spacing, in pixels.
 const LINE: u32 = 14;
 
 const TEXT_LINES: u32 = 26;
@@ -27,7 +27,7 @@ const BLACK: Luma<u8> = Luma([0]);
 /// Black on white.
 pub(crate) struct Paper {
     pub(crate) print: GrayImage,
-    /// The center of the codes, which becomes the center of the photo.
+    /// Center of the codes, and of the photo.
     pub(crate) middle: (f32, f32),
 }
 
@@ -80,7 +80,7 @@ fn code(payload: &str) -> Result<GrayImage, TooLong> {
     }))
 }
 
-/// Draws words of random strokes until the line is full or ends at random.
+/// Draws words of random strokes until the line ends.
 fn write_line(print: &mut GrayImage, top: u32, random: &mut Sequence) {
     let end = print.width() - MARGIN;
     let mut x = MARGIN;

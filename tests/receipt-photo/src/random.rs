@@ -17,7 +17,7 @@ impl Sequence {
 
     /// From 0 to below 1.
     pub(crate) fn fraction(&mut self) -> f32 {
-        // 16 bits are plenty for images, and exact in an `f32`.
+        // 16 bits are plenty, and exact in an `f32`.
         let bits = u16::try_from(self.next() >> 48).unwrap_or_default();
         f32::from(bits) / 65_536.0
     }
@@ -29,7 +29,7 @@ impl Sequence {
     /// About normal, with mean 0 and deviation 1.
     pub(crate) fn normal(&mut self) -> f32 {
         let sum: f32 = (0..6).map(|_| self.fraction()).sum();
-        // The sum of six uniform numbers has mean 3 and variance 1/2.
+        // Six uniform numbers have mean 3 and variance 1/2.
         (sum - 3.0) * std::f32::consts::SQRT_2
     }
 }

@@ -1,5 +1,4 @@
-//! Runs the function named by its argument, for tests that start environments as processes. `cargo test` builds it with
-//! the tests.
+//! Runs the function that its argument names, for tests with processes.
 
 use common::runtime::lambda::{self, Error};
 use count_changes::CountChanges;
@@ -11,7 +10,7 @@ use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
 fn main() -> Result<(), Error> {
-    // Photos are decoded in a child process, which is this program again.
+    // Photos are decoded in a child process of this program.
     photo::serve_if_asked();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,5 @@
-//! Runs many clients with injected faults, each function in processes with one request at a time as on Lambda; prints statistics, and fails unless the records match the
-//! replies.
+//! Runs many clients with injected faults, with functions in processes as on Lambda; prints
+//! statistics, and fails unless records match replies.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn main() {
         throttled_percent: arguments.throttled,
         throttled_table: arguments.throttled_table,
     };
-    // Cargo builds it next to this program.
+    // Cargo builds it beside this program.
     let program = std::env::current_exe().expect("it runs");
     let program = program.with_file_name("environment");
     println!("{clients} clients for {seconds} s, seed {seed}, {faults:?}");

@@ -1,4 +1,4 @@
-//! Reads and copies photos in a child process for tests, whose own programs cannot be started again to do so.
+//! Reads and copies photos for tests, whose own programs cannot be started again.
 
 fn main() {
     photo::serve_if_asked();

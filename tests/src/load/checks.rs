@@ -1,4 +1,4 @@
-//! What must hold once everything is settled: the records fit the replies, and nothing counts twice.
+//! Once everything is settled, records fit replies, and nothing counts twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -11,14 +11,13 @@ use tokio::time::Instant;
 use super::{Done, Fixture, Kind, POLL_EVERY, Report};
 use crate::counting::differences;
 
-/// More than any submission needs, with all the others waiting.
+/// More than any submission needs.
 const SETTLING_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Once nothing fails any more.
 const COUNTING_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Fixture {
-    /// Waits until everything is settled, and compares the records with the replies.
     pub(super) async fn check(&self, done: &[Done], report: &mut Report) {
         let mut seen: HashMap<&str, Value> = HashMap::new();
         let mut by_phone: HashMap<(Kind, &str), BTreeMap<&str, u64>> = HashMap::new();
@@ -86,7 +85,7 @@ impl Fixture {
         self.check_numbers(report).await;
     }
 
-    /// Compares the numbers with the records, once everything is counted.
+    /// Compares numbers with records, once counted.
     async fn check_numbers(&self, report: &mut Report) {
         let deadline = Instant::now() + COUNTING_TIMEOUT;
         for campaign in [
@@ -109,7 +108,7 @@ impl Fixture {
         }
     }
 
-    /// Every code that is held belongs to a submission that counts, and is redeemed exactly if that is accepted.
+    /// Held codes belong to submissions that count, redeemed exactly if accepted.
     async fn check_codes(&self, seen: &HashMap<&str, Value>) {
         for campaign in [&self.code, &self.partner] {
             let scope = campaign.scope(Environment::Live);
@@ -126,7 +125,7 @@ impl Fixture {
         }
     }
 
-    /// The partner redeemed only for submissions that count, and once for each.
+    /// The partner redeemed for submissions that count, once each.
     fn check_redemptions(&self, seen: &HashMap<&str, Value>, report: &mut Report) {
         for (reference, times) in self.simulated.redemptions() {
             if times != 1 {
@@ -144,7 +143,7 @@ impl Fixture {
         }
     }
 
-    /// The submission once only an operator could change it; `None` when it does not exist.
+    /// The submission once only an operator can change it; `None` if missing.
     async fn settled(&self, one: &Done) -> Option<Value> {
         let campaign = self.campaign(one.kind);
         let deadline = Instant::now() + SETTLING_TIMEOUT;
@@ -173,13 +172,13 @@ impl Fixture {
                     kept.expect("it answers")
                 );
             }
-            // Leaves the CPU to the settling functions.
+            // Leaves the CPU to settling.
             tokio::time::sleep(POLL_EVERY).await;
         }
     }
 }
 
-/// The partner gave contradictory answers, so an operator has to find out what is true.
+/// The partner contradicted itself, so an operator decides.
 fn is_left_to_a_person(submission: &Value) -> bool {
     submission["reasons"] == json!(["partner_used_when_asked_again"])
 }

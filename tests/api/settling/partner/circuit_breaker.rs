@@ -23,7 +23,7 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
         open.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
     }
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
-    // After the breaker's first wait all submissions are due, but only one probe is let through.
+    // After the first wait all are due, but only one probe passes.
     campaign
         .service
         .clock
@@ -46,7 +46,7 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
     }))
     .await;
     let before = asked(&partner, &open);
-    // If every failure doubled the wait, it would be ten minutes.
+    // Ten minutes if every failure doubled it.
     settler
         .settle_after(Duration::from_secs(5 + 10) / SPEEDUP)
         .await;
@@ -86,7 +86,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
         (json!("unknown"), 0),
         "it is open"
     );
-    // The breaker's first wait, and the ten seconds over which submissions are spread.
+    // The first wait, and ten seconds over which submissions are spread.
     settler
         .settle_after(Duration::from_secs(5 + 10) / SPEEDUP)
         .await;
@@ -217,7 +217,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
         is_granted(&other, start.after(Duration::from_millis(50))).await,
         "it need not look again yet"
     );
-    // The shortened wait is over by then: one probe is let through.
+    // Then the shortened wait is over: one probe passes.
     let later = start.after(Duration::from_secs(1));
     let permit = other
         .acquire(&scope, id(9), false, later)

@@ -1,4 +1,4 @@
-//! The deployment's secret in `settle-partners`, which decrypts the phone that the partner is told.
+//! The deployment's secret in `settle-partners`: decrypts the phone that the partner is told.
 
 use std::path::PathBuf;
 

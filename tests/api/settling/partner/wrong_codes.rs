@@ -1,4 +1,4 @@
-//! Codes that a partner rejects as wrong, which count as guesses.
+//! Codes that a partner rejects count as guesses.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use service_tests::receipts::id_of;
 use super::super::{set_up, status};
 use super::{asked, judged, submit};
 
-/// The number of wrong codes logged for a phone.
 async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
     let phone = phone(number).parse().expect("a phone");
     let entrant = campaign
@@ -100,8 +99,8 @@ async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
         submit(&campaign, 1, "BADC-1").await.field("message_key"),
         "invalid"
     );
-    // While the partner is asked, the code holds the second and last place in the log of wrong codes; the place is free
-    // again once the partner accepts the code.
+    // While the partner is asked, the code holds the log's second and last place; it is free again
+    // once accepted.
     assert_eq!(
         submit(&campaign, 1, "OKAY-2").await.field("message_key"),
         "entered"

@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: the answer for each kind of code.
+//! `POST /api/v1/codes/check`: each kind of code.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use service_tests::service::Service;
 
 const PATH: &str = "/api/v1/codes/check";
 
-/// Checks a code for a phone.
 async fn check_for(campaign: &TestCampaign, code: &str, phone: &str) -> Reply {
     campaign
         .test("POST", PATH)
@@ -22,7 +21,7 @@ async fn check_for(campaign: &TestCampaign, code: &str, phone: &str) -> Reply {
         .await
 }
 
-/// The precheck and the message key for a code.
+/// Precheck and message key of a code.
 async fn said_of(campaign: &TestCampaign, code: &str) -> (Value, Value) {
     let reply = campaign.check(code).send().await;
     (reply.field("precheck"), reply.field("message_key"))
@@ -209,7 +208,6 @@ async fn voided_batch_stops_within_five_seconds_but_for_its_owners() {
     );
 }
 
-/// Voids a batch in the test environment.
 async fn void(campaign: &TestCampaign, name: &str) {
     let (scope, books) = (
         campaign.scope(Environment::Test),
@@ -392,7 +390,7 @@ async fn a_sentinel_gives_the_outcome_it_names() {
         ("  Test-0-Code-Held.x ", used("code_held")),
         ("TEST-0-", invalid()),
         ("TEST-0-NO-SUCH-KEY", invalid()),
-        // Outcomes that are not about the code only show in a submission.
+        // Only a submission shows outcomes that are not about the code.
         ("TEST-0-DAILY-LIMIT", valid()),
         ("TEST-0-ENTRY-LIMIT", valid()),
         ("TEST-0-BLOCKED", valid()),

@@ -10,7 +10,6 @@ use service_tests::service::Service;
 
 const LIMIT: usize = 30;
 
-/// A pre-check with this consumer's address.
 fn from(campaign: &TestCampaign, address: &str) -> RequestBuilder {
     campaign.check("x").header("svc-client-ip", address)
 }
@@ -51,7 +50,8 @@ async fn no_burst_over_an_edge_passes_more() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");
-    // One at the start and 29 at the end of a window: when the first expires, there is room for exactly one.
+    // One at the start and 29 at the end of a window: when the first expires, there is room for
+    // one.
     assert_eq!(check.count_successes(1).await, 1);
     service.clock.advance(Duration::from_secs(590));
     assert_eq!(check.count_successes(LIMIT).await, LIMIT - 1);
@@ -179,7 +179,7 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let bare = campaign.check("x");
     assert_eq!(bare.count_successes(LIMIT - 2).await, LIMIT - 2);
-    // Without a valid consumer's address, the calling server is counted.
+    // Without a valid consumer's address, the server is counted,
     assert_eq!(from(&campaign, "41.59.13").count_successes(1).await, 1);
     assert_eq!(
         from(&campaign, "unknown, 41.59.13.7")
@@ -202,7 +202,7 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
         );
     }
     assert_eq!(bare.send().await.status, 429);
-    // The calling server is counted apart from consumers in its address range.
+    // apart from consumers in its range.
     assert_eq!(from(&campaign, "127.0.0.1").send().await.status, 200);
 }
 

@@ -137,6 +137,6 @@ async fn the_stored_digest_of_a_body_is_keyed() {
         let item = read.expect("the table answers").item.expect("a record");
         digests.push(item["body_hash"].as_s().expect("text").clone());
     }
-    // The key is the scope's own, and a digest without one would be the same.
+    // The scope has its own key; digests without one would be equal.
     assert_ne!(digests[0], digests[1]);
 }

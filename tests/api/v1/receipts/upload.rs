@@ -1,4 +1,4 @@
-//! The upload to storage, and the receipt's state afterwards.
+//! The upload, and the receipt's state afterwards.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -101,7 +101,7 @@ async fn a_browser_may_upload_from_any_page() {
         allowed.contains("content-type") && allowed.contains("if-none-match"),
         "{allowed}"
     );
-    // A browser sets content-length itself and lets no script set it, so this client does the same.
+    // As in a browser, no script sets content-length.
     let put = upload(&made, hardly_a_photo())
         .without("content-length")
         .header("origin", "https://brand.example");

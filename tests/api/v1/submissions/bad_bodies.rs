@@ -1,4 +1,4 @@
-//! Bodies that are not a JSON object, for every endpoint that takes a body.
+//! Bodies that are no JSON object, for every endpoint that takes one.
 
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
@@ -7,13 +7,12 @@ use service_tests::http::{Reply, RequestBuilder};
 
 const OTHERS: [&str; 2] = ["/api/v1/codes/check", "/api/v1/submissions/lookup"];
 
-/// The limit on bodies, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// The refusal that names no field.
 const WHOLE: &str = "422 validation_failed";
 
-/// Changes a valid request in the same way for every endpoint, and returns the last reply.
+/// Changes a valid request alike for every endpoint; returns the last reply.
 async fn spoil(
     campaign: &TestCampaign,
     number: u32,
@@ -30,7 +29,7 @@ async fn spoil(
         .await
 }
 
-/// A valid body, padded with spaces to this length.
+/// A valid body, padded with spaces.
 fn padded(body: &Value, bytes: usize) -> Vec<u8> {
     let mut text = body.to_string().into_bytes();
     text.resize(bytes, b' ');

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: invalid fields, one by one and in the order of the checks.
+//! `POST /api/v1/submissions`: invalid fields, one by one and in the checks' order.
 
 use common::domain::campaign::CodePolicy;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn list(values: Value) -> Vec<Value> {
     serde_json::from_value(values).expect("a list")
 }
 
-/// Sends a valid request with each of these values in one field, and checks that it is refused without effect.
+/// Sends each of these values in a field of a valid request: refused without effect.
 async fn spoil(field: &str, values: Value, expected: &str) {
     let campaign = TestCampaign::plain().await;
     for (value, number) in list(values).into_iter().zip(1..) {
@@ -23,7 +23,7 @@ async fn spoil(field: &str, values: Value, expected: &str) {
     }
 }
 
-/// Sends a valid request with each of these values in one field, and checks that it enters.
+/// Sends each of these values in a field of a valid request: enters.
 async fn accept(field: &str, values: Value) {
     let campaign = TestCampaign::plain().await;
     for (value, number) in list(values).into_iter().zip(1..) {
@@ -152,7 +152,7 @@ async fn a_code_is_1_to_64_characters() {
         "- \u{2014}\u{2212}\u{ad}-"
     ]);
     spoil("code", wrong, "422 validation_failed code").await;
-    // 64 characters but more bytes: a wrong code, not an invalid field.
+    // 64 characters but more bytes: wrong, not invalid.
     let campaign = TestCampaign::plain().await;
     for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)]
         .iter()
@@ -183,7 +183,7 @@ async fn a_code_is_the_same_however_it_was_typed_or_pasted() {
                 .map(|symbol| format!("\u{200b}{symbol}\u{ad}"))
                 .collect()
         },
-        // Full-width letters and digits, as some keyboards type them.
+        // Full-width, as some keyboards type.
         |code| code.chars().map(full_width).collect(),
     ];
     let campaign = TestCampaign::plain().await;

@@ -1,4 +1,4 @@
-//! What callers see of a submission that an operator corrects.
+//! A corrected submission, as callers see it.
 
 use common::domain::scope::Environment;
 use common::domain::submission::OperatorDecision;
@@ -8,7 +8,6 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 
-/// Corrects a submission as `ops` does.
 async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction) {
     let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb());
     let (store, scope) = (

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: concurrent requests. The sums must be right in any order.
+//! `POST /api/v1/submissions`: concurrent requests, whose sums must be right in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::{Reply, RequestBuilder};
 
-/// Retries a request until it is answered: on a slow machine, it may take more than its ten seconds.
+/// Retries until answered: a slow machine may need more than ten seconds.
 async fn answered(request: RequestBuilder) -> Reply {
     loop {
         let reply = request.clone().send().await;
@@ -52,7 +52,7 @@ async fn two_hundred_phones_with_one_code_are_one_winner() {
         let (campaign, code) = (campaign.clone(), code.clone());
         async move { answered(campaign.submission(&phone(number), &code)).await }
     });
-    // All at once would need more sockets than some systems allow.
+    // All at once would need too many sockets on some systems.
     let replies: Vec<_> = stream::iter(submitted)
         .buffer_unordered(100)
         .collect()
@@ -139,7 +139,7 @@ async fn forty_guesses_at_once_are_ten_heard_and_thirty_not() {
 #[tokio::test]
 async fn everything_at_once_adds_up() {
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(4)).await;
-    // Six phones compete for twelve codes; each request is sent twice with the same Idempotency-Key.
+    // Six phones compete for twelve codes; each request is sent twice.
     let mut requests = Vec::new();
     for number in 0..6 {
         for serial in 0..12 {

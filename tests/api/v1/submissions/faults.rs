@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions` while the database reports conflicts and loses answers.
+//! `POST /api/v1/submissions` while the database has conflicts and loses answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -51,7 +51,7 @@ async fn taken_reference_leads_to_another_id() {
         );
     }
     let listed = campaign.lookup(&phone(1)).send().await;
-    // Each reference that was taken has a record of its own, besides those of the two answers.
+    // Each taken reference has its own record, besides the two answers'.
     let refs: BTreeSet<_> = listed
         .field("submissions")
         .as_array()
@@ -67,7 +67,7 @@ async fn published_code_is_used_even_while_others_write() {
     let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     campaign.enter(1, 0).await;
-    // More conflicts than one transaction is tried; the database cancels before it looks at the conditions.
+    // More conflicts than tries; the database cancels before it checks conditions.
     proxy.play([Fault::Conflict(1); 14]);
     assert_eq!(
         campaign.outcome(&phone(2), &campaign.code(0)).await,
@@ -83,7 +83,7 @@ async fn second_tap_replays_despite_a_conflict_and_a_limit() {
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
     let first = campaign.submit(&phone(1), &campaign.code(0)).await;
-    // The transaction reports the failed limit, but not who holds the code.
+    // It reports the failed limit, but not the code's holder.
     proxy.play([Fault::ConditionAndConflict(1)]);
     let again = campaign.submit(&phone(1), &campaign.code(0)).await;
     assert_eq!(
@@ -180,7 +180,7 @@ async fn two_throttled_writes_are_answered_like_one() {
     let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     campaign.enter(1, 0).await;
-    // The first write fails because of phone 1, and the second would record that the code is used.
+    // The first write fails because of phone 1; the second would record the used code.
     proxy.play([
         Fault::Throttled(0),
         Fault::Throttled(0),
@@ -200,7 +200,7 @@ async fn check_of_the_key_counts_towards_the_budget() {
     let (service, proxy) = Service::intercepted().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
-    // Two tries for the key, one read of everything else, and then the write: 10.8 seconds.
+    // Two tries for the key, one read of the rest, the write: 10.8 seconds.
     proxy.play([Fault::Unprocessed]);
     proxy.slow_down(Duration::from_millis(2_700));
     let unavailable = sending.clone().send().await;
@@ -245,7 +245,7 @@ async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     assert!(took < Duration::from_millis(11_000), "{took:?}");
 }
 
-/// At the same time, because each takes most of the ten seconds of a request.
+/// Concurrent: each takes most of its ten seconds.
 #[tokio::test]
 async fn requests_end_within_their_budget() {
     tokio::join!(
@@ -258,7 +258,6 @@ async fn requests_end_within_their_budget() {
     );
 }
 
-/// Deletes a scope's code book.
 async fn lose_book(campaign: &TestCampaign, environment: Environment) {
     let table = campaign
         .service

@@ -16,7 +16,6 @@ async fn read(campaign: &TestCampaign, id: &str) -> Reply {
         .await
 }
 
-/// Submits and returns the reply's body.
 async fn submitted(campaign: &TestCampaign, phone: &str, code: &str) -> Value {
     let reply = campaign.submit(phone, code).await;
     assert_eq!(reply.status, 200, "{}", reply.text);

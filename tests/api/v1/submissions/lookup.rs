@@ -11,7 +11,7 @@ use service_tests::service::Service;
 
 const PATH: &str = "/api/v1/submissions/lookup";
 
-/// A field of each listed submission, in order.
+/// A field of each listed submission.
 fn each(reply: &Value, field: &str) -> Vec<Value> {
     let list = reply["submissions"].as_array().expect("a list");
     list.iter()
@@ -129,7 +129,7 @@ async fn the_date_is_the_campaigns_own_day() {
     let here = TestCampaign::on(&service, plain()).await;
     let in_auckland = TestCampaign::on(&service, in_auckland).await;
 
-    // The last millisecond before midnight in Dar es Salaam, then midnight.
+    // The millisecond before midnight in Dar es Salaam, then midnight.
     service
         .clock
         .advance(Duration::from_hours(9) - Duration::from_millis(1));

@@ -11,7 +11,6 @@ use service_tests::service::Service;
 const PER_PHONE: usize = 5;
 const PER_RANGE: u32 = 30;
 
-/// A look-up with this consumer's address.
 fn from(campaign: &TestCampaign, address: &str, number: u32) -> RequestBuilder {
     campaign
         .lookup(&phone(number))

@@ -312,7 +312,7 @@ async fn ten_wrong_codes_within_an_hour_refuse_the_phone_unheard() {
         "entered",
         "other phones are not touched"
     );
-    // The first wrong code is an hour old after fifty more minutes.
+    // Then the first wrong code is an hour old.
     service
         .clock
         .advance(Duration::from_mins(50) - Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions` with receipts: valid and invalid attachments.
+//! `POST /api/v1/submissions` with valid and invalid receipts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
@@ -167,7 +167,7 @@ async fn file_of_wrong_type_or_size_has_its_own_status() {
             .await;
         assert_eq!(refused.refusal(), "415 file_wrong_type receipt_id");
     }
-    // Stored directly: the presigned target would refuse these sizes.
+    // Stored directly: presigned targets refuse these sizes.
     for (size, expected) in [
         (5 * 1024 * 1024 + 1, "413 file_too_large receipt_id"),
         (0, "415 file_wrong_type receipt_id"),

@@ -1,4 +1,4 @@
-//! Runs the target that `FUZZ_TARGET` names under libFuzzer.
+//! Runs `FUZZ_TARGET` under libFuzzer.
 
 #![no_main]
 

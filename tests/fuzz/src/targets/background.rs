@@ -1,4 +1,4 @@
-//! Events from queues and storage, through the functions that handle them.
+//! Events from queues and storage, through their functions.
 
 use common::aws::settle_queue::SettleMessage;
 use common::runtime::sqs_batch::SqsEvent;
@@ -6,7 +6,7 @@ use mark_receipt_uploaded::StorageEvent;
 
 use super::service::Service;
 
-/// Records of an event that are handled here: each makes at least one call.
+/// Each makes at least one call.
 const MAX_RECORDS: usize = 8;
 
 /// An unreadable message fails alone, and a readable one survives a round trip.
@@ -41,7 +41,7 @@ pub(super) fn queue_event(input: &[u8]) {
     }
 }
 
-/// No storage event makes the function fail, which would repeat the event.
+/// No storage event fails, which would repeat it.
 pub(super) fn storage_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<StorageEvent>(input) else {
         return;

@@ -44,7 +44,7 @@ pub(super) fn phone(input: &[u8]) {
     );
 }
 
-/// Every spelling of a code leads to the same look-up, and printing it shows nothing.
+/// All spellings of a code lead to the same look-up, and printing it shows nothing.
 pub(super) fn code(input: &[u8]) {
     let typed = text(input);
     let visible = stripped(&typed).chars().filter(|c| !is_format(*c)).count();
@@ -99,7 +99,7 @@ pub(super) fn code(input: &[u8]) {
     }
 }
 
-/// A parsed name is written the same, and does not reach into another scope.
+/// A parsed name is written the same, and stays in its scope.
 pub(super) fn name(input: &[u8]) {
     let typed = text(input);
     if let Ok(id) = typed.parse::<SubmissionId>() {

@@ -1,4 +1,4 @@
-//! The targets, by origin of the data.
+//! The targets, by origin of data.
 
 mod background;
 mod consumer;
@@ -12,14 +12,14 @@ mod tax_authority;
 
 use std::borrow::Cow;
 
-/// A parser, and the properties that hold for every input.
+/// A parser, and its properties.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Also the name of its folder of samples.
+    /// Names its folder of samples too.
     pub name: &'static str,
     /// Panics when a property fails.
     pub run: fn(&[u8]),
-    /// Samples elsewhere in the repository: a folder, relative to this crate, and the start of the file names.
+    /// Shared samples: a folder, relative to this crate, and the start of file names.
     pub shared: &'static [(&'static str, &'static str)],
 }
 
@@ -71,12 +71,11 @@ pub fn named(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// The input as text, with replacement characters: most parsers only get valid UTF-8.
+/// Input as text, with replacement characters: most parsers get valid UTF-8 only.
 fn text(input: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(input)
 }
 
-/// The text before the first newline, and the rest.
 fn first_line(input: &[u8]) -> (Cow<'_, str>, &[u8]) {
     match input.iter().position(|byte| *byte == b'\n') {
         Some(end) => (text(&input[..end]), &input[end + 1..]),

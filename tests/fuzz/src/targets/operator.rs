@@ -10,7 +10,7 @@ use ops_core::column::Line;
 
 const NAME: &str = "f.yaml";
 
-/// A campaign file is parsed and survives storing, or each problem names a line of it.
+/// A campaign file survives storing, or each problem names a line.
 pub(super) fn campaign_file(input: &[u8]) {
     let read = read_bytes(NAME, input);
     assert_eq!(read_bytes(NAME, input), read);
@@ -50,7 +50,7 @@ pub(super) fn campaign_file(input: &[u8]) {
     }
 }
 
-/// A list of codes is parsed the same in chunks of any size, and survives a round trip.
+/// A list of codes is parsed the same in any chunks, and survives a round trip.
 pub(super) fn code_lines(input: &[u8]) {
     let read = lines(input, usize::MAX);
     assert_eq!(lines(input, 1), read, "parts changed the answer");
@@ -75,7 +75,7 @@ pub(super) fn code_lines(input: &[u8]) {
             Err(why) => assert!(why.starts_with("this "), "{why}"),
         }
     }
-    // Upper case can be longer than what was typed.
+    // Upper case can be longer than typed.
     codes.retain(|code| Code::CHARS.contains(&code.chars().count()));
     let written = format!("\u{feff}code\r\n{}\r\n", codes.join("\r\n"));
     let again: Vec<String> = lines(written.as_bytes(), 2)

@@ -1,4 +1,4 @@
-//! Partners: the rules of a campaign, and their replies.
+//! Partners: a campaign's rules, and replies.
 
 use std::sync::LazyLock;
 
@@ -82,7 +82,7 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     );
 }
 
-/// True if text from a partner may appear in a reply.
+/// True if a partner's text may appear in a reply.
 fn is_fit(words: &str, most_chars: usize) -> bool {
     words.chars().count() <= most_chars && !words.contains(char::is_control)
 }
@@ -108,7 +108,7 @@ fn check_upstream(upstream: &PartnerMessage) {
     );
 }
 
-/// Stored `partner` rules survive a round trip, keep their secrets, render and parse.
+/// Stored rules survive a round trip, keep secrets, render and parse.
 pub(super) fn rules(input: &[u8]) {
     let Ok(rules) = serde_json::from_slice::<PartnerRules>(input) else {
         return;
@@ -124,7 +124,7 @@ pub(super) fn rules(input: &[u8]) {
     let printed = format!("{rules:?}");
     let query = rules.url.split_once('?').map(|(_, query)| query);
     for secret in rules.headers.values().map(String::as_str).chain(query) {
-        // A short secret can occur in the text by chance.
+        // Short secrets occur by chance.
         assert!(secret.len() < 24 || !printed.contains(secret), "{printed}");
     }
     if let Some(body) = &rules.body {
@@ -157,7 +157,7 @@ fn template(template: &Template) {
     );
 }
 
-/// True if two documents differ only in texts.
+/// True if documents differ in texts only.
 fn same_shape(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -178,7 +178,7 @@ fn same_shape(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A valid partner URL, header name, header value or pointer can be used in a request.
+/// Valid URLs, header names, values and pointers work in requests.
 pub(super) fn url(input: &[u8]) {
     let text = text(input);
     if let Ok(endpoint) = PartnerUrl::parse(&text) {
@@ -194,7 +194,7 @@ pub(super) fn url(input: &[u8]) {
             text.is_ascii() && !text.contains(|c: char| c.is_control() || c == ' '),
             "{text:?}"
         );
-        // Hosts on this machine are not public.
+        // Hosts here are not public.
         assert!(
             !endpoint.is_loopback()
                 || endpoint.is_forbidden()

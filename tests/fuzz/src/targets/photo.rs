@@ -1,4 +1,5 @@
-//! Photos. In the service, a child process reads them and may be killed; decoding must work without that.
+//! Photos. The service reads them in a child process that may be killed; decoding must work
+//! without.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +8,14 @@ use photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
 use photo::luma::Luma;
 use photo::readers::{Attempt, Reader};
 
-/// Larger files only take longer to decode.
+/// Larger files only take longer.
 const MAX_BYTES: usize = 64 * 1024;
-/// The longest side of an image for the readers, whose time grows with it.
+/// Longest side for readers, whose time grows with it.
 const MAX_READ: usize = 160;
-/// A reader that takes longer is left running here; in the service, its process is killed.
+/// Slower readers are left running; the service kills them.
 const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An image is within its bounds and decoded the same twice; the readers finish or give up.
+/// Images are within bounds and decoded the same twice; readers finish or give up.
 pub(super) fn photo(input: &[u8]) {
     if input.len() > MAX_BYTES {
         return;

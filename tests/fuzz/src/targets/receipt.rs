@@ -1,4 +1,4 @@
-//! Data of receipts: the text of QR codes, typed codes and times, amounts.
+//! Receipts: QR codes, typed codes and times, amounts.
 
 use chrono::NaiveTime;
 use common::domain::receipt::payload::{ReceiptKey, ReceiptTime, VerificationCode};
@@ -69,7 +69,7 @@ pub(super) fn text(input: &[u8]) {
     }
 }
 
-/// Properties of every parsed code.
+/// Properties of parsed codes.
 pub(super) fn check(code: &VerificationCode) {
     let shown = code.as_str();
     assert!(VerificationCode::CHARS.contains(&shown.len()), "{shown}");
@@ -88,7 +88,7 @@ pub(super) fn check(code: &VerificationCode) {
     );
 }
 
-/// Amounts and quantities are exact, and never more than was written.
+/// Amounts and quantities are exact, never more than written.
 pub(super) fn amount(input: &[u8]) {
     let text = text_of(input);
     if let Some(cents) = parse_cents(&text) {

@@ -1,4 +1,4 @@
-//! Whole requests through their functions, and bodies alone.
+//! Whole requests, and bodies alone.
 
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
@@ -20,7 +20,7 @@ use service_tests::http::Reply;
 use super::first_line;
 use super::service::Service;
 
-/// A request as on the wire: a line with method and target, headers, an empty line, the body.
+/// A request: method and target, headers, an empty line, the body.
 pub(super) fn whole(input: &[u8]) {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     let (line, mut rest) = first_line(input);
@@ -70,7 +70,7 @@ pub(super) fn event(input: &[u8]) {
     }
 }
 
-/// Every reply fits the API description and holds none of the caller's secrets.
+/// Every reply fits the description and has none of the caller's secrets.
 fn answered(event: &Value) {
     let text = |pointer: &str| {
         event
@@ -92,7 +92,7 @@ fn answered(event: &Value) {
     };
     let read = catch_unwind(|| lambda_http::request::from_str(&event.to_string()));
     let Ok(Ok(request)) = read else {
-        // Not every event is a request: the method may be missing, for example.
+        // Not every event is a request.
         if reply.status == StatusCode::INTERNAL_SERVER_ERROR {
             assert_eq!(reply.error_code(), ErrorCode::InternalError.as_str());
         } else {
@@ -102,7 +102,7 @@ fn answered(event: &Value) {
     };
     let asked = Request::new(request);
     contract::check(method, path, &reply);
-    // A missing page gets a page, not an error in JSON.
+    // Missing pages are HTML.
     let is_page = reply
         .header("content-type")
         .is_some_and(|content_type| content_type.starts_with("text/html"));
@@ -156,7 +156,7 @@ fn check_error(asked: &Request, reply: &Reply, error: &Value) {
     }
 }
 
-/// Values that must not appear in an error: the key, and personal data in the body.
+/// Key and personal data, which no error may repeat.
 fn secrets(asked: &Request) -> Vec<String> {
     let document: Value = serde_json::from_slice(asked.body()).unwrap_or_default();
     let personal = ["phone", "code", "qr_payload"]
@@ -173,12 +173,12 @@ fn secrets(asked: &Request) -> Vec<String> {
         .collect()
 }
 
-/// True if a text can only come from the request: error messages contain words, but never this many digits.
+/// True if only the request can have the text: messages have words, but never so many digits.
 fn is_telling(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).count() >= 6
 }
 
-/// Equivalent bodies have the same digest, and every refusal names the field.
+/// Equivalent bodies have the same digest, and refusals name the field.
 pub(super) fn json_body(input: &[u8]) {
     let Ok(body) = read(input) else {
         assert!(
@@ -224,7 +224,7 @@ pub(super) fn json_body(input: &[u8]) {
     }
 }
 
-/// Parses a body, in a request that is valid otherwise.
+/// Parses a body in a valid request.
 fn read(body: &[u8]) -> Result<JsonBody, Error> {
     let mut request = lambda_http::Request::new(Body::Binary(body.to_vec()));
     request
@@ -233,7 +233,7 @@ fn read(body: &[u8]) -> Result<JsonBody, Error> {
     JsonBody::parse(&Request::new(request))
 }
 
-/// Reads one field. An error names it, or a part of it, and does not repeat its value.
+/// Reads a field. An error names it, or a part, without its value.
 fn refusal(
     body: &JsonBody,
     name: &str,

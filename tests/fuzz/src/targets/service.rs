@@ -37,14 +37,13 @@ use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use tokio::runtime::Runtime;
 
-/// The campaign of the sample events.
 const CAMPAIGN: &str = "sample-events";
-/// A live key of the campaign, besides the sample events' test key.
+/// A live key besides the sample events' test key.
 const LIVE_KEY: &str = "svc_live_KeyOfTheFuzzing";
 /// Longer than any rate limit's window.
 const LIMITS_FORGET: Duration = Duration::from_secs(11 * 60);
 
-/// All functions, on a stack with the campaign of the sample events.
+/// All functions, with the sample events' campaign.
 pub(super) struct Service {
     runtime: Runtime,
     clock: Clock,
@@ -102,7 +101,7 @@ impl Service {
         }
     }
 
-    /// Answers the event with the function for its path.
+    /// Answers with the function for this path.
     pub(super) fn answer(&self, method: &str, path: &str, event: &Value) -> Reply {
         self.clock.advance(LIMITS_FORGET);
         let is_of = |route: &Route| route.method == method && route.matches(path).is_some();
@@ -130,7 +129,6 @@ impl Service {
             .expect("a batch is always answered")
     }
 
-    /// Runs the function for storage events.
     pub(super) fn mark(&self, event: StorageEvent) {
         self.runtime
             .block_on(self.marker.handle(event))

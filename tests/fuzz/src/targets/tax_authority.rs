@@ -7,11 +7,10 @@ use common::upstream::tax_authority::page;
 
 use super::{first_line, receipt};
 
-/// The receipt that was asked for.
 const ASKED: &str = "0A1B2C77";
 
-/// A page is parsed the same twice, a receipt is the one that was asked for, and the excerpt for operators holds no
-/// secrets. The first line of the input is the final path and the status, the rest is the page.
+/// A page is parsed the same twice, a receipt is the requested one, and operators' excerpts hold no
+/// secrets. The first line is the final path and status, the rest the page.
 pub(super) fn page(input: &[u8]) {
     let (head, body) = first_line(input);
     let (path, status) = head.rsplit_once(' ').unwrap_or((&head, "200"));
@@ -65,7 +64,7 @@ fn unexpected(page: &UnexpectedPage) {
     let excerpt = page.excerpt.to_ascii_uppercase();
     assert!(excerpt.chars().count() <= UnexpectedPage::MAX_EXCERPT_CHARS);
     let is_cut = excerpt.chars().count() == UnexpectedPage::MAX_EXCERPT_CHARS;
-    // The text after this word is the customer's name.
+    // The customer's name follows this word.
     for (_, after) in excerpt
         .match_indices("CUSTOMER")
         .map(|(at, word)| excerpt.split_at(at + word.len()))
